@@ -10,6 +10,7 @@ mod stories {
     mod auto;
     mod bad_input;
     mod budget;
+    mod cheats;
     mod checks;
     mod combinations;
     mod commands;
@@ -26,6 +27,7 @@ mod stories {
     mod held_calls;
     mod http;
     mod hung;
+    mod in_vain;
     mod install;
     mod isolation;
     mod leases;
@@ -41,6 +43,8 @@ mod stories {
     mod pauses;
     mod permissions;
     mod real_agents;
+    mod real_clients;
+    mod real_setups;
     mod recipes;
     mod record;
     mod roots;
@@ -52,6 +56,8 @@ mod stories {
     mod sse;
     mod starts;
     mod subagent;
+    mod team;
+    mod terminal;
     mod timeline;
     mod trust;
 }

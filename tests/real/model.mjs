@@ -11,7 +11,7 @@
 //      its MCP tools), write TEXT to NAME in the work tree, which is found in the request below DIR, and say DONE.
 // A refused tool call counts as made, so the script goes on and says DONE without having done anything.
 // The first segment of the path may choose another script: /text only says DONE, /bash writes by the shell tool,
-// /slow never answers, /err500 (or any status) fails.
+// /escalate asks to leave the agent's own sandbox for it (Codex), /slow never answers, /err500 (or any status) fails.
 
 import { createServer } from "node:http";
 import { appendFileSync } from "node:fs";
@@ -61,7 +61,10 @@ function next(asked, mode) {
   }
   if (mail.length > 0) {
     const id = mail[done("ack_message")]?.slice(4);
-    return id && tool("ack_message") ? { call: tool("ack_message"), args: { id } } : { say: "READ" };
+    if (id && tool("ack_message")) return { call: tool("ack_message"), args: { id } };
+    // An agent whose turn ended over a denial is shown its mail with the task, not in a turn of its own.
+    const hasTask = mode === "escalate" && /^Task .* attempt \d+\.$/m.test(prompt);
+    return (hasTask && write(asked, mode)) || { say: hasTask ? `DONE: I wrote ${file}.` : "READ" };
   }
   if (tool("send_message") && done("send_message") === 0) {
     const name = prompt.match(/called (\w[\w-]*)/)?.[1] ?? "person";
@@ -77,7 +80,9 @@ function write({ tools, calls, body }, mode) {
   const name = (mode !== "bash" && writer) || shell;
   if (!name || calls.includes(name)) return undefined;
   if (name === writer) return { call: name, args: WRITERS[name](`${workTree(body)}/${file}`, content) };
-  return { call: name, args: SHELLS[name](`printf %s '${content}' > ${file}`, `write ${file}`) };
+  const args = SHELLS[name](`printf %s '${content}' > ${file}`, `write ${file}`);
+  const leave = { sandbox_permissions: "require_escalated", justification: `write ${file}` };
+  return { call: name, args: mode === "escalate" ? { ...args, ...leave } : args };
 }
 
 /** The work tree that the agent tells its model about: a run and a task below the root. */
@@ -206,7 +211,7 @@ let count = 0;
 
 function serve(request, response, body) {
   const { pathname } = new URL(request.url, "http://localhost");
-  const mode = pathname.match(/^\/(write|text|bash|slow|err\d{3})\//)?.[1] ?? "write";
+  const mode = pathname.match(/^\/(write|text|bash|escalate|slow|err\d{3})\//)?.[1] ?? "write";
   const path = mode === "write" ? pathname : pathname.slice(mode.length + 1);
   const json = (status, value) => {
     response.writeHead(status, { "content-type": "application/json", "retry-after": "0" });

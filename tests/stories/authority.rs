@@ -183,26 +183,167 @@ fn the_command_of_a_gate_is_no_person() {
     is_refused(&sandbox, "gate");
 }
 
-#[test]
-fn an_agent_that_a_person_started_is_that_agent() {
-    let sandbox = Sandbox::new();
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let folder = sandbox.folder().display().to_string();
-    let program = sandbox.folder().join("agent");
-    let way = ("agent", "script --quiet --return --command \"$SW\" /dev/null > $OUT 2>&1");
-    let attempt = line(&sandbox, way, TRY);
+/// What only a person decides, by a command: with `PLAN` for a plan and `FILE` for a file of a backup.
+const DECISIONS: [(&str, &str); 9] = [
+    ("sign-head", TRY),
+    ("trust", "trust PLAN"),
+    ("rotate", "token rotate"),
+    ("rotate-key", "token rotate-key"),
+    ("adopt", "adopt"),
+    ("approve", "approve need_0000000000000000"),
+    ("answer", "answer need_0000000000000000 retry"),
+    ("merge", "merge"),
+    ("accept-loss", "verify --accept-loss"),
+];
+
+/// Lines by which decisions are tried: plainly, and in a terminal of one's own; with the folders by which settings and record are found.
+fn tried(sandbox: &Sandbox, decisions: &[(&str, &str)], plan: &str) -> Vec<(String, String)> {
+    let folder = |name: &str| sandbox.folder().join(name).display().to_string();
+    let (config, state, home) = (folder("config"), folder("state"), folder("home"));
+    let found = format!("env -i HOME={home} XDG_CONFIG_HOME={config} XDG_STATE_HOME={state} ");
+    let plain = decisions.iter().map(|decision| (*decision, "$SW > $OUT 2>&1", "plain"));
+    let terminal = "script --quiet --return --command \"$SW\" /dev/null > $OUT 2>&1";
+    let typed = decisions.iter().map(|decision| (*decision, terminal, "typed"));
+    let line = |((name, what), way, how): ((&str, &str), &str, &str)| {
+        let (name, what) = (format!("{name}-{how}"), what.replace("PLAN", plan).replace("FILE", &folder("copy.db")));
+        let line = line(sandbox, (&name, way), &what).replace("env -i ", &found);
+        (name, line)
+    };
+    plain.chain(typed).map(line).collect()
+}
+
+/// A plan with a command that nobody has trusted yet.
+fn untrusted(sandbox: &Sandbox) -> String {
+    let file = sandbox.folder().join("foreign.json");
+    let task = json!({ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } });
+    let plan = json!({ "schema_version": "1.0.0", "title": "F", "swarm": "s", "phases": [{ "id": 1, "name": "P", "tasks": [task] }] });
+    fs::write(&file, plan.to_string()).unwrap();
+    file.display().to_string()
+}
+
+#[track_caller]
+fn nothing_is_trusted(sandbox: &Sandbox) {
+    sandbox.switchboard(&["trust", "--list"]).ends_with(0).says("you trust nothing yet");
+}
+
+/// An agent's program: it runs our bridge, waits for its answer, and does what `lines` say.
+fn hand_started(sandbox: &Sandbox, lines: &str) -> PathBuf {
+    let (folder, program) = (sandbox.folder().display().to_string(), sandbox.folder().join("agent"));
     let text = format!(
         "#!/bin/sh\nmkfifo {folder}/in\n{BINARY} mcp < {folder}/in > {folder}/mcp-out &\nexec 9> {folder}/in\n\
          echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}' >&9\n\
-         while ! test -s {folder}/mcp-out; do sleep 0.05; done\n{attempt}\n"
+         while ! test -s {folder}/mcp-out; do sleep 0.05; done\n{lines}\n"
     );
     fs::write(&program, text).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    program
+}
+
+#[test]
+fn an_agent_that_a_person_started_is_that_agent_whatever_it_decides() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let tries = tried(&sandbox, &DECISIONS, &untrusted(&sandbox));
+    let lines: Vec<_> = tries.iter().map(|(_, line)| line.as_str()).collect();
+    let program = hand_started(&sandbox, &lines.join("\n"));
 
     sandbox.run([program.to_str().unwrap()], &sandbox.root(), "");
 
-    let said = is_refused(&sandbox, "agent");
-    assert!(said.contains("switchboard mcp"), "{said}");
+    for (name, _) in &tries {
+        let said = is_refused(&sandbox, name);
+        assert!(said.contains("switchboard mcp"), "{name}: {said}");
+    }
+    nothing_is_trusted(&sandbox);
+}
+
+#[test]
+fn an_agent_is_none_in_another_repository_and_without_a_daemon_either() {
+    let (sandbox, other) = (Sandbox::new(), Sandbox::new());
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let plan = untrusted(&sandbox);
+    let root = format!("-C {} ", sandbox.root().display());
+    let elsewhere = format!("-C {} ", other.root().display());
+    let tries = tried(&sandbox, &[("trust", "trust PLAN"), ("rotate", "token rotate")], &plan);
+    let lines: Vec<_> = tries.iter().map(|(_, line)| line.replace(&root, &elsewhere)).collect();
+    let program = hand_started(&sandbox, &lines.join("\n"));
+
+    sandbox.run([program.to_str().unwrap()], &sandbox.root(), "");
+
+    for (name, _) in &tries {
+        let said = is_refused(&sandbox, name);
+        assert!(said.contains("switchboard mcp"), "{name}: {said}");
+    }
+    nothing_is_trusted(&sandbox);
+}
+
+#[test]
+fn the_mark_of_what_started_a_command_counts_although_its_own_environment_is_empty() {
+    let sandbox = Sandbox::new();
+    let tries = tried(&sandbox, &[("trust", "trust PLAN"), ("restore", "restore FILE")], &untrusted(&sandbox));
+    let lines: Vec<_> = tries.iter().map(|(_, line)| line.as_str()).collect();
+
+    // As an agent's program runs a command: by a shell that has its mark. No daemon runs.
+    let argv = ["env", "CLAUDECODE=1", "sh", "-c", &format!("{}; true", lines.join("; "))];
+    sandbox.run(argv, &sandbox.root(), "");
+
+    for (name, _) in &tries {
+        let said = is_refused(&sandbox, name);
+        assert!(said.contains("environment"), "{name}: {said}");
+    }
+    nothing_is_trusted(&sandbox);
+}
+
+#[test]
+fn a_worker_that_outlives_its_daemon_puts_no_record_back_copies_none_and_signs_none() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let copy = sandbox.folder().join("copy.db").display().to_string();
+    sandbox.switchboard(&["backup", &copy]).ends_with(0);
+    let decisions =
+        [("restore", "restore FILE"), ("backup", "backup mine.db"), ("sign", "sign"), ("trust", "trust PLAN")];
+    let tries = tried(&sandbox, &decisions, &untrusted(&sandbox));
+    let lines: Vec<_> = tries.iter().map(|(_, line)| line.as_str()).collect();
+    let pid = sandbox.call(&["get_status"])["pid"].as_u64().unwrap();
+    let gone = format!("kill -9 {pid}; while test -d /proc/{pid}; do sleep 0.05; done");
+    let plan = one_task(&sandbox, &format!("{gone}; {}; touch done", lines.join("; ")));
+    let text = fs::read_to_string(&plan).unwrap();
+
+    sandbox.call(&["start_run", &format!("plan={text}")]);
+
+    for (name, _) in &tries {
+        is_refused(&sandbox, name);
+    }
+    assert!(!sandbox.root().join("mine.db").exists());
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0);
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+#[test]
+fn a_backup_and_a_signature_without_a_daemon_want_somebody_behind_them_and_a_restore_somebody_there() {
+    let sandbox = Sandbox::new();
+    let copy = sandbox.folder().join("copy.db").display().to_string();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["down"]).ends_with(0);
+
+    sandbox.switchboard(&["backup", &copy, "--no-daemon"]).ends_with(0).says("verified");
+    sandbox.switchboard(&["sign", "--no-daemon"]).ends_with(0);
+    let argv = [BINARY, "restore", &copy, "--json"];
+    let refused = sandbox.run(argv, &sandbox.root(), "").ends_with(4);
+    assert_eq!(refused.failure()["code"], "policy.denied");
+    assert!(refused.err.contains("a CI session without --yes"), "{}", refused.err);
+    sandbox.switchboard(&["restore", &copy]).ends_with(0);
+}
+
+#[test]
+fn a_caller_learns_what_it_is_taken_for() {
+    let sandbox = Sandbox::new();
+
+    let person = sandbox.call(&["get_caller"]);
+
+    assert_eq!((&person["kind"], &person["is_present"]), (&json!("person"), &json!(true)), "{person}");
+    let server = super::http::Server::of(&sandbox);
+    let (status, body) = server.call("get_caller", &json!({}));
+    assert!(status == 200 && body.contains("\"agent\"") && body.contains("repository's token"), "{body}");
 }
 
 #[test]

@@ -361,7 +361,7 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
 
     assert_eq!(status["status"], "all_passed", "{status:#}");
     assert_eq!(status["not_configured"], serde_json::json!(["build_check"]));
-    assert_eq!(status["passed_gates"].as_array().unwrap().len(), 5);
+    assert_eq!(status["passed_gates"].as_array().unwrap().len(), 6);
     assert_eq!((&status["secretscan_verdict"], &status["todo_scan"]["verdict"]), (&"pass".into(), &"pass".into()));
     assert_eq!(status["gates"]["syntax_check"]["agent"], "switchboard");
     assert_eq!((&evidence["completeness"], &evidence["gaps"]), (&1.0.into(), &serde_json::json!([])), "{evidence:#}");
@@ -369,10 +369,10 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     let bundle: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let types: Vec<&str> =
         bundle["entries"].as_array().unwrap().iter().filter_map(|entry| entry["type"].as_str()).collect();
-    assert_eq!(types, ["syntax", "secretscan", "placeholder", "test", "secretscan"]);
-    assert_eq!(bundle["entries"][3]["tests_passed"], 3);
+    assert_eq!(types, ["note", "syntax", "secretscan", "placeholder", "test", "secretscan"]);
+    assert_eq!(bundle["entries"][4]["tests_passed"], 3);
     let record: Value = serde_json::from_slice(&std::fs::read(evidence_file(&sandbox, "1.1.json")).unwrap()).unwrap();
-    assert_eq!((&record["taskId"], record["gates"].as_object().unwrap().len()), (&"1.1".into(), 5));
+    assert_eq!((&record["taskId"], record["gates"].as_object().unwrap().len()), (&"1.1".into(), 6));
     assert_eq!(record["todo_scan"]["verdict"], "pass");
 
     std::fs::remove_file(&file).unwrap();

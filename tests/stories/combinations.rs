@@ -198,7 +198,9 @@ fn a5_eight_tasks_run_four_at_a_time_answer_in_their_order_and_one_that_fails_ca
 
     let done = sandbox.switchboard(&[&["dispatch"], &words[..], &["--agent", "ann", "--yes", "--json"]].concat());
 
-    let last: Value = serde_json::from_str(done.ends_with(1).out.lines().last().unwrap()).unwrap();
+    let out = done.ends_with(1).out;
+    let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    assert!(last["answers"].is_array(), "{out}");
     let answers: Vec<_> =
         last["answers"].as_array().unwrap().iter().map(|one| one["task"].as_str().unwrap().to_owned()).collect();
     let mut sorted = answers.clone();

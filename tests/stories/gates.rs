@@ -80,6 +80,7 @@ fn a_plan_adds_gates_and_leaving_a_default_out_is_said_and_shown() {
         [
             ("syntax_check", "skipped"),
             ("secretscan", "pass"),
+            ("test_integrity", "pass"),
             ("build_check", "not_configured"),
             ("test_runner", "not_configured"),
             ("placeholder_scan", "pass"),
@@ -87,7 +88,7 @@ fn a_plan_adds_gates_and_leaving_a_default_out_is_said_and_shown() {
     );
     let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
     assert_eq!((&status["status"], &status["skipped"]), (&json!("all_passed"), &json!(["syntax_check"])), "{status:#}");
-    assert_eq!(status["passed_gates"], json!(["placeholder_scan", "secretscan"]));
+    assert_eq!(status["passed_gates"], json!(["placeholder_scan", "secretscan", "test_integrity"]));
     assert_eq!(status["not_configured"], json!(["build_check", "test_runner"]));
 }
 

@@ -122,15 +122,12 @@ fn what_the_agent_or_the_settings_make_impossible_is_refused_before_anything_sta
     sandbox.settings(
         "[agents.other]\ndriver = \"acp\"\ncommand = [\"true\"]\nspends = false\n\
          [agents.wide]\ndriver = \"exec\"\ncommand = [\"true\"]\nread = [\"~/\"]\n\
-         [agents.hosts]\ndriver = \"exec\"\ncommand = [\"true\"]\nnetwork = [\"https://example.com\"]\n\
          [agents.held]\ndriver = \"exec\"\ncommand = [\"touch\", \"held\"]\nisolation = \"constrained\"\n",
     );
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
     let run = |args: &[&str]| sandbox.switchboard(&[&["run", &plan, "--json", "--dry-run"], args].concat());
 
-    for (agent, code) in
-        [("other", "isolation.tools"), ("wide", "isolation.opens-state"), ("hosts", "isolation.network")]
-    {
+    for (agent, code) in [("other", "isolation.tools"), ("wide", "isolation.opens-state")] {
         let refused = run(&["--isolation", "constrained", "--agent", agent]).ends_with(2);
         assert_eq!(refused.failure()["code"], code, "{agent}");
         run(&["--agent", agent]).ends_with(0);
@@ -142,6 +139,36 @@ fn what_the_agent_or_the_settings_make_impossible_is_refused_before_anything_sta
         "phases":[{"id":1,"name":"p","tasks":[{"id":"1.1","phase":1,"description":"d"}]}]}"#;
     let misspelt = sandbox.plan_text(text);
     sandbox.switchboard(&["run", &misspelt, "--dry-run"]).ends_with(2).says("constrained");
+}
+
+#[test]
+fn a_command_under_an_agents_name_is_held_as_that_agent_is_and_an_unknown_name_is_refused() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.folder().join("outside").display().to_string();
+    sandbox.settings(
+        "[agents.held]\ndriver = \"exec\"\ncommand = [\"true\"]\nisolation = \"constrained\"\nenv = [\"GIVEN\"]\n\
+         instructions = \"Write British English.\"\n",
+    );
+    let line = format!("echo x > {outside}; echo $GIVEN > note.txt; cat $SWITCHBOARD_TASK_FILE >> note.txt");
+    let plan = |agent: &str| {
+        sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",
+            "x-switchboard": { "agent": agent, "command": ["bash", "-c", line] } }]))
+    };
+    let known = plan("Held");
+    let preview = sandbox.switchboard(&["run", &known, "--dry-run", "--json"]).ends_with(0).json();
+    assert_eq!(preview["constrained"], json!(["1.1"]), "{preview}");
+
+    let mut with = Sandbox::environment(&sandbox);
+    with = with.set("GIVEN", "this");
+    let run = switchboard_process::spawn::Spawn::new([BINARY, "run", &known, "--yes"]);
+    let run = run.cwd(sandbox.root()).env_only(with).wall(std::time::Duration::from_secs(60)).output().unwrap();
+
+    assert_eq!(run.exit.code(), Some(0), "{}{}", run.stdout.text(), run.stderr.text());
+    assert!(!std::path::Path::new(&outside).exists(), "a constrained agent's command wrote outside of its tree");
+    let note = on_the_branch(&sandbox, "note.txt");
+    assert!(note.starts_with("this\n") && note.contains("Write British English."), "{note}");
+    let refused = sandbox.switchboard(&["run", &plan("helt"), "--dry-run", "--json"]).ends_with(5).failure();
+    assert_eq!(refused["code"], "agent.unknown", "{refused}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Real agent CLIs against a scripted model on this machine: no key, no network, no money.
 //!
-//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them, a list such as `qwen,claude` those; with `CI=true` alone the lightest.
-//! They are installed as `tests/real/package-lock.json` pins them, below the target folder, once.
+//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them in every story, a list such as `qwen,claude` those. With `CI=true` alone the story of a whole task drives all,
+//! and each other one of them, another one each day. They are installed as
+//! `tests/real/package-lock.json` pins them, below the target folder, once.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -16,7 +17,7 @@ use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::{Done, Sandbox, within};
 
-/// All that can be driven; the first is the lightest and the one that is not a dev dependency of the package.
+/// All that can be driven.
 const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
 
 /// How long npm may take.
@@ -27,7 +28,7 @@ const RUN: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merged_after_an_approved_one() {
-    let Some((agents, programs)) = chosen_or_said() else { return };
+    let Some((agents, programs)) = chosen_or_said(Breadth::Every) else { return };
     for agent in agents {
         drive(&agent, &programs);
     }
@@ -35,7 +36,7 @@ fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merge
 
 #[test]
 fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named() {
-    let Some((agents, programs)) = chosen_or_said() else { return };
+    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(0)) else { return };
     for agent in agents {
         let mut sandbox = Sandbox::new();
         let model = Model::start(sandbox.folder(), sandbox.folder());
@@ -54,9 +55,8 @@ fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named
 
 #[test]
 fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
-    let Some((agents, programs)) = chosen_or_said() else { return };
-    // Codex works in a sandbox of its own and asks only where its model wants to leave that, which the script never does.
-    for agent in agents.iter().filter(|agent| *agent != "codex") {
+    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(1)) else { return };
+    for agent in &agents {
         deny_note_allow(agent, &programs);
     }
 }
@@ -67,7 +67,9 @@ fn deny_note_allow(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
-    equip(&mut sandbox, agent, programs, &model.url());
+    // Codex works in a sandbox of its own and asks only where its model wants to leave that.
+    let mode = if agent == "codex" { "/escalate" } else { "" };
+    equip(&mut sandbox, agent, programs, &format!("{}{mode}", model.url()));
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = json!({ "permissions": "ask" });
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
@@ -95,7 +97,7 @@ fn deny_note_allow(agent: &str, programs: &Path) {
 
 #[test]
 fn a_real_agent_asks_for_the_model_that_the_run_names() {
-    let Some((agents, programs)) = chosen_or_said() else { return };
+    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(2)) else { return };
     for agent in agents {
         // OpenCode's models are its providers'; Codex asks for any name of its list.
         let (said, asked) = match agent.as_str() {
@@ -124,7 +126,7 @@ fn a_real_agent_asks_for_the_model_that_the_run_names() {
 
 #[test]
 fn codex_without_a_login_works_once_it_has_a_key() {
-    let Some((agents, programs)) = chosen_or_said() else { return };
+    let Some((agents, programs)) = chosen_or_said(Breadth::Every) else { return };
     if !agents.iter().any(|agent| agent == "codex") {
         return;
     }
@@ -235,37 +237,55 @@ fn asked(sandbox: &Sandbox, agent: &str) -> String {
 
 // === Which agents, and where their programs are ===
 
+/// How many agents a story drives where nobody names them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Breadth {
+    /// All of them.
+    Every,
+    /// One, another one each day; stories of different numbers drive different ones.
+    OneOf(usize),
+}
+
 /// The agents to drive and where their programs are; says why there are none.
-fn chosen_or_said() -> Option<(Vec<String>, PathBuf)> {
-    let chosen = chosen();
+pub(super) fn chosen_or_said(breadth: Breadth) -> Option<(Vec<String>, PathBuf)> {
+    let chosen = chosen(breadth);
     if let Err(why) = &chosen {
         writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
     }
     chosen.ok()
 }
 
-fn chosen() -> Result<(Vec<String>, PathBuf), String> {
+fn chosen(breadth: Breadth) -> Result<(Vec<String>, PathBuf), String> {
+    let all = || AGENTS.iter().map(|&agent| agent.to_owned()).collect();
     let (agents, is_asked_for): (Vec<String>, _) =
         match (var("SWITCHBOARD_REAL_AGENTS").as_deref(), var("CI").as_deref()) {
-            (Some("1"), _) => (AGENTS.iter().map(|&agent| agent.to_owned()).collect(), true),
+            (Some("1"), _) => (all(), true),
             (Some(list), _) => (list.split(',').map(|agent| agent.trim().to_owned()).collect(), true),
-            (None, Some("true")) => (vec![AGENTS[0].to_owned()], false),
+            (None, Some("true")) => (of_today(breadth), false),
             (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
         };
     assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
     // Several stories want them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match install(agents.iter().any(|agent| agent != AGENTS[0])) {
+    match install() {
         Err(why) if is_asked_for => panic!("{why}"),
         installed => Ok((agents, installed?)),
     }
 }
 
+fn of_today(breadth: Breadth) -> Vec<String> {
+    let day = usize::try_from(switchboard_process::clock::now().0 / 86_400_000).unwrap_or(0);
+    match breadth {
+        Breadth::Every => AGENTS.iter().map(|&agent| agent.to_owned()).collect(),
+        Breadth::OneOf(number) => vec![AGENTS[(day + number) % AGENTS.len()].to_owned()],
+    }
+}
+
 /// Installs what the lock file pins, unless that was done before; gives the folder of the programs.
-fn install(all: bool) -> Result<PathBuf, String> {
+fn install() -> Result<PathBuf, String> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(if all { "agents" } else { "agent" });
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agents");
     let programs = folder.join("node_modules/.bin");
     let lock = fs::read(from.join("package-lock.json")).unwrap();
     if fs::read(folder.join("installed")).is_ok_and(|installed| installed == lock) {
@@ -277,12 +297,9 @@ fn install(all: bool) -> Result<PathBuf, String> {
     fs::create_dir_all(&folder).unwrap();
     fs::copy(from.join("package.json"), folder.join("package.json")).unwrap();
     fs::write(folder.join("package-lock.json"), &lock).unwrap();
-    let omit = if all { [].as_slice() } else { &["--omit=dev"] };
-    npm(&folder, &[&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], omit].concat())?;
-    if all {
-        // The only script that must run: it puts the binary for this machine in its place.
-        npm(&folder, &["node", "node_modules/opencode-ai/postinstall.mjs"])?;
-    }
+    npm(&folder, &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
+    // The only script that must run: it puts the binary for this machine in its place.
+    npm(&folder, &["node", "node_modules/opencode-ai/postinstall.mjs"])?;
     fs::write(folder.join("installed"), lock).unwrap();
     Ok(programs)
 }
@@ -300,7 +317,7 @@ fn npm(folder: &Path, argv: &[&str]) -> Result<(), String> {
 /// Settings and variables with which an agent speaks to the scripted model, and asks before it writes.
 ///
 /// `url` may go on with a mode of the model's script, such as `/err401`.
-fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
+pub(super) fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
     let path = format!("{}:{}", programs.display(), var("PATH").unwrap_or_default());
     let mut set = vec![("PATH", path)];
     let settings = |login: &str, asks_for_trust: bool| {
@@ -361,7 +378,7 @@ fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
 // === The scripted model ===
 
 /// `tests/real/model.mjs`; it ends with its standard input.
-struct Model {
+pub(super) struct Model {
     child: Child,
     port: u64,
     log: PathBuf,
@@ -372,7 +389,7 @@ impl Model {
         clippy::disallowed_methods,
         reason = "it lives as long as its standard input, which only a bare child gives"
     )]
-    fn start(folder: &Path, worktrees: &Path) -> Self {
+    pub(super) fn start(folder: &Path, worktrees: &Path) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real/model.mjs");
         let log = folder.join("model.jsonl");
         let mut command = std::process::Command::new("node");
@@ -384,7 +401,7 @@ impl Model {
         Self { child, port: said["port"].as_u64().unwrap(), log }
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
 
 /// Commands that want a person; in a CI session `--yes` is one.
-const DECIDES: [&str; 8] = ["answer", "approve", "call", "deny", "merge", "session", "token", "up"];
+const DECIDES: [&str; 9] = ["answer", "approve", "call", "deny", "merge", "restore", "session", "token", "up"];
 
 /// Plays the program that runs our MCP bridge. What that program starts is an agent, and the stories are not.
 pub(super) const MCP_CLIENT: [&str; 2] = ["timeout", "120"];

@@ -9,6 +9,7 @@ mod house;
 mod report;
 mod start;
 mod stats;
+mod team;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,8 @@ pub(crate) enum Bench {
     Dispatch(dispatch::Args),
     /// Whether tree and daemon keep within their limits
     House(house::Args),
+    /// Whether the gates of a run can be fooled
+    Team(team::Args),
 }
 
 /// Measures.
@@ -46,6 +49,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
         Bench::Gates(args) => gates::run(root, args),
         Bench::Dispatch(args) => dispatch::run(root, args),
         Bench::House(args) => house::run(root, args),
+        Bench::Team(args) => team::run(root, args),
     }
 }
 

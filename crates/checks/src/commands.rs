@@ -62,6 +62,13 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         (runs, []) => match runs.iter().find(|run| run.kind == CommandKind::Test && totals::counts_none(&said(run))) {
             // What tested nothing has not passed.
             Some(empty) => (CheckVerdict::Skip, format!("`{}` ran no test", empty.argv.join(" "))),
+            None if runs
+                .iter()
+                .any(|run| run.kind == CommandKind::Test && totals::is_cut_short(&run.argv, &said(run))) =>
+            {
+                // Something ended the runner before it had counted.
+                (CheckVerdict::Fail, "the test command ended with 0 before it said how many tests had run".into())
+            }
             None => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
         },
         (_, [first, ..]) => (verdict(&failed), format!("`{}`: {}", first.argv.join(" "), first.ending)),

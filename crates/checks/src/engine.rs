@@ -23,6 +23,7 @@ use crate::report::{Looked, Report};
 use crate::secretscan::Secretscan;
 use crate::selection::{self, Before, Entry, Selection};
 use crate::syntax_check::SyntaxCheck;
+use crate::test_integrity;
 use crate::text_type::is_text_type;
 use crate::todo::TodoExtract;
 use switchboard_syntax::Parsers;
@@ -142,6 +143,9 @@ impl Engine {
             failures.extend(late);
             (base, reports)
         };
+        if request.only.contains(&CheckName::TestIntegrity) {
+            reports.push(test_integrity::report(&root, request, limits)?);
+        }
         reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
         reports.extend(commands::not_available(request).map(|report| (report, Vec::new())));
         reports.sort_by_key(|(report, _)| report.check);

@@ -16,6 +16,7 @@ use crate::limits::Limits;
 
 mod blobs;
 mod history;
+mod put_back;
 
 pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use history::{History, Reached};
@@ -171,6 +172,12 @@ impl Git {
         }
         call.extend([commit, "--"]);
         parse_raw(&self.ask(&call)?)
+    }
+
+    /// Lists the files that differ between two commits.
+    pub(crate) fn changes_between(&self, base: &str, commit: &str) -> Result<Vec<Change>, Error> {
+        let call = ["diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--relative", "--no-ext-diff"];
+        parse_raw(&self.ask(&[&call[..], &[base, commit, "--"]].concat())?)
     }
 
     /// Lists the files that the index holds otherwise than the work tree does: `before` is the index's side.

@@ -30,6 +30,7 @@ mod secretscan;
 mod selection;
 mod serve;
 mod syntax_check;
+mod test_integrity;
 mod text_type;
 mod todo;
 mod verb;

@@ -37,6 +37,7 @@ fn about(check: CheckName) -> CheckAbout {
         CheckName::Secretscan => ("keys, tokens, passwords and other credentials", true, false),
         CheckName::PlaceholderScan => ("code that only pretends to be finished", true, false),
         CheckName::TodoExtract => ("notes in comments; lists them, blocks nothing", true, false),
+        CheckName::TestIntegrity => ("what a change does to tests, and to what runs and judges them", true, false),
         CheckName::Lint => ("what the repository's own linter says", true, true),
         CheckName::BuildCheck => ("whether it builds and type-checks", true, true),
         CheckName::TestRunner => ("whether its tests pass", true, true),
@@ -57,6 +58,7 @@ fn rules(check: CheckName) -> Vec<String> {
             .iter()
             .map(|tag| format!("todo/{tag}"))
             .collect(),
+        CheckName::TestIntegrity => crate::test_integrity::rules(),
         CheckName::Lint
         | CheckName::BuildCheck
         | CheckName::TestRunner

@@ -27,7 +27,7 @@ pub(crate) type Looked = (CheckReport, Vec<String>);
 /// What is counted for the summary, before any finding is left out.
 struct Counts {
     blocking: usize,
-    /// New secrets of medium severity: a person should see them.
+    /// New findings of medium severity that a person should see: of secrets, and of tests.
     asking: usize,
     new: usize,
     old: usize,
@@ -53,6 +53,11 @@ impl Report {
 
     pub(crate) fn looked(&mut self, path: &str, findings: Vec<Finding>) {
         self.looked_at.push(path.to_owned());
+        self.findings.extend(findings);
+    }
+
+    /// Adds findings about files that are not looked at themselves.
+    pub(crate) fn add(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
     }
 
@@ -138,7 +143,8 @@ impl Counts {
         Self {
             blocking: count(|finding| finding.blocks),
             asking: count(|finding| {
-                let may_ask = finding.check == CheckName::Secretscan && finding.severity == Severity::Medium;
+                let of_check = matches!(finding.check, CheckName::Secretscan | CheckName::TestIntegrity);
+                let may_ask = of_check && finding.severity == Severity::Medium;
                 may_ask && finding.is_new && finding.allowed.is_none()
             }),
             new: count(|finding| finding.is_new && finding.allowed.is_none()),

@@ -39,8 +39,10 @@ pub(crate) struct Available {
 pub(crate) struct Candidate {
     /// Its name.
     pub(crate) name: String,
-    /// Whether runs with it cost money.
+    /// Whether runs with it may cost money.
     pub(crate) spends: bool,
+    /// Whether its settings say outright that they do.
+    pub(crate) says_spends: bool,
     /// Where it is described.
     pub(crate) origin: String,
 }
@@ -139,7 +141,8 @@ impl Available {
             let here = file.list.iter().filter(|(_, agent)| is_present(&agent.driver(), context));
             found.extend(here.map(|(name, agent)| Candidate {
                 name: name.clone(),
-                spends: agent.spends,
+                spends: agent.spends.unwrap_or(true),
+                says_spends: agent.spends == Some(true),
                 origin: file.path.display().to_string(),
             }));
         }
@@ -147,6 +150,7 @@ impl Available {
         found.extend(known.map(|Known { name, title, spends, .. }| Candidate {
             name: (*name).to_owned(),
             spends: *spends,
+            says_spends: *spends,
             origin: (*title).to_owned(),
         }));
         let mut seen = std::collections::BTreeSet::new();

@@ -4,7 +4,6 @@
 //! repository brings counts once the user has trusted exactly these files.
 
 mod file;
-mod frontmatter;
 
 use std::path::{Path, PathBuf};
 
@@ -177,6 +176,11 @@ impl Definitions {
             return Err(bad.failure.clone());
         }
         Ok(self.list.iter().find(|one| one.name.folded() == wanted))
+    }
+
+    /// Whether a file defines an agent of a name without saying which configured one it is: the run's own agent plays it.
+    pub(crate) fn is_without_agent(&self, name: &str) -> bool {
+        self.list.iter().any(|one| one.name.folded() == fold(name) && one.agent.is_none())
     }
 
     /// What `switchboard trust` shows and pins of them; `root` is the work tree.

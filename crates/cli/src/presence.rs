@@ -1,28 +1,86 @@
-//! What only a person may do without the daemon: pin trust, change keys. The daemon decides the rest by the same rule.
+//! What only a person may do without the daemon: pin trust, change keys, put a record back. A daemon that runs knows more of the caller than the process
+//! table does (workers that have ended, programs that ran a bridge), so it is asked, too.
 
 use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::system::{GetCaller, GetCallerRequest};
 
 use crate::context::Context;
+
+/// What is wanted of whoever calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// A person is there to decide: in the foreground of a terminal, or a CI session that was told `--yes`.
+    There,
+    /// A person, or a program of a person's: a login without a terminal, the background of a terminal, a CI session.
+    Behind,
+}
+
+/// Whether a person stands behind the caller, and how that is known.
+struct Found {
+    is_person: bool,
+    is_present: bool,
+    known_by: String,
+}
+
+// === impl Found ===
+
+impl Found {
+    fn is_enough(&self, wanted: Presence) -> bool {
+        match wanted {
+            Presence::There => self.is_person && self.is_present,
+            Presence::Behind => self.is_person,
+        }
+    }
+}
 
 // === impl Context ===
 
 impl Context {
-    /// Makes sure that a person is there: in the foreground of a terminal, or a CI session that was told `--yes`.
+    /// Makes sure that a person is there to decide.
     ///
     /// # Errors
     /// `policy.denied` with the reason.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
-        let lineage = lineage::of_pid(std::process::id()).unwrap_or_default();
+        self.require(Presence::There, what)
+    }
+
+    /// Makes sure that a person is there, or stands behind the caller.
+    ///
+    /// # Errors
+    /// `policy.denied` with the reason.
+    pub(crate) fn require(&self, wanted: Presence, what: &str) -> Result<(), Failure> {
+        let refused = [Some(self.by_processes()), self.by_daemon()?].into_iter().flatten();
+        let Some(found) = refused.into_iter().find(|found| !found.is_enough(wanted)) else { return Ok(()) };
+        let mut failure = Failure::new("policy.denied", format!("only a person may {what}, and none is there"));
+        failure.cause.push(format!("the caller: {}", found.known_by));
+        Err(failure.hint("run it in the foreground of a terminal; in CI set CI=1 and add --yes"))
+    }
+
+    /// What the process table says.
+    fn by_processes(&self) -> Found {
+        let lineage = lineage::of_pid(std::process::id()).unwrap_or_default().with_bridges();
         let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
         let claims = Claims { is_ci: self.environment.is_ci(), says_yes: self.environment.says_yes };
-        let why = match identify(&lineage, &known, claims) {
-            Standing::Person { is_present: true, .. } => return Ok(()),
-            Standing::Person { is_present: false, why } | Standing::Nobody { why } => why,
-            Standing::Worker(()) | Standing::Agent(()) => "an agent's program",
+        let (is_person, is_present, known_by) = match identify(&lineage, &known, claims) {
+            Standing::Person { is_present, why } => (true, is_present, why),
+            Standing::Nobody { why } => (false, false, why),
+            Standing::Worker(()) | Standing::Agent(()) => (false, false, "an agent's program"),
         };
-        let mut failure = Failure::new("policy.denied", format!("only a person may {what}, and none is there"));
-        failure.cause.push(format!("the caller: {why}"));
-        Err(failure.hint("run it in the foreground of a terminal; in CI set CI=1 and add --yes"))
+        Found { is_person, is_present, known_by: known_by.to_owned() }
+    }
+
+    /// What the repository's daemon says; `None` where none answers, for instance outside of a repository.
+    fn by_daemon(&self) -> Result<Option<Found>, Failure> {
+        let Ok(mut client) = self.running_daemon() else { return Ok(None) };
+        match client.call::<GetCaller>(&GetCallerRequest {}) {
+            Ok(reply) => {
+                let is_person = reply.kind == "person";
+                Ok(Some(Found { is_person, is_present: reply.is_present, known_by: reply.known_by }))
+            }
+            // A daemon of a version that does not know the question, or one that ends just now.
+            Err(failure) if failure.code == "request.unknown-verb" || failure.code.starts_with("daemon.") => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 }

@@ -222,6 +222,8 @@ mod tests {
             reasons: Vec::new(),
         };
         TaskReport {
+            judged: Vec::new(),
+            at_step: String::new(),
             paused: None,
             id: id.to_owned(),
             of: None,

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
-use switchboard_protocol::isolation::{Isolation, Reach};
+use switchboard_protocol::isolation::{Host, Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::run::{AtCeiling, Limits};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MODEL, TokenPrice};
 
 /// Highest ceiling of a day in dollars.
@@ -48,9 +49,10 @@ pub(crate) struct Described {
     /// It is a script that plays an agent.
     #[serde(default)]
     pub(crate) scripted: bool,
-    /// Runs with it cost money; it is then never chosen without being named.
-    #[serde(default = "yes")]
-    pub(crate) spends: bool,
+    /// Runs with it cost money: it is never chosen without being named, and a run with it wants a yes. Where nothing is said, both hold for `acp`, and the
+    /// first for `exec`.
+    #[serde(default)]
+    pub(crate) spends: Option<bool>,
     /// What it may do without asking a person, where the plan doesn't say: `ask`, `edits` (default) or `all`.
     #[serde(default)]
     pub(crate) permissions: Permissions,
@@ -96,10 +98,6 @@ struct Dollars {
     output: f64,
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// How an agent is driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -121,6 +119,9 @@ struct File {
     /// The checks of files.
     #[serde(default)]
     checks: Checks,
+    /// Who has which role in a team (`docs/team.md`). Counts in the user's file only.
+    #[serde(default)]
+    roles: BTreeMap<String, RoleSettings>,
     /// What all runs of a repository have in common. Counts in the user's file only.
     #[serde(default)]
     #[schemars(with = "Shared")]
@@ -138,6 +139,19 @@ struct Worktrees {
     /// Where nothing is said, the state folder's `worktrees`. `--worktrees` and `SWITCHBOARD_WORKTREES` go before it.
     #[serde(default)]
     folder: Option<PathBuf>,
+}
+
+/// Who has a role in a team.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Role")]
+pub(crate) struct RoleSettings {
+    /// The agent; the run's default agent where nothing is said.
+    #[serde(default)]
+    pub(crate) agent: Option<String>,
+    /// The model, by the agent's own name for it.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
 }
 
 /// What all runs of a repository have in common. Counts in the user's file only.
@@ -197,6 +211,8 @@ pub(crate) struct Agents {
     pub(crate) list: BTreeMap<String, Described>,
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
+    /// Who has which role in a team.
+    pub(crate) roles: BTreeMap<String, RoleSettings>,
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
@@ -250,10 +266,33 @@ impl Described {
             let what = format!("`price` of {name} is not 0 to {MOST_DOLLARS} dollars for a million tokens");
             return Err(Failure::new("config.bad-value", what));
         }
+        self.check_reach(name)?;
         match self.attempts {
             Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Refuses hosts and paths that no sandbox could open, also where the agent is not constrained yet.
+    fn check_reach(&self, name: &str) -> Result<(), Failure> {
+        let bad = |field: &str, value: &str, hint: &str| {
+            let what = format!("`{field}` of {name} lists {:?}", cut(value, 200));
+            Err(Failure::new("config.bad-value", what).hint(hint))
+        };
+        if let Some(host) = self.network.iter().find(|host| Host::parse(host).is_none()) {
+            return bad("network", host, "write each host with its port: api.example.com:443");
+        }
+        let is_inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        let may_read = |path: &str| {
+            path.strip_prefix("~/").map_or(Path::new(path).is_absolute(), |path| is_inside(Path::new(path)))
+        };
+        if let Some(path) = self.read.iter().find(|path| !may_read(path)) {
+            return bad("read", path, "`read` takes absolute paths and ~/...");
+        }
+        if let Some(path) = self.home.iter().find(|path| path.is_empty() || !is_inside(Path::new(path))) {
+            return bad("home", path, "`home` takes paths inside the home: .config/tool");
+        }
+        Ok(())
     }
 
     /// What its tokens cost.
@@ -316,7 +355,15 @@ impl Agents {
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
         let worktrees = file.worktrees.folder;
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, limits, has_limits, worktrees })
+        Ok(Self {
+            path,
+            list: file.agents,
+            exclude: file.checks.exclude,
+            roles: file.roles,
+            limits,
+            has_limits,
+            worktrees,
+        })
     }
 
     /// The folder for work trees, as it is written; empty text is none.
@@ -350,6 +397,11 @@ impl Agents {
         let agents = Self::read(folder)?;
         if agents.has_limits {
             let failure = Failure::new("config.syntax", "a repository can't set [limits]: they are the user's own");
+            let hint = "put them into ~/.config/switchboard/config.toml";
+            return Err(failure.at(agents.path.display().to_string()).hint(hint));
+        }
+        if !agents.roles.is_empty() {
+            let failure = Failure::new("config.syntax", "a repository can't set [roles]: they are the user's own");
             let hint = "put them into ~/.config/switchboard/config.toml";
             return Err(failure.at(agents.path.display().to_string()).hint(hint));
         }
@@ -414,141 +466,4 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Agents, Failure> {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("config.toml"), text).unwrap();
-        Agents::read(folder.path())
-    }
-
-    #[test]
-    fn a_described_agent_is_found_in_any_spelling() {
-        let agents =
-            read("[agents.My_Agent]\ndriver = \"acp\"\ncommand = [\"a\", \"--acp\"]\nenv = [\"KEY\"]\n").unwrap();
-
-        let agent = agents.find("my agent").unwrap();
-
-        assert_eq!(agent.driver(), DriverSpec::Acp { argv: vec!["a".into(), "--acp".into()] });
-        assert!(agent.spends && !agent.scripted);
-    }
-
-    #[test]
-    fn a_repository_that_sets_limits_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let read = |text: &str| {
-            fs::write(folder.path().join("config.toml"), text).unwrap();
-            Agents::read_project(folder.path())
-        };
-
-        assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
-        let failure = read("[limits]\nday = 20.5\n").unwrap_err();
-        assert_eq!(failure.code, "config.syntax");
-        assert!(failure.what.contains("[limits]") && failure.hint.contains("~/.config"), "{failure:?}");
-    }
-
-    #[test]
-    fn what_all_runs_have_in_common_is_read_and_a_ceiling_of_nothing_is_refused() {
-        let limits = read("[limits]\nday = 20.5\nat_ceiling = \"halt\"\nworkers = 3\n").unwrap().limits;
-
-        assert_eq!(limits, Limits { day: Some(20_500_000), at_ceiling: AtCeiling::Halt, workers: Some(3) });
-        for bad in ["day = 0", "day = -1", "day = nan", "workers = 0", "workers = 2000"] {
-            let failure = read(&format!("[limits]\n{bad}\n")).unwrap_err();
-            assert_eq!(failure.code, "config.bad-value", "{bad}");
-        }
-        assert!(read("[limits]\ndaay = 1\n").unwrap_err().hint.contains("`day`"));
-    }
-
-    #[test]
-    fn a_misspelt_field_is_named_with_its_line_and_a_near_one() {
-        let failure = read("\n[agents.a]\ndriver = \"acp\"\ncomand = [\"a\"]\n").unwrap_err();
-
-        assert_eq!(failure.code, "config.syntax");
-        assert!(failure.place.contains("config.toml:"), "{}", failure.place);
-        assert!(failure.hint.contains("`command`"), "{}", failure.hint);
-    }
-
-    #[test]
-    fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
-        let agents = read("[agents.claude]\npermissions = \"all\"\nmodel = \"sonnet\"\nattempts = 2\n").unwrap();
-
-        let claude = agents.find("claude").unwrap();
-
-        assert!(claude.is_addition());
-        assert_eq!((claude.permissions, claude.attempts), (Permissions::All, Some(2)));
-        assert!(read("[agents.mine]\nmodel = \"x\"\n").unwrap_err().what.contains("`command`"));
-        assert!(read("[agents.mine]\ncommand = [\"x\"]\n").unwrap_err().what.contains("`driver`"));
-        assert_eq!(read("[agents.claude]\nattempts = 0\n").unwrap_err().code, "config.bad-value");
-        let lacking = read("[agents.claude]\nmodel_args = [\"--model\"]\n").unwrap_err();
-        assert_eq!((lacking.code.as_str(), lacking.hint.as_str()), ("config.bad-value", "write {model} where it goes"));
-        assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
-    }
-
-    #[test]
-    fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
-        let schema = schema();
-        let fields = schema["$defs"]["Agent"]["properties"].as_object().unwrap();
-        assert_eq!(
-            schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
-            ["agents", "checks", "limits", "worktrees"]
-        );
-
-        for name in fields.keys() {
-            let others = [("driver", "driver = \"acp\"\n"), ("command", "command = [\"a\"]\n")];
-            let others: String = others.iter().filter(|(other, _)| other != name).map(|(_, line)| *line).collect();
-            let failure = read(&format!("[agents.a]\n{others}{name} = {{ no = 1 }}\n")).unwrap_err();
-            assert_eq!(failure.code, "config.syntax", "{name}");
-            let failure = read(&format!("[agents.a]\n{others}{name}_zz = 1\n")).unwrap_err();
-            assert!(failure.what.contains(&format!("{name}_zz")), "{}", failure.what);
-        }
-        for name in schema["$defs"]["Limits"]["properties"].as_object().unwrap().keys() {
-            let failure = read(&format!("[limits]\n{name} = {{ no = 1 }}\n")).unwrap_err();
-            assert_eq!(failure.code, "config.syntax", "{name}");
-            let failure = read(&format!("[limits]\n{name}_zz = 1\n")).unwrap_err();
-            assert!(failure.what.contains(&format!("{name}_zz")), "{}", failure.what);
-        }
-        assert_eq!(read("agents = 1\n").unwrap_err().code, "config.syntax");
-        assert!(read("agents_zz = 1\n").unwrap_err().what.contains("agents_zz"));
-    }
-
-    #[test]
-    fn globs_of_files_to_leave_out_are_read_and_a_misspelt_key_is_named() {
-        assert_eq!(read("[checks]\nexclude = [\"vendor/\"]\n").unwrap().exclude, ["vendor/"]);
-        assert!(read("[checks]\nexcludes = []\n").unwrap_err().hint.contains("`exclude`"));
-        assert_eq!(read("[checks]\nexclude = \"vendor/\"\n").unwrap_err().code, "config.syntax");
-    }
-
-    #[test]
-    fn a_folder_for_work_trees_is_absolute_or_lies_in_the_home_or_below_the_top_of_its_repository() {
-        let of = |folder: &str, top: Option<&str>| {
-            let agents = read(&format!("[worktrees]\nfolder = {folder:?}\n")).unwrap();
-            agents.worktrees_below(top.map(Path::new), Some(Path::new("/home/ada")))
-        };
-
-        assert_eq!(of("/big/trees", None).unwrap(), Some("/big/trees".into()));
-        assert_eq!(of("~/trees", None).unwrap(), Some("/home/ada/trees".into()));
-        assert_eq!(of("trees", Some("/work/app")).unwrap(), Some("/work/app/trees".into()));
-        assert_eq!(of("", None).unwrap(), None);
-        let failure = of("trees", None).unwrap_err();
-        assert!(failure.code == "config.bad-value" && failure.what.contains("trees"), "{failure:?}");
-        assert!(read("[worktrees]\nfolders = \"/t\"\n").unwrap_err().hint.contains("`folder`"));
-    }
-
-    #[test]
-    fn no_file_means_no_agents() {
-        let folder = tempfile::tempdir().unwrap();
-
-        assert!(Agents::read(folder.path()).unwrap().list.is_empty());
-    }
-
-    #[test]
-    fn a_misspelt_section_is_named_with_its_line_and_a_near_one() {
-        let failure = read("\n[agent.a]\ndriver = \"acp\"\ncommand = [\"a\"]\n").unwrap_err();
-
-        assert_eq!(failure.code, "config.syntax");
-        assert!(failure.place.ends_with("config.toml:2"), "{}", failure.place);
-        assert!(failure.hint.contains("`agents`"), "{}", failure.hint);
-        assert!(read("[elsewhere]\nx = 1\n").unwrap_err().what.contains("elsewhere"));
-    }
-}
+mod tests;

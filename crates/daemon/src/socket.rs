@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_dispatch::Dispatch;
-use switchboard_process::lineage::{self, Claims};
+use switchboard_process::lineage::{self, Claims, Lineage, Part};
 use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::caller::{Caller, CallerKind, Face};
 use switchboard_protocol::error::Failure;
@@ -83,6 +83,10 @@ impl Socket {
         };
         match hello {
             Ok(Hello::Calls { v, token, name, ci, yes, folder }) => {
+                let lineage = match looked_at(lineage).await {
+                    Ok(lineage) => lineage,
+                    Err(failure) => return refuse(&mut write, failure).await,
+                };
                 let peer = Peer { lineage, claims: Claims { is_ci: ci, says_yes: yes } };
                 match self.admit(v, &peer, (token.as_deref(), name.as_deref())) {
                     Ok(caller) => self.calls(Caller { folder, ..caller }, read, write).await,
@@ -194,6 +198,14 @@ impl Socket {
             });
         }
     }
+}
+
+/// A lineage with what the process table says of bridges. What runs below a shim or a daemon is no person anyway.
+async fn looked_at(lineage: Lineage) -> Result<Lineage, Failure> {
+    if lineage.processes.iter().any(|process| matches!(process.part, Part::Shim | Part::Daemon)) {
+        return Ok(lineage);
+    }
+    blocking(move || Ok(lineage.with_bridges())).await
 }
 
 async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: CancellationToken) -> Answer {

@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 18] = [
+pub const POINTS: [&str; 19] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -13,6 +13,7 @@ pub const POINTS: [&str; 18] = [
     "change-captured",
     "gate-tree-made",
     "gates-judged",
+    "answer-taken",
     "merge-intended",
     "merge-done",
     "run-finished",

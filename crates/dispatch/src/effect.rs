@@ -8,33 +8,39 @@ mod context;
 mod finish;
 mod gate_tree;
 mod gather;
+mod judged;
 mod lease;
 mod merge;
 mod proposals;
 mod rebase;
 mod replies;
 mod run_checks;
+mod security;
 mod set_up;
 mod start_point;
 mod start_worker;
 mod stop_worker;
+mod take_answer;
 
 use switchboard_protocol::run::Effect;
 use switchboard_protocol::run::way::CommandStep;
 
 pub(crate) use self::context::Ctx;
-pub(crate) use self::start_worker::claim_name;
+pub(crate) use self::start_worker::{Part, claim_name};
+
+pub(crate) use self::blocked::panicked;
 
 use self::blocked::blocked;
-use self::run_checks::Judged;
+use self::judged::Judged;
 use self::start_worker::Start;
 use crate::handle::Outcome;
 
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
-        Effect::StartWorker { task, step, attempt, starts: _, from, resume, refusals, answers } => {
-            start_worker::start_worker(ctx, task, Start { step, attempt, from, resume, answers }, refusals).await
+        Effect::StartWorker { task, step, work, attempt, starts: _, from, resume, refusals, again, answers } => {
+            let start = Start { step, work, attempt, from, resume, again, answers };
+            start_worker::start_worker(ctx, task, start, refusals).await
         }
         Effect::Capture { task, attempt, worker, carried } => {
             let done = capture::capture(&ctx, &task, attempt, &worker, carried.as_deref()).await;
@@ -42,6 +48,11 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
                 |error| blocked(task, attempt, error),
                 |step| step.map_or_else(Outcome::default, Outcome::step),
             )
+        }
+        Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
+            let given = take_answer::Given { task: &task, step: &step, work: &work, attempt, worker: &worker, input };
+            let done = take_answer::take_answer(&ctx, given).await;
+            done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }
         Effect::RunChecks { task, attempt, commit, base, tree_of, checks } => {
             let judged = Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of };

@@ -277,6 +277,7 @@ impl Engine {
             }
             Effect::RunCommand { .. }
             | Effect::Merge { .. }
+            | Effect::TakeAnswer { .. }
             | Effect::AwaitLease { .. }
             | Effect::AskPerson { .. }
             | Effect::AwaitAnswer { .. }
@@ -291,15 +292,21 @@ impl Engine {
             last,
             onto,
         };
-        if let Effect::StartWorker { task, .. } = &effect
-            && let Err(error) = effect::claim_name(&self.world, &self.plan, task)
+        if let Effect::StartWorker { task, step, work, .. } = &effect
+            && let Err(error) = effect::claim_name(&self.world, &self.plan, task, effect::Part { step, work })
         {
             // The start claims again, and blocks the task if that fails, too.
             tracing::warn!(%task, %error, "a worker has no name yet");
         }
         let me = self.me.clone();
+        let about = effect.attempt();
+        let carried_out = AbortOnDropHandle::new(tokio::spawn(effect::carry_out(ctx, effect)));
         tokio::spawn(async move {
-            let outcome = effect::carry_out(ctx, effect).await;
+            // A defect in one effect must not leave its task waiting for ever.
+            let outcome = match carried_out.await {
+                Ok(outcome) => outcome,
+                Err(error) => effect::panicked(about, &error),
+            };
             me.done(key, outcome).await;
         })
     }

@@ -1,6 +1,7 @@
 //! Evidence of the gates in the format of `.swarm/`, beside the log: `evidence/<task>/evidence.json` in the run's folder.
 
 use serde_json::{Map, json};
+use switchboard_protocol::answer::Answer;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::evidence::{
     BuildRun, Bundle, Detail, Entry, Evidence, FileSyntax, GateEvidence, GateRecord, PlaceholderFinding, SyntaxError,
@@ -11,6 +12,7 @@ use switchboard_protocol::finding::{
 };
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{TaskView, Verdict as GateVerdict};
 use switchboard_protocol::text::cut;
 
@@ -57,7 +59,6 @@ pub(crate) fn keep(
     found: Vec<Found>,
     judged: &[(String, GateVerdict)],
 ) -> Result<(), Error> {
-    let path = plan::evidence_file(&world.config, run, id);
     write_record(world, run, id, judged)?;
     let mut bundle = read(world, run, id)?;
     for found in found {
@@ -66,10 +67,58 @@ pub(crate) fn keep(
         bundle = Some(appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?);
     }
     let Some(bundle) = bundle else { return Ok(()) };
+    write(world, run, id, &bundle)
+}
+
+/// Puts the answer of a worker that judges into the form of evidence.
+pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, reasons: &[String]) -> Found {
+    let passes = has_passed(verdict);
+    let (verdict, detail) = match answer {
+        Answer::Review(review) => (
+            if passes { Verdict::Approved } else { Verdict::Rejected },
+            Detail::Review { risk: review.risk, issues: review.issues.iter().cloned().map(Into::into).collect() },
+        ),
+        Answer::Tests(tests) => {
+            let (failed, added) = (tests.failures.len() as u64, tests.added.iter().map(|file| file.names.len() as u64));
+            let detail = Detail::Test {
+                tests_passed: added.sum::<u64>().saturating_sub(failed),
+                tests_failed: failed,
+                test_file: tests.added.first().map(|added| added.file.clone()),
+                failures: tests.failures.iter().cloned().map(Into::into).collect(),
+            };
+            (if passes { Verdict::Pass } else { Verdict::Fail }, detail)
+        }
+        _ => (if passes { Verdict::Approved } else { Verdict::Rejected }, Detail::Note),
+    };
+    let summary = match reasons.first() {
+        Some(first) => cut(first, 300),
+        None => format!("{step}: nothing to say"),
+    };
+    Found { gate: step.to_string(), verdict, summary, detail }
+}
+
+/// Adds one finding to the task's bundle, in an agent's name.
+pub(crate) fn add(
+    world: &World,
+    run: &RunId,
+    id: &TaskId,
+    attempt: u32,
+    found: Found,
+    agent: &str,
+) -> Result<(), Error> {
+    let mut entry = entry(id, attempt, &world.store.now().to_string(), found);
+    agent.clone_into(&mut entry.agent);
+    let appended = switchboard_pipeline::evidence::append(read(world, run, id)?, entry);
+    let bundle = appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?;
+    write(world, run, id, &bundle)
+}
+
+fn write(world: &World, run: &RunId, id: &TaskId, bundle: &Bundle) -> Result<(), Error> {
+    let path = plan::evidence_file(&world.config, run, id);
     if let Some(folder) = path.parent() {
         world.ports.files.make_folder(folder)?;
     }
-    world.ports.files.write(&path, switchboard_pipeline::evidence::write(&bundle).as_bytes())
+    world.ports.files.write(&path, switchboard_pipeline::evidence::write(bundle).as_bytes())
 }
 
 /// Writes the gate record of the `.swarm/` format: the gates that the attempt needs, and those that it has passed.
@@ -221,7 +270,9 @@ fn detail(report: &CheckReport) -> Detail {
             }
         }
         CheckName::PlaceholderScan => placeholders(report),
-        CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => Detail::Note,
+        CheckName::TestIntegrity | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => {
+            Detail::Note
+        }
     }
 }
 

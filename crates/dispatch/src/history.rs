@@ -10,8 +10,9 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{RunEvent, WorkerTimeout};
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Row, Store};
 
@@ -20,11 +21,15 @@ use crate::assignees::Assignee;
 use crate::error::shape;
 use crate::handle::LastWorker;
 use crate::plan::{self, RunPlan, TaskPositions};
-use crate::work::{RUNS, WORKERS};
+use crate::work::{JUDGES, RUNS, WORKERS};
+use crate::worker_names::Key;
 use crate::world::World;
 
 /// Events read in one go.
 const PAGE: usize = 1000;
+
+/// Workers of one task that are looked through for the last one that makes its change.
+const MOST_WORKERS: u64 = 1000;
 
 /// The subject of a run's events.
 pub(crate) fn subject(run: &RunId) -> String {
@@ -134,6 +139,11 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
+    let roles = world.ports.files.read(&plan::roles_file(&world.config, run))?;
+    let roles: Vec<RoleChoice> = match roles {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("roles.json"))?,
+        None => Vec::new(),
+    };
     let timeout = match row.get_text("timeout") {
         Some(text) => serde_json::from_str(text).map_err(shape("a time limit"))?,
         None => WorkerTimeout::default(),
@@ -149,6 +159,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         worktrees: row.try_text("worktrees")?.into(),
         default_agent: row.get_text("default_agent").and_then(|name| AgentName::new(name).ok()),
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
+        roles: roles.into_iter().map(|choice| (choice.role.clone(), choice)).collect(),
         merge: row.get_bool("merge"),
         confirms_merge: row.get_bool("confirms_merge"),
         setup,
@@ -170,8 +181,8 @@ pub(crate) struct Claimed {
     pub(crate) ports: Option<PortRange>,
 }
 
-/// What the last worker of each task of a run had to itself.
-pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, Claimed>, Error> {
+/// What the last worker of each task of a run, and of each step that judges, had to itself.
+pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claimed>, Error> {
     let mut claimed = BTreeMap::new();
     let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
     for row in store.read(&query)? {
@@ -180,22 +191,28 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, Cla
         let ports = number("port").zip(number("ports")).map(|(first, count)| PortRange { first, count });
         let Ok(name) = AgentName::new(row.try_text("agent")?) else { continue };
         let name = Assignee { folded: name.folded(), name, is_scripted: row.get_bool("scripted") };
-        claimed.insert(task, Claimed { at: row.try_u64("seq")?, name, ports });
+        let step = row.get_text(JUDGES).and_then(|step| StepId::new(step).ok());
+        claimed.insert((task, step), Claimed { at: row.try_u64("seq")?, name, ports });
     }
     Ok(claimed)
 }
 
-/// The row of a task's last worker.
+/// The row of the last worker who made a task's change or report.
 pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
-    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
-    Ok(world.store.read(&query)?.into_iter().next())
+    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(MOST_WORKERS);
+    Ok(world.store.read(&query)?.into_iter().find(makes))
+}
+
+/// Whether a worker makes a change, rather than judging one.
+pub(crate) fn makes(row: &Row) -> bool {
+    row.get_text(JUDGES).is_none()
 }
 
 /// The last worker of each task of a run.
 pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
     let mut last = BTreeMap::new();
     let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
-    for row in world.store.read(&query)? {
+    for row in world.store.read(&query)?.into_iter().filter(makes) {
         let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
         let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
         last.insert(task, LastWorker { base, start });

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::isolation::{Host, Isolation, Reach, WorkerSandbox};
+use switchboard_protocol::isolation::{Host, Isolation, Reach, Tool, WorkerSandbox};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::AgentChoice;
@@ -46,11 +46,10 @@ impl Held {
             let choice = run_plan.choice(id, &settings)?;
             let narrowing = settings.hosts.as_deref();
             if run_plan.isolation(&settings, &choice) == Isolation::Full {
-                held.notes.extend(
-                    narrowing.map(|_| {
-                        format!("task {id} is not constrained: it reaches every host, whatever `hosts` lists")
-                    }),
-                );
+                let hosts = narrowing
+                    .map(|_| format!("task {id} is not constrained: it reaches every host, whatever `hosts` lists"));
+                let notes = hosts.into_iter().chain(reaches_anyway(&choice));
+                held.notes.extend(notes.filter(|note| !held.notes.contains(note)).collect::<Vec<_>>());
                 continue;
             }
             has_four_tools(id, &choice)?;
@@ -77,9 +76,26 @@ impl Held {
     }
 }
 
+/// What to say of an agent that is not constrained although its settings list what it may touch then.
+fn reaches_anyway(choice: &AgentChoice) -> Option<String> {
+    let Reach { read, network, home: _ } = &choice.reach;
+    let lists = [("read", read), ("network", network)].into_iter().filter(|(_, list)| !list.is_empty());
+    let names: Vec<_> = lists.map(|(name, _)| name).collect();
+    let (name, lists) = (&choice.name, names.join(" and "));
+    (!names.is_empty() && !choice.scripted).then(|| {
+        format!("{name} is not constrained: it touches what you may touch, whatever {lists} of its settings list")
+    })
+}
+
 /// A command has a shell and nothing else.
 fn has_four_tools(id: &TaskId, choice: &AgentChoice) -> Result<(), Failure> {
-    if matches!(choice.driver, DriverSpec::Exec { .. }) || choice.scripted || choice.four_tools {
+    let is_command = matches!(choice.driver, DriverSpec::Exec { .. });
+    let lacks_shell = !choice.tools.is_empty() && !choice.tools.contains(&Tool::Shell);
+    if is_command && lacks_shell {
+        let what = format!("task {id} has a command, which is a shell's, and {} is cut to other tools", choice.name);
+        return Err(Failure::new("isolation.tools", what).hint("name another agent for it, or none"));
+    }
+    if is_command || choice.scripted || choice.four_tools {
         return Ok(());
     }
     let name = &choice.name;

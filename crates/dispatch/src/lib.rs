@@ -32,6 +32,7 @@ mod gate_trees;
 mod handle;
 mod history;
 mod identity;
+mod in_vain;
 mod isolation;
 mod link;
 mod lock;

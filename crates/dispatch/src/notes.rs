@@ -56,6 +56,9 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::ConfirmationAsked { .. }
         | RunEvent::PersonAnswered { .. }
         | RunEvent::TurnOmitted { .. }
+        | RunEvent::StepAnswered { .. }
+        | RunEvent::AnswerRefused { .. }
+        | RunEvent::StepSkipped { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::GateReported { .. }
         | RunEvent::ChangeRebased { .. }

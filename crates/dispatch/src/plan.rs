@@ -13,8 +13,10 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::run::StepWork;
+use switchboard_protocol::run::way::{RoleId, StepId};
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::{Config, Error};
 use switchboard_protocol::text::cut;
@@ -34,6 +36,8 @@ pub(crate) struct RunPlan {
     pub(crate) worktrees: PathBuf,
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
+    /// Who is what in the team, and what it is told.
+    pub(crate) roles: BTreeMap<RoleId, RoleChoice>,
     pub(crate) merge: bool,
     /// Whether a person is asked at the end whether to merge.
     pub(crate) confirms_merge: bool,
@@ -107,35 +111,84 @@ impl RunPlan {
         self.group_branch(id).unwrap_or_else(|| self.branch.clone())
     }
 
-    /// Who does a task, if anybody says so.
+    /// Who does a task, if anybody says so. A command does it by itself unless its task names an agent.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
-        settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
+        let usual = || self.default_agent.as_ref().map(ToString::to_string);
+        match &settings.command {
+            Some(_) => Some(settings.agent.clone().unwrap_or_else(|| COMMAND.to_owned())),
+            None => settings.agent.clone().or_else(usual),
+        }
     }
 
-    /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes, or brings together what others
-    /// have merged, has none itself: the first one's stands for it.
+    /// How to start the agent of a task. A task with a command of its own needs no agent; where it names one, the command runs under that agent's settings:
+    /// held as it is, with its environment and instructions. One that chooses among changes, or brings together what others have merged, has none itself: the
+    /// first one's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
         if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first().or(shape.gathers.first())) {
             let (_, settings) = self.settings(candidate)?;
             return self.choice(candidate, &settings);
         }
-        let name = self.agent_name(settings);
-        if let Some(command) = &settings.command {
-            let name = settings.agent.clone().unwrap_or_else(|| "exec".to_owned());
-            let name = AgentName::new(name.clone())
-                .map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
-            let driver = DriverSpec::Exec { argv: command.argv() };
-            return Ok(AgentChoice::new(name, driver));
-        }
-        let Some(name) = name else {
-            let what = format!("task {id} names no agent and has no command");
-            return Err(
-                Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard")
-            );
+        let configured = |name: &str| {
+            let unknown =
+                || Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"));
+            self.configured(name).cloned().ok_or_else(unknown)
         };
-        self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
-            Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
-        })
+        match (&settings.command, self.agent_name(settings)) {
+            (Some(command), _) => {
+                let driver = DriverSpec::Exec { argv: command.argv() };
+                match &settings.agent {
+                    Some(name) => Ok(configured(name)?.carried_out_by(driver)),
+                    None => Ok(AgentChoice::new(command_name()?, driver)),
+                }
+            }
+            (None, Some(name)) => configured(&name),
+            (None, None) => {
+                let what = format!("task {id} names no agent and has no command");
+                let hint = "name one with --agent, or in the task's x-switchboard";
+                Err(Failure::new("plan.no-agent", what).hint(hint))
+            }
+        }
+    }
+
+    fn configured(&self, name: &str) -> Option<&AgentChoice> {
+        self.agents.get(&switchboard_protocol::id::fold(name))
+    }
+
+    /// How to start the worker of a step: that of the role, where it judges, else the task's.
+    pub(crate) fn choice_of(&self, id: &TaskId, settings: &Settings, work: &StepWork) -> Result<AgentChoice, Failure> {
+        match work.answer {
+            Some(_) => self.choice_in_role(id, settings, &work.role),
+            None => self.choice(id, settings),
+        }
+    }
+
+    /// How to start the agent of a role: the one that the role names, else the run's, else the task's.
+    fn choice_in_role(&self, id: &TaskId, settings: &Settings, role: &RoleId) -> Result<AgentChoice, Failure> {
+        let of_role = self.roles.get(role);
+        let named = of_role.and_then(|choice| choice.agent.as_ref()).or(self.default_agent.as_ref());
+        let of_task = || settings.agent.clone().filter(|_| settings.command.is_none());
+        let Some(name) = named.map(ToString::to_string).or_else(of_task) else {
+            let what = format!("task {id} needs a {role}, and nobody is named for it");
+            let hint = format!("name an agent with --role {role}=AGENT, or in [roles.{role}] of your settings");
+            return Err(Failure::new("plan.no-agent", what).hint(hint));
+        };
+        let unknown = || Failure::new("agent.unknown", format!("the {role} is {name}, which is not configured"));
+        let choice = self.agents.get(&switchboard_protocol::id::fold(&name)).ok_or_else(unknown)?;
+        let mut choice = choice.clone();
+        if let Some(model) = of_role.and_then(|role| role.model.clone()) {
+            (choice.model, choice.model_first) = (Some(model), true);
+        }
+        Ok(choice)
+    }
+
+    /// The tree of a worker that only reads: no task has a folder there.
+    pub(crate) fn reader_tree(&self, task: &TaskId, step: &StepId) -> PathBuf {
+        self.reader_trees().join(format!("{task}.{step}"))
+    }
+
+    /// The folder of the trees of workers that only read.
+    pub(crate) fn reader_trees(&self) -> PathBuf {
+        self.worktrees.join(self.run.as_str()).join(".readers")
     }
 
     /// How the worker of a task is held: as the request says, else the tighter of what the plan and the agent's settings say, since a plan may come from
@@ -148,10 +201,9 @@ impl RunPlan {
     /// How often a task is tried where the plan doesn't say: a command once.
     pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
         let usual = switchboard_pipeline::way::usual_attempts(settings);
-        let name = self.agent_name(settings).filter(|_| settings.command.is_none());
-        let choice = name.and_then(|name| self.agents.get(&switchboard_protocol::id::fold(&name)));
-        match choice {
+        match self.agent_name(settings).and_then(|name| self.configured(&name)) {
             Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
+            Some(_) if settings.command.is_some() => usual,
             Some(AgentChoice { driver: DriverSpec::Exec { .. }, .. }) => MAX_COMMAND_ATTEMPTS,
             Some(AgentChoice { driver: DriverSpec::Acp { .. }, .. }) | None => usual,
         }
@@ -176,6 +228,13 @@ impl RunPlan {
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
+}
+
+/// The name under which commands work that no agent is named for.
+const COMMAND: &str = "exec";
+
+fn command_name() -> Result<AgentName, Failure> {
+    AgentName::new(COMMAND).map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
 /// Reads the text of a plan.json or a plan.md. A `source` that ends in `.json` is a plan.json whatever stands in it.
@@ -281,6 +340,11 @@ pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_p
 /// A run's signal files.
 pub(crate) fn signals_folder(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join(switchboard_protocol::signal::FOLDER)
+}
+
+/// Where a run keeps who is what in its team.
+pub(crate) fn roles_file(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join("roles.json")
 }
 
 /// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file

@@ -96,6 +96,8 @@ mod tests {
             gates: Vec::new(),
             pending_gates: Vec::new(),
             refusals: Vec::new(),
+            step: None,
+            steps: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What an agent is told: its task, why earlier attempts were refused, its mail. Text of others is marked as such.
 
+mod judge;
+
 use std::fmt::Write as _;
 
 use switchboard_protocol::message::Message;
@@ -8,6 +10,8 @@ use switchboard_protocol::run::{Refusal, RefusalCause};
 
 use crate::event::cut;
 use crate::plan::RunPlan;
+
+pub(crate) use judge::{Judging, judge};
 
 /// The first line of a commit: the task's description, at most 72 bytes of its first line.
 pub(crate) fn title(task: &Task) -> String {
@@ -172,6 +176,7 @@ fn cause(cause: &RefusalCause) -> String {
         RefusalCause::TimedOut => "it took too long".to_owned(),
         RefusalCause::NothingChanged => "nothing was changed".to_owned(),
         RefusalCause::Gate { gate } => format!("by the gate {gate}"),
+        RefusalCause::Step { step } => format!("in the step {step}, by another agent"),
         RefusalCause::MergeConflict => "it conflicts with what was merged meanwhile".to_owned(),
         RefusalCause::Person => "by a person, who wants it done differently".to_owned(),
     }

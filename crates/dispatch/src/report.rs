@@ -12,8 +12,8 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::message::{MessageEvent, Terms};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
-    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, TaskState,
-    TaskView, Verdict, Wait,
+    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, StepReport,
+    TaskState, TaskView, Verdict, Wait,
 };
 use switchboard_protocol::spool::SPOOL_FOLDER;
 use switchboard_protocol::time::Millis;
@@ -21,12 +21,12 @@ use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport
 use switchboard_protocol::worker::PauseState;
 use switchboard_store::{Filter, Query, Row};
 
-use crate::Error;
 use crate::error::{io, shape};
 use crate::identity::worker_id;
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
 use crate::world::World;
+use crate::{Error, history};
 
 /// Bytes of what a worker has said that are sent at once.
 const ANSWER_BYTES: u64 = 50 << 10;
@@ -88,9 +88,10 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let query =
         Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
     let workers = world.store.read(&query)?;
-    let last = workers.first();
+    let last = workers.iter().find(|row| history::makes(row));
+    let newest = workers.first();
     let working = if let TaskState::Working { worker } = &view.state { Some(worker) } else { None };
-    let live = last.filter(|_| working.is_some());
+    let live = newest.filter(|_| working.is_some());
     let paused = view.paused.filter(|_| live.is_none() && !view.state.is_settled());
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
@@ -113,6 +114,8 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
         attempts: if was_tried { view.attempt } else { 0 },
         gates: view.gates.iter().map(gate).collect(),
+        judged: view.steps.iter().map(judged).collect(),
+        at_step: view.step.as_ref().map(ToString::to_string).unwrap_or_default(),
         refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },
         files: files.get(&view.task).cloned().unwrap_or_default(),
@@ -214,7 +217,18 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
 }
 
 fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
-    let verdict = match report.verdict {
+    let verdict = verdict_word(report.verdict).to_owned();
+    GateReport { gate: report.gate.clone(), verdict, reasons: report.reasons.clone() }
+}
+
+/// What the worker of a step that judges has said.
+fn judged(report: &StepReport) -> GateReport {
+    let verdict = verdict_word(report.verdict).to_owned();
+    GateReport { gate: report.step.to_string(), verdict, reasons: report.reasons.clone() }
+}
+
+const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Pass => "pass",
         Verdict::Warn => "warn",
         Verdict::Fail => "fail",
@@ -222,8 +236,7 @@ fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
         Verdict::Skipped => "skipped",
         Verdict::NotConfigured => "not_configured",
         Verdict::NoReply => "no_reply",
-    };
-    GateReport { gate: report.gate.clone(), verdict: verdict.to_owned(), reasons: report.reasons.clone() }
+    }
 }
 
 fn refusal(refusal: &Refusal) -> String {
@@ -233,6 +246,7 @@ fn refusal(refusal: &Refusal) -> String {
         RefusalCause::TimedOut => "it took too long".to_owned(),
         RefusalCause::NothingChanged => "nothing was changed".to_owned(),
         RefusalCause::Gate { gate } => gate.clone(),
+        RefusalCause::Step { step } => step.to_string(),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),
         RefusalCause::Person => "a person wants it done differently".to_owned(),
     };

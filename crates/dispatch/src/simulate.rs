@@ -20,6 +20,8 @@ mod spec;
 mod stage;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trace;
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -373,6 +375,8 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
     let bad = |error: switchboard_protocol::id::IdError| Failure::new("internal.bug", error.to_string());
     let (ann, ben) = (agent("ann").map_err(bad)?, agent("ben").map_err(bad)?);
     Ok(StartRunRequest {
+        team: false,
+        roles: Vec::new(),
         plan: plan.to_owned(),
         source: "plan.json".to_owned(),
         default_agent: Some(ann.name.clone()),

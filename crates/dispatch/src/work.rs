@@ -16,6 +16,9 @@ use crate::event::frame_key;
 pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
+/// Column of the step whose verdict a worker's answer is.
+pub(crate) const JUDGES: &str = "judges";
+
 const fn text(name: &'static str) -> Column {
     Column { name, ty: Ty::Text }
 }
@@ -102,6 +105,10 @@ static TABLES: [Table; 2] = [
             int("acted"),
             text("step"),
             int("proposed"),
+            text(JUDGES),
+            text("role"),
+            text("wanted"),
+            int("answered"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -211,6 +218,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::TurnOmitted { .. }
+        | RunEvent::StepAnswered { .. }
+        | RunEvent::AnswerRefused { .. }
+        | RunEvent::StepSkipped { .. }
         | RunEvent::GateReported { .. }
         | RunEvent::MergeHeld { .. }
         | RunEvent::MergeReleased { .. }
@@ -309,6 +319,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             agent,
             driver,
             scripted,
+            judges,
             base,
             start,
             worktree,
@@ -333,13 +344,16 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("exited", 0_i64)
                 .with("port", ports.map_or(Cell::Null, |ports| i64::from(ports.first).into()))
                 .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()))
-                .with("isolation", isolation.as_str());
+                .with("isolation", isolation.as_str())
+                .with(JUDGES, judges.as_ref().map_or(Cell::Null, |judges| judges.step.as_str().into()))
+                .with("role", judges.as_ref().map_or(Cell::Null, |judges| judges.role.as_str().into()))
+                .with("wanted", judges.as_ref().map_or(Cell::Null, |judges| judges.answer.as_str().into()));
             vec![Change::Put { table: WORKERS, row }]
         }
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
-        WorkerFact::WorkerActed { worker, action, index: _ } => acted(&worker, &action),
+        WorkerFact::WorkerActed { worker, action, index: _ } => acted(event, &worker, &action),
         WorkerFact::WorkerToolsMissed { .. } | WorkerFact::WorkerUnenforced { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
@@ -347,12 +361,14 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
     }
 }
 
-fn acted(worker: &WorkerId, action: &WorkerAction) -> Vec<Change> {
+fn acted(event: &Event, worker: &WorkerId, action: &WorkerAction) -> Vec<Change> {
     let count = |column| Change::add(WORKERS, [worker.as_str().into()], [(column, 1)]);
     match action {
-        WorkerAction::ReportStep { state, note } => {
+        WorkerAction::ReportStep { state, note, answer } => {
             let step = format!("{}: {note}", state.as_str());
-            vec![patch(WORKERS, worker.as_str(), vec![("step", step.into())]), count("acted")]
+            let answered = answer.as_ref().map(|_| ("answered", event.lsn.into()));
+            let set = std::iter::once(("step", step.into())).chain(answered).collect();
+            vec![patch(WORKERS, worker.as_str(), set), count("acted")]
         }
         WorkerAction::ProposeTask { .. } => vec![count("acted"), count("proposed")],
     }

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::StepId;
 
 use crate::Error;
 use crate::assignees::Assignee;
@@ -23,10 +24,13 @@ const STEM_BYTES: usize = 56;
 #[derive(Debug, Default)]
 pub(crate) struct WorkerNames(Mutex<BTreeMap<RunId, Names>>);
 
+/// Whose name it is: that of the workers who make a task's change, or of those who judge it in a step.
+pub(crate) type Key = (TaskId, Option<StepId>);
+
 /// The names of one run.
 #[derive(Debug, Default)]
 struct Names {
-    by_task: BTreeMap<TaskId, Assignee>,
+    by_task: BTreeMap<Key, Assignee>,
     /// How many were ever claimed.
     claims: u64,
 }
@@ -34,19 +38,19 @@ struct Names {
 // === impl WorkerNames ===
 
 impl WorkerNames {
-    /// Claims a name for the workers of a task, the same as before if it has one. `is_anothers` tells of a name whether somebody else has it.
+    /// Claims a name for the workers of a task or of one of its steps, the same as before if they have one. `is_anothers` tells of a name whether somebody else has it.
     ///
     /// # Errors
     /// What `is_anothers` fails with, and [`Error::Missing`] when no name can be made of the agent's.
     pub(crate) fn claim(
         &self,
-        (run, task): (&RunId, &TaskId),
+        (run, key): (&RunId, &Key),
         agent: &AgentName,
         is_scripted: bool,
         is_anothers: impl Fn(&AgentName) -> Result<bool, Error>,
     ) -> Result<AgentName, Error> {
         let mut claimed = lock(&self.0);
-        if let Some(known) = claimed.get(run).and_then(|names| names.by_task.get(task)) {
+        if let Some(known) = claimed.get(run).and_then(|names| names.by_task.get(key)) {
             return Ok(known.name.clone());
         }
         let taken = claimed.values().flat_map(|names| names.by_task.values()).map(|claim| claim.folded.as_str());
@@ -58,13 +62,14 @@ impl WorkerNames {
             name = numbered(agent, number)?;
         }
         let claim = Assignee { folded: name.folded(), name: name.clone(), is_scripted };
-        claimed.entry(run.clone()).or_default().add(task.clone(), claim);
+        claimed.entry(run.clone()).or_default().add(key.clone(), claim);
         Ok(name)
     }
 
-    /// The name of a task's workers, if it has had one.
+    /// The name of the workers who make a task's change, if it has had one.
     pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<AgentName> {
-        lock(&self.0).get(run).and_then(|names| names.by_task.get(task)).map(|claim| claim.name.clone())
+        let key = (task.clone(), None);
+        lock(&self.0).get(run).and_then(|names| names.by_task.get(&key)).map(|claim| claim.name.clone())
     }
 
     /// All names of a run, in the order of its tasks.
@@ -78,7 +83,7 @@ impl WorkerNames {
     pub(crate) fn among(&self, run: &RunId, tasks: impl Fn(&TaskId) -> bool) -> BTreeSet<String> {
         let claimed = lock(&self.0);
         let names = claimed.get(run).into_iter().flat_map(|names| &names.by_task);
-        names.filter(|(task, _)| tasks(task)).map(|(_, claim)| claim.folded.clone()).collect()
+        names.filter(|((task, _), _)| tasks(task)).map(|(_, claim)| claim.folded.clone()).collect()
     }
 
     /// Who has a name in a run that is not among these folded ones.
@@ -93,12 +98,12 @@ impl WorkerNames {
         lock(&self.0).get(run).map_or(0, |names| names.claims)
     }
 
-    /// Restores a claim from the record, unless another task has the name.
-    pub(crate) fn restore(&self, run: &RunId, task: &TaskId, claim: Assignee) {
+    /// Restores a claim from the record, unless somebody else has the name.
+    pub(crate) fn restore(&self, run: &RunId, key: &Key, claim: Assignee) {
         let mut claimed = lock(&self.0);
         let mut taken = claimed.values().flat_map(|names| names.by_task.values());
         if !taken.any(|other| other.folded == claim.folded) {
-            claimed.entry(run.clone()).or_default().add(task.clone(), claim);
+            claimed.entry(run.clone()).or_default().add(key.clone(), claim);
         }
     }
 
@@ -106,7 +111,7 @@ impl WorkerNames {
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         let mut claimed = lock(&self.0);
         let Some(names) = claimed.get_mut(run) else { return };
-        names.by_task.retain(|task, _| keep(task));
+        names.by_task.retain(|(task, _), _| keep(task));
     }
 
     /// Releases all names of a run.
@@ -118,8 +123,8 @@ impl WorkerNames {
 // === impl Names ===
 
 impl Names {
-    fn add(&mut self, task: TaskId, claim: Assignee) {
-        self.by_task.insert(task, claim);
+    fn add(&mut self, key: Key, claim: Assignee) {
+        self.by_task.insert(key, claim);
         self.claims += 1;
     }
 }
@@ -146,7 +151,7 @@ mod tests {
     fn claim(names: &WorkerNames, run: u64, n: u32, of: &str) -> String {
         let run = RunId::from_bits(run);
         let is_anothers = |name: &AgentName| Ok(name.as_str() == "ben-2");
-        names.claim((&run, &task(n)), &agent(of), false, is_anothers).unwrap().to_string()
+        names.claim((&run, &(task(n), None)), &agent(of), false, is_anothers).unwrap().to_string()
     }
 
     #[test]
@@ -171,11 +176,24 @@ mod tests {
     }
 
     #[test]
+    fn who_judges_a_change_has_another_name_than_who_made_it_and_keeps_it_with_the_task() {
+        let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
+        let review = (task(1), Some(StepId::new("review").unwrap()));
+
+        assert_eq!(claim(&names, 1, 1, "claude"), "claude");
+        let of_review = names.claim((&run, &review), &agent("claude"), false, |_| Ok(false)).unwrap();
+        assert_eq!(of_review.as_str(), "claude-2");
+        assert_eq!(names.of(&run, &task(1)), Some(agent("claude")));
+        names.retain(&run, |task| task.as_str() == "1.1");
+        assert_eq!(names.all(&run).len(), 2);
+    }
+
+    #[test]
     fn a_restored_name_is_one_tasks() {
         let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
         let ann = Assignee { name: agent("ann"), folded: "ann".to_owned(), is_scripted: false };
-        names.restore(&run, &task(7), ann.clone());
-        names.restore(&run, &task(1), ann);
+        names.restore(&run, &(task(7), None), ann.clone());
+        names.restore(&run, &(task(1), None), ann);
 
         assert_eq!(names.of(&run, &task(7)), Some(agent("ann")));
         assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");

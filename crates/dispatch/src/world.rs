@@ -21,7 +21,7 @@ use crate::lock::lock;
 use crate::port::{Git, Ports};
 use crate::shared::SharedLimits;
 use crate::tree_ports::TreePorts;
-use crate::worker_names::WorkerNames;
+use crate::worker_names::{Key, WorkerNames};
 use crate::{Config, Error};
 
 /// Workers whose start may be under way at the same time.
@@ -136,14 +136,15 @@ impl World {
 
     /// Restores what the last workers of tasks had to themselves. Where two tasks had the same, it is the task's whose worker is the newer one: the other
     /// was settled in between, which released it.
-    pub(crate) fn restore(&self, mut claims: Vec<(RunId, TaskId, Claimed)>) {
+    pub(crate) fn restore(&self, mut claims: Vec<(RunId, Key, Claimed)>) {
         claims.sort_by_key(|(_, _, claimed)| std::cmp::Reverse(claimed.at));
-        for (run, task, claimed) in claims {
-            let ports = claimed.ports.map(|ports| self.tree_ports.restore(&run, &task, ports));
+        for (run, key, claimed) in claims {
+            let task = &key.0;
+            let ports = claimed.ports.map(|ports| self.tree_ports.restore(&run, task, ports));
             if let Some(Err(error)) = ports {
                 tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
             }
-            self.worker_names.restore(&run, &task, claimed.name);
+            self.worker_names.restore(&run, &key, claimed.name);
         }
     }
 

@@ -78,10 +78,23 @@ impl Housekeeping {
 
 fn rules(root: &Folder) -> Rules {
     let Ok(bytes) = root.read("housekeeping.policy.json", MAX_POLICY) else { return Rules::default() };
-    serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+    let rules = serde_json::from_slice(&bytes).unwrap_or_else(|error| {
         tracing::warn!(%error, "housekeeping.policy.json can't be used; nothing is tidied until it can");
         Rules { enabled: false, ..Rules::default() }
-    })
+    });
+    for key in without_meaning(&rules) {
+        tracing::warn!(key, "this key of housekeeping.policy.json means nothing here");
+    }
+    rules
+}
+
+/// Keys of a policy that are allowed and change nothing: a file for an agent that nobody knows is refused when it comes, and never grows stale.
+fn without_meaning(rules: &Rules) -> Vec<&'static str> {
+    let keys = [
+        (rules.stale_unprocessed_inbox_retention_hours.is_some(), "staleUnprocessedInboxRetentionHours"),
+        (rules.stale_unprocessed_unknown_agents_only.is_some(), "staleUnprocessedUnknownAgentsOnly"),
+    ];
+    keys.into_iter().filter_map(|(is_said, key)| is_said.then_some(key)).collect()
 }
 
 fn tidy(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Error> {
@@ -208,9 +221,24 @@ mod tests {
         };
         let all = read(r#"{"runIntervalMinutes":5,"staleUnprocessedUnknownAgentsOnly":true}"#);
         assert!(all.enabled && all.run_interval_minutes == 5, "{all:?}");
+        assert_eq!(without_meaning(&all), ["staleUnprocessedUnknownAgentsOnly"]);
 
         for broken in ["{", r#"{"enabld":false}"#, r#"{"enabled":"no"}"#] {
             assert!(!read(broken).enabled, "{broken}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_policy_refuses_a_wrong_type_and_a_misspelling() {
+        let read = |text: String| serde_json::from_str::<Rules>(&text).map_err(|error| error.to_string());
+        let unknown = read(r#"{"zz":1}"#.to_owned()).unwrap_err();
+        let (_, known) = unknown.split_once("expected one of").unwrap();
+        let keys: Vec<_> = known.split('`').skip(1).step_by(2).collect();
+        assert!(keys.len() >= 7 && keys.contains(&"enabled"), "{unknown}");
+
+        for key in keys {
+            assert!(read(format!(r#"{{"{key}":{{"no":1}}}}"#)).unwrap_err().contains("invalid type"), "{key}");
+            assert!(read(format!(r#"{{"{key}Zz":1}}"#)).unwrap_err().contains(&format!("{key}Zz")), "{key}");
         }
     }
 }

@@ -145,7 +145,7 @@ mod tests {
         ))
         .unwrap();
 
-        let note = WorkerAction::ReportStep { state: StepState::Done, note: "it works".to_owned() };
+        let note = WorkerAction::ReportStep { state: StepState::Done, note: "it works".to_owned(), answer: None };
         let after = vec![TaskId::new("1.1").unwrap()];
         let files = vec!["README.md".to_owned()];
         let task = WorkerAction::ProposeTask { description: "document it".to_owned(), files, after };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSettings, TaskStatus};
+use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskSettings, TaskStatus};
 use switchboard_protocol::run::DerivedEdge;
 
 use crate::paths::{PathIndex, Pattern};
@@ -84,9 +84,13 @@ pub fn has_inputs(plan: &Plan) -> bool {
 /// `plan.missing-input` with the inputs that are neither.
 pub fn check_inputs(plan: &Plan, files: &Files) -> Result<(), Failure> {
     // A closed task makes nothing any more.
-    let tasks: Vec<_> = plan.tasks().filter(|task| task.status != TaskStatus::Closed).collect();
+    let phases = plan.phases.iter().filter(|phase| phase.status != PhaseStatus::Closed);
+    let tasks = phases.flat_map(|phase| phase.tasks.iter().filter(|task| task.status != TaskStatus::Closed));
+    let tasks: Vec<_> = tasks.collect();
     let index = producers(&tasks);
-    let is_open = |task: &Task| matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
+    let open = plan.phases.iter().flat_map(|phase| phase.tasks.iter().filter(|task| phase.may_do(task)));
+    let open: BTreeSet<_> = open.map(|task| &task.id).collect();
+    let is_open = |task: &Task| open.contains(&task.id);
     let mut missing = Vec::new();
     for (at, task) in tasks.iter().enumerate().filter(|(_, task)| is_open(task)) {
         for (text, pattern) in inputs(task) {

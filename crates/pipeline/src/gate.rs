@@ -37,28 +37,46 @@ pub enum GateKind {
 /// Name of the gate that holds a change to the files that its task declares. Every task that declares some is held to it.
 pub const SCOPE: &str = "scope";
 
+/// Name of the gate that looks at what a change does to tests, and to what runs and judges them.
+pub const TEST_INTEGRITY: &str = "test_integrity";
+
 /// All gates.
 pub const REGISTRY: &[Gate] = &[
     gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
     Gate { asks: true, ..gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)) },
     gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
     gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
+    Gate { asks: true, ..gate(TEST_INTEGRITY, &["integrity"], GateKind::Check(CheckName::TestIntegrity)) },
     gate("lint", &["linter"], GateKind::Command(CommandKind::Lint)),
     gate("build_check", &["build"], GateKind::Command(CommandKind::Build)),
     gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
     gate("pre_check_batch", &["batch"], GateKind::Batch),
     gate(SCOPE, &["scope_check", "files_touched"], GateKind::Scope),
+    gate("diff", &["contracts"], GateKind::NotBuilt),
+    gate("imports", &["dependencies"], GateKind::NotBuilt),
+    gate("regression_sweep", &["regression"], GateKind::NotBuilt),
     gate("sast_scan", &["sast"], GateKind::NotBuilt),
     gate("quality_budget", &["quality"], GateKind::NotBuilt),
 ];
 
 /// The gates that every change is held to unless the plan leaves one out. A command is held to where the plan brings it and
 /// shown as not configured where it doesn't.
-pub const DEFAULTS: [(&str, Need); 4] = [
+pub const DEFAULTS: [(&str, Need); 5] = [
     ("syntax_check", Need::Required),
     ("secretscan", Need::Required),
+    (TEST_INTEGRITY, Need::Required),
     ("build_check", Need::IfConfigured),
     ("test_runner", Need::IfConfigured),
+];
+
+/// The gates of a team's tasks beside [`DEFAULTS`]. Those that this version knows by name only are shown as not configured.
+pub const OF_TEAM: [(&str, Need); 6] = [
+    ("diff", Need::IfConfigured),
+    ("placeholder_scan", Need::Required),
+    ("lint", Need::IfConfigured),
+    ("imports", Need::IfConfigured),
+    ("pre_check_batch", Need::Required),
+    ("regression_sweep", Need::IfConfigured),
 ];
 
 const fn gate(id: &'static str, aliases: &'static [&'static str], kind: GateKind) -> Gate {
@@ -154,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_default_is_in_the_registry() {
-        assert!(DEFAULTS.iter().all(|(id, _)| find(id).is_some_and(|gate| gate.id == *id)));
+        assert!(DEFAULTS.iter().chain(&OF_TEAM).all(|(id, _)| find(id).is_some_and(|gate| gate.id == *id)));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use switchboard_protocol::plan::{Plan, Task, TaskId, TaskStatus, UnknownWrites};
+use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus, UnknownWrites};
 use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
 
 pub use opening::{Opening, opening};
@@ -23,7 +23,7 @@ pub const MAX_CONFLICTS: usize = 1_000;
 #[must_use]
 pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut skipped = Vec::new();
-    let tasks = leave_out(sorted(plan), finished, &mut skipped);
+    let tasks = leave_out(plan, finished, &mut skipped);
     let mut nodes = Nodes::new(Some(plan), tasks.clone());
     let mut order = order::topological(&nodes);
     if order.len() < nodes.len() {
@@ -48,7 +48,7 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
 #[must_use]
 pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
     let mut skipped = Vec::new();
-    leave_out(sorted(plan), finished, &mut skipped);
+    leave_out(plan, finished, &mut skipped);
     skipped
 }
 
@@ -80,12 +80,15 @@ fn numbers<'a>(tasks: &[&'a Task]) -> HashMap<&'a TaskId, usize> {
     tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect()
 }
 
-/// Leaves out what is done, parked, or depends on what is parked.
-fn leave_out<'a>(tasks: Vec<&'a Task>, finished: &BTreeSet<TaskId>, skipped: &mut Vec<Skipped>) -> Vec<&'a Task> {
+/// Leaves out what is done, parked, or depends on what is parked. A phase that is parked parks its tasks.
+fn leave_out<'a>(plan: &'a Plan, finished: &BTreeSet<TaskId>, skipped: &mut Vec<Skipped>) -> Vec<&'a Task> {
+    let tasks = sorted(plan);
+    let of_phases = parked_by_phase(plan);
     let mut parked = Vec::new();
     let mut left_out = vec![false; tasks.len()];
     for (at, task) in tasks.iter().enumerate() {
-        let Some((code, detail, met)) = standing(task, finished) else { continue };
+        let of_phase = || of_phases.get(&task.id).cloned();
+        let Some((code, detail, met)) = standing(task, finished).or_else(of_phase) else { continue };
         left_out[at] = true;
         skipped.push(Skipped { id: task.id.clone(), code, detail });
         if !met {
@@ -120,6 +123,25 @@ fn standing(task: &Task, finished: &BTreeSet<TaskId>) -> Option<(SkipCode, Strin
             let reason = task.blocked_reason.as_deref().unwrap_or("no reason given");
             Some((SkipCode::Parked, format!("the plan marks it as blocked: {reason}"), false))
         }
+    }
+}
+
+/// Why tasks are left out since their phase is put away, and whether those that depend on them may go on.
+fn parked_by_phase(plan: &Plan) -> HashMap<&TaskId, (SkipCode, String, bool)> {
+    let parked = plan.phases.iter().filter_map(|phase| {
+        let (word, met) = parked_as(phase.status)?;
+        let why = (SkipCode::Parked, format!("the plan marks phase {} as {word}", phase.id), met);
+        Some(phase.tasks.iter().map(move |task| (&task.id, why.clone())))
+    });
+    parked.flatten().collect()
+}
+
+/// The word for a phase that is put away, and whether what depends on its tasks may go on; `None` where they can be done.
+const fn parked_as(status: PhaseStatus) -> Option<(&'static str, bool)> {
+    match status {
+        PhaseStatus::Pending | PhaseStatus::InProgress | PhaseStatus::Complete | PhaseStatus::Completed => None,
+        PhaseStatus::Blocked => Some(("blocked", false)),
+        PhaseStatus::Closed => Some(("closed", true)),
     }
 }
 

@@ -14,6 +14,7 @@
 mod account;
 mod adding;
 mod alike;
+mod answering;
 mod attempt;
 mod attempt_end;
 mod branches;

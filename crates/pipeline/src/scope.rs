@@ -1,9 +1,9 @@
 //! A run of a part of a plan: a phase, a slice, or one task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::{Failure, near_matches};
-use switchboard_protocol::plan::{Plan, TaskId, TaskStatus};
+use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus};
 use switchboard_protocol::run::way::UnitId;
 
 /// Tasks that a refusal names.
@@ -29,8 +29,15 @@ pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
         return Err(unknown(plan, unit));
     }
     let inside: BTreeMap<TaskId, ()> = only.tasks().map(|task| (task.id.clone(), ())).collect();
-    let status: BTreeMap<&TaskId, TaskStatus> = plan.tasks().map(|task| (&task.id, task.status)).collect();
-    let is_done = |id: &TaskId| matches!(status.get(id), Some(TaskStatus::Completed | TaskStatus::Closed));
+    // What is put away, and what is done, is not waited for.
+    let done = plan.phases.iter().flat_map(|phase| {
+        let is_closed = phase.status == PhaseStatus::Closed;
+        let is_done =
+            move |task: &&Task| is_closed || matches!(task.status, TaskStatus::Completed | TaskStatus::Closed);
+        phase.tasks.iter().filter(is_done).map(|task| &task.id)
+    });
+    let done: BTreeSet<&TaskId> = done.collect();
+    let is_done = |id: &TaskId| done.contains(id);
     let mut open = Vec::new();
     for task in only.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
         let id = task.id.clone();

@@ -8,6 +8,7 @@ use switchboard_protocol::plan::{
     CommandLine, Confirm, OnViolation, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
     UnknownWrites,
 };
+use switchboard_protocol::role::Zone;
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, Verdict, WorkerTimeout};
 
 use crate::paths::Pattern;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub confirm: Option<String>,
     /// What happens when a change touches files that the task does not declare.
     pub on_violation: OnViolation,
+    /// Whether the plan says what happens then.
+    pub says_on_violation: bool,
     /// Whether the plan says that nobody is asked, not even about what gates find.
     pub asks_nobody: bool,
     /// How its worker is held, if the plan says so.
@@ -80,6 +83,10 @@ pub struct Settings {
     pub permissions: Option<Permissions>,
     /// The model, if the plan names one.
     pub model: Option<String>,
+    /// Whether a team carries it out.
+    pub team: bool,
+    /// Whether its change gets the security review, whatever files it touches.
+    pub always_security_review: bool,
 }
 
 impl Settings {
@@ -105,6 +112,10 @@ impl Settings {
         let outside = |file: &'a str| {
             if excluded.iter().any(|pattern| pattern.covers(file)) {
                 return Some(Outside { file, of: "x-switchboard without `exclude`", is_forbidden: true });
+            }
+            // Tests are the test engineer's, who is not held to the task's files.
+            if self.team && crate::roles::zone_of(file) == Zone::Test {
+                return None;
             }
             if !covers(&scope, file) {
                 return Some(Outside { file, of: "x-switchboard.scope", is_forbidden: false });
@@ -216,12 +227,17 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
     let own = task.switchboard.as_ref().unwrap_or(&task_default);
     let confirm = [&own.confirm, &phase.confirm, &plan.confirm].into_iter().flatten().next();
+    let on_violation = own.on_violation.or(phase.on_violation).or(plan.on_violation);
     let minutes = own.timeout_minutes.or(plan.timeout_minutes);
     // The plan's soft limit belongs to its hard one: a task with a hard limit of its own has its own soft one, too.
     let inherited = plan.wrap_up_minutes.filter(|_| own.timeout_minutes.is_none());
     let wrap_up = own.wrap_up_minutes.or(inherited);
     Settings {
-        agent: first([&own.agent, &phase.agent, &plan.agent]),
+        // What phase and plan say is for tasks that need an agent.
+        agent: own
+            .agent
+            .clone()
+            .or_else(|| first([&None, &phase.agent, &plan.agent]).filter(|_| own.command.is_none())),
         command: own.command.clone(),
         slice: own.slice.clone(),
         test: first([&own.test, &phase.test, &plan.test]),
@@ -243,12 +259,15 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
         confirm: confirm.and_then(Confirm::question).map(str::to_owned),
-        on_violation: own.on_violation.or(phase.on_violation).or(plan.on_violation).unwrap_or_default(),
+        on_violation: on_violation.unwrap_or_default(),
+        says_on_violation: on_violation.is_some(),
         asks_nobody: confirm == Some(&Confirm::Always(false)),
         isolation: own.isolation.or(phase.isolation).or(plan.isolation),
         hosts: first([&own.hosts, &phase.hosts, &plan.hosts]),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
         model: first([&own.model, &phase.model, &plan.model]),
+        team: plan.team == Some(true),
+        always_security_review: plan.always_security_review == Some(true),
     }
 }
 

@@ -106,6 +106,20 @@ impl Timeline {
             RunEvent::NothingChanged { task, .. } => {
                 self.of_worker(&task, "changed nothing", Some(TimelineState::Failed));
             }
+            RunEvent::StepAnswered { task, step, verdict, reasons, .. } => {
+                let first = reasons.first().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let (what, state) = match verdict {
+                    Verdict::Pass | Verdict::Warn => ("passed", None),
+                    Verdict::Fail | Verdict::Error | Verdict::Skipped | Verdict::NotConfigured | Verdict::NoReply => {
+                        ("refused", Some(TimelineState::Failed))
+                    }
+                };
+                self.of_worker(&task, &format!("{step} {what}{first}"), state);
+            }
+            RunEvent::AnswerRefused { task, step, reason, .. } => {
+                let what = format!("{step}: its answer can't be used: {reason}");
+                self.of_worker(&task, &what, Some(TimelineState::Failed));
+            }
             RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
                 self.gate_reported(at, (task, attempt), gate, verdict, &reasons);
             }
@@ -173,6 +187,7 @@ impl Timeline {
             }
             RunEvent::RunFinished { outcome } => self.run_ended(at, outcome),
             RunEvent::SetupChosen { .. }
+            | RunEvent::StepSkipped { .. }
             | RunEvent::RunStarted { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::WayRecorded { .. }

@@ -1,16 +1,25 @@
 //! Seeded histories of whole runs: random plans, workers that fail in every way, people who interfere, daemons that are
 //! killed. The checker knows nothing of the state machine but its events and effects.
 
+#[path = "simulation/answers.rs"]
+mod answers;
 #[path = "simulation/checker.rs"]
 mod checker;
 #[path = "simulation/draw.rs"]
 mod draw;
+#[path = "simulation/reviews.rs"]
+mod reviews;
+#[path = "simulation/team.rs"]
+mod team;
 #[path = "simulation/ways.rs"]
 mod ways;
 #[path = "simulation/world.rs"]
 mod world;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use switchboard_protocol::run::{RunOutcome, TaskState};
+use team::Mistake;
 use world::{WorkerBehaviour, World};
 
 /// Seeds of a quick run.
@@ -27,6 +36,41 @@ fn histories_of_a_rough_world_keep_every_rule_and_end() {
         endings[outcome as usize] += 1;
     }
     assert!(endings.iter().all(|count| *count > SEEDS / 100), "every ending is seen: {endings:?}");
+}
+
+/// The same rules in ten times as many histories; a few minutes.
+#[test]
+#[ignore = "takes minutes: cargo test --release -p switchboard-pipeline --test simulation -- --ignored"]
+fn ten_thousand_histories_keep_every_rule_and_end() {
+    for seed in SEEDS..SEEDS + 10_000 {
+        World::new(seed, WorkerBehaviour::Rough).play();
+    }
+}
+
+#[test]
+fn a_daemon_that_is_killed_again_and_again_comes_to_an_end_that_keeps_every_rule() {
+    for seed in 0..SEEDS / 10 {
+        let mut world = World::new(seed, WorkerBehaviour::Rough);
+        world.restarts = 200;
+
+        world.play();
+    }
+}
+
+#[test]
+fn the_checker_finds_mistakes_that_are_made_on_purpose() {
+    let silent = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let is_found = |mistake: Mistake| {
+        (0..SEEDS).any(|seed| {
+            let play = || World::with(seed, WorkerBehaviour::Rough, Some(mistake)).play();
+            catch_unwind(AssertUnwindSafe(play)).is_err()
+        })
+    };
+    let missed: Vec<_> = Mistake::ALL.into_iter().filter(|mistake| !is_found(*mistake)).collect();
+    std::panic::set_hook(silent);
+
+    assert!(missed.is_empty(), "{missed:?}");
 }
 
 #[test]

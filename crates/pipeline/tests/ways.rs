@@ -66,7 +66,14 @@ fn random_way(rng: &mut Rng) -> Way {
     let zones = if has_tester { vec![Zone::Source] } else { vec![Zone::Source, Zone::Tests] };
     let work = step(
         "work",
-        Do::Work { role: role(), writes: zones, retry_from: RetryFrom::Change, begins_on: None, may_keep: false },
+        Do::Work {
+            role: role(),
+            writes: zones,
+            retry_from: RetryFrom::Change,
+            begins_on: None,
+            may_keep: false,
+            answer: None,
+        },
         &[],
         &[Input::Spec],
     );
@@ -89,6 +96,7 @@ fn random_way(rng: &mut Rng) -> Way {
             retry_from: RetryFrom::Change,
             begins_on: None,
             may_keep: false,
+            answer: None,
         };
         let tester = step("tests", does, &[StepId::work()], &[Input::Source]);
         steps.push(Step { limits, back: Some(StepId::new("tests").expect("an id")), ..tester });

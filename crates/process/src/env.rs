@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 /// Names that every child may inherit: where things are, who the user is, which language and terminal. No secrets.
 const PLAIN: &[&str] = &[
     "COLORTERM",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
     "HOME",
     "LANG",
     "LANGUAGE",
     "LOGNAME",
+    "NODE_EXTRA_CA_CERTS",
     "NO_COLOR",
     "PATH",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
     "SHELL",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
@@ -145,6 +150,7 @@ mod tests {
             "LC_ALL",
             "XDG_STATE_HOME",
             "CARGO_HOME",
+            "NODE_EXTRA_CA_CERTS",
             "ANTHROPIC_API_KEY",
             "GITHUB_TOKEN",
             "AWS_SECRET_ACCESS_KEY",
@@ -155,7 +161,7 @@ mod tests {
         ]));
 
         let names: Vec<_> = env.iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "PATH", "XDG_STATE_HOME"]);
+        assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "NODE_EXTRA_CA_CERTS", "PATH", "XDG_STATE_HOME"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`of_peer`] and [`of_pid`] read, [`identify`] decides.
 
 mod ancestors;
+mod bridge;
 mod identify;
 mod peer;
 mod read;

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::Failure;
 use crate::plan::TaskId;
@@ -52,6 +53,9 @@ pub enum WorkerAction {
         state: StepState,
         /// A sentence or two.
         note: String,
+        /// The answer that its step wants, where the answer is the step's verdict. In facts only `true`: the whole is the event's body.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Value>,
     },
     /// It proposes a task, which a person may put into a plan.
     ProposeTask {
@@ -100,7 +104,11 @@ impl WorkerAction {
     #[must_use]
     pub fn fitted(&self) -> Self {
         match self {
-            Self::ReportStep { state, note } => Self::ReportStep { state: *state, note: cut(note, 160) },
+            Self::ReportStep { state, note, answer } => Self::ReportStep {
+                state: *state,
+                note: cut(note, 160),
+                answer: answer.is_some().then_some(Value::Bool(true)),
+            },
             Self::ProposeTask { description, files, after } => Self::ProposeTask {
                 description: cut(description, 160),
                 files: files.iter().take(2).map(|file| cut(file, 80)).collect(),
@@ -119,7 +127,7 @@ mod tests {
     use super::*;
 
     fn note(text: &str) -> WorkerAction {
-        WorkerAction::ReportStep { state: StepState::Done, note: text.to_owned() }
+        WorkerAction::ReportStep { state: StepState::Done, note: text.to_owned(), answer: None }
     }
 
     fn proposal(files: usize, after: usize, file: &str) -> WorkerAction {
@@ -154,7 +162,8 @@ mod tests {
 
         let action: WorkerAction = serde_json::from_str(text).unwrap();
 
-        let expected = WorkerAction::ReportStep { state: StepState::Stuck, note: "no network".to_owned() };
+        let expected =
+            WorkerAction::ReportStep { state: StepState::Stuck, note: "no network".to_owned(), answer: None };
         assert_eq!((serde_json::to_string(&action).unwrap().as_str(), action), (text, expected));
     }
 }

@@ -113,6 +113,20 @@ impl Caller {
     }
 }
 
+// === impl CallerKind ===
+
+impl CallerKind {
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Worker { .. } => "worker",
+            Self::Agent => "agent",
+        }
+    }
+}
+
 // === impl Face ===
 
 impl Face {

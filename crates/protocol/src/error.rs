@@ -179,6 +179,7 @@ codes! {
     "plan.missing-input" Usage "a task needs a file that no other task makes and the repository does not have";
     "plan.mode" Usage "what a task says about its workers does not go together";
     "plan.no-agent" Agent "no agent is named for a task";
+    "plan.no-effect" Usage "a setting of a task would have no effect, and somebody relies on it";
     "plan.schema" Usage "a field of the plan has the wrong shape";
     "plan.scope-depends" Usage "a part of a plan waits for tasks outside of it that are not done";
     "plan.syntax" Usage "the plan does not parse";

@@ -25,6 +25,8 @@ pub enum CheckName {
     PlaceholderScan,
     /// TODO, FIXME and their family, in comments.
     TodoExtract,
+    /// What a change does to tests, and to what runs and judges them.
+    TestIntegrity,
     /// The repository's own linter.
     Lint,
     /// The repository's own build command.
@@ -39,11 +41,12 @@ pub enum CheckName {
 
 impl CheckName {
     /// Lists every check, in the order in which reports are given.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::SyntaxCheck,
         Self::Secretscan,
         Self::PlaceholderScan,
         Self::TodoExtract,
+        Self::TestIntegrity,
         Self::Lint,
         Self::BuildCheck,
         Self::TestRunner,
@@ -59,6 +62,7 @@ impl CheckName {
             Self::Secretscan => "secretscan",
             Self::PlaceholderScan => "placeholder_scan",
             Self::TodoExtract => "todo_extract",
+            Self::TestIntegrity => "test_integrity",
             Self::Lint => "lint",
             Self::BuildCheck => "build_check",
             Self::TestRunner => "test_runner",
@@ -92,7 +96,7 @@ impl FromStr for CheckName {
     }
 }
 
-/// Says how bad a finding is. For a secret it decides: high and critical block, medium wants a person's look ([`CheckVerdict::Warn`]),
+/// Says how bad a finding is. For a secret, and for what is done to tests, it decides: high and critical block, medium wants a person's look ([`CheckVerdict::Warn`]),
 /// low is only listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -329,6 +333,10 @@ pub struct CheckRequest {
     /// A file with the fingerprints of accepted findings, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// The captured commit that the root is a checkout of: `test_integrity` judges that commit, and runs the base's tests against it,
+    /// for which it changes the checkout and puts it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// With the base `staged`: the index that git hands to its hooks, where it is not the repository's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_file: Option<String>,

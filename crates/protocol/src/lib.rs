@@ -1,10 +1,11 @@
 //! The words of Switchboard: what agents, parts and faces say to each other, as plain data.
 //!
 //! Start with [`verb`] (what can be asked), then [`event`] (what happened), [`plan`] and [`run`] (work),
-//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
+//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`role`] and [`answer`] (what workers of a team may do and say), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
 
 pub mod action;
 pub mod agent;
+pub mod answer;
 pub mod caller;
 pub mod coordination;
 pub mod definition;
@@ -14,15 +15,18 @@ pub mod evidence;
 pub mod file;
 pub mod finding;
 pub mod frame;
+pub mod frontmatter;
 pub mod id;
 pub mod isolation;
 pub mod job;
 pub mod lease;
 pub mod message;
+pub mod modes;
 pub mod need;
 pub mod permission;
 pub mod plan;
 pub mod record;
+pub mod role;
 pub mod run;
 pub mod secret;
 pub mod signal;

@@ -56,18 +56,18 @@ pub struct Plan {
     pub schema_version: SchemaVersion,
     /// What the plan is about; not empty.
     pub title: String,
-    /// The swarm (team) that works on it; not empty.
+    /// The swarm (team) that works on it; not empty. Kept for other tools.
     pub swarm: String,
-    /// Id of the phase that is worked on, from 1.
+    /// Id of the phase that is worked on, from 1. Kept for other tools: a run begins with the first phase, or where `--phase` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_phase: Option<u64>,
     /// Whether it came from a `plan.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration_status: Option<MigrationStatus>,
-    /// When the specification behind it was last changed (ISO 8601).
+    /// When the specification behind it was last changed (ISO 8601). Kept for other tools.
     #[serde(rename = "specMtime", default, skip_serializing_if = "Option::is_none")]
     pub spec_mtime: Option<String>,
-    /// SHA-256 of that specification, in hex.
+    /// SHA-256 of that specification, in hex. Kept for other tools.
     #[serde(rename = "specHash", default, skip_serializing_if = "Option::is_none")]
     pub spec_hash: Option<String>,
     /// How many tasks may run at once, and who may change that.
@@ -119,11 +119,11 @@ pub struct ExecutionProfile {
     pub parallelization_enabled: bool,
     /// Most tasks at once, 1 to 64.
     pub max_concurrent_tasks: u32,
-    /// Whether the members of a council may work at once.
+    /// Whether the members of a council may work at once. Kept for other tools: no run heeds it.
     pub council_parallel: bool,
-    /// Whether the profile is fixed for the rest of the plan.
+    /// Whether the profile is fixed for the rest of the plan. Kept for other tools: no run heeds it.
     pub locked: bool,
-    /// Whether the next phase begins without asking.
+    /// Whether the next phase begins without asking. Only with `--team`.
     pub auto_proceed: bool,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
@@ -150,16 +150,17 @@ pub struct Phase {
     pub id: u64,
     /// What it is about; not empty.
     pub name: String,
-    /// How far it is.
+    /// How far it is, as far as the file knows: a run leaves out the tasks of a phase that is `blocked` or `closed`; where it is `completed` and tasks
+    /// of it are not, they run.
     #[serde(default)]
     pub status: PhaseStatus,
     /// Its tasks.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Whether it changes code.
+    /// Whether it changes code. Kept for other tools: no run heeds it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must have taken part before it can be complete.
+    /// Roles that must have taken part before it can be complete. Only with `--team`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
     /// What Switchboard needs beyond the format.
@@ -168,6 +169,15 @@ pub struct Phase {
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl Phase {
+    /// Whether a run may do a task of it: neither the task nor the phase is marked as put away, nor the task as done.
+    #[must_use]
+    pub const fn may_do(&self, task: &Task) -> bool {
+        let is_parked = matches!(self.status, PhaseStatus::Blocked | PhaseStatus::Closed);
+        matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress) && !is_parked
+    }
 }
 
 /// How far a phase is. `complete` and `completed` mean the same; the spelling is kept.
@@ -209,7 +219,7 @@ pub struct Task {
     /// How far it is, as far as the file knows; the truth of a run is in the log.
     #[serde(default)]
     pub status: TaskStatus,
-    /// How much work it is.
+    /// How much work it is. Only with `--team`.
     #[serde(default)]
     pub size: TaskSize,
     /// What is to be done; not empty.
@@ -223,7 +233,7 @@ pub struct Task {
     /// Files, folders or globs that it will write, relative to the repository's root.
     #[serde(default)]
     pub files_touched: Vec<String>,
-    /// Where its evidence lies.
+    /// Where its evidence lies. Kept for other tools: a run keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_path: Option<String>,
     /// Why it can't go on.

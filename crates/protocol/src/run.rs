@@ -20,13 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
+use way::StepId;
 
 pub use auto::{AutoTurn, AutoTurnKind, MAX_AUTO_TURNS};
 pub use budget::{
     ALERTS, AtCeiling, Budget, BudgetOf, Ceiling, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, Limits, PauseCause,
     ROLLING, TaskPauseCause, Wait,
 };
-pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StopCause};
+pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StepWork, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
 pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
@@ -44,6 +45,12 @@ pub const MAX_COMMAND_ATTEMPTS: u32 = 1;
 /// How often an attempt may end as the one before it did before the task is blocked: its worker fails with the same words, or its gates
 /// refuse the same tree with the same words.
 pub const MAX_REPEATS: u32 = 2;
+
+/// Workers of a step that are asked until their answer can be used: one that can't be read is asked for again twice.
+pub const MAX_ANSWERS: u32 = 3;
+
+/// Workers of a step that answers that may fail or run out of time: the second is the last.
+pub const MAX_FAILURES: u32 = 2;
 
 /// How often the change of one attempt is put on a new head of the run's branch before the task is blocked. One task is merged at a
 /// time, so that only a person's hand moves the branch in between.
@@ -209,6 +216,17 @@ pub struct GateReport {
     pub reasons: Vec<String>,
 }
 
+/// What the worker of a step said about the present attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepReport {
+    /// Which step.
+    pub step: StepId,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// What it says.
+    pub reasons: Vec<String>,
+}
+
 /// One task as status, report and page show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskView {
@@ -234,6 +252,12 @@ pub struct TaskView {
     /// Gates of its way that have not spoken about the present attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_gates: Vec<String>,
+    /// What workers of later steps said about the present attempt, in the order of the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepReport>,
+    /// The step that is at work or next, where it is another than the one that makes the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepId>,
     /// Why earlier attempts were refused, oldest first.
     pub refusals: Vec<Refusal>,
 }

@@ -198,6 +198,7 @@ macro_rules! for_each_verb {
             $crate::verb::subagent::Subagent
             $crate::verb::system::CreateSessionCode
             $crate::verb::system::ExportLog
+            $crate::verb::system::GetCaller
             $crate::verb::system::GetStatus
             $crate::verb::system::ReadEvents
             $crate::verb::system::Shutdown
@@ -237,6 +238,45 @@ mod tests {
             assert!(row.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", row.name);
             assert!(row.about.len() > 20, "{} has no description", row.name);
             assert_eq!(row.request["type"], "object", "{}", row.name);
+        }
+    }
+
+    /// Reads the request of a verb; the error, if there is one.
+    type Reads = fn(serde_json::Value) -> Option<String>;
+
+    fn reads<V: Verb>(request: serde_json::Value) -> Option<String> {
+        serde_json::from_value::<V::Request>(request).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_request_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
+        macro_rules! all {
+            ($($verb:path)*) => { vec![$((<$verb as Verb>::NAME, reads::<$verb> as Reads)),*] };
+        }
+        let all: Vec<(&str, Reads)> = for_each_verb!(all);
+        let rows = table();
+        assert_eq!(all.len(), rows.len());
+        for (name, reads) in all {
+            let row = rows.iter().find(|row| row.name == name).unwrap();
+            let error = reads(serde_json::json!({ "zz_unknown": 1 })).unwrap_or_default();
+            assert!(error.contains("zz_unknown"), "{name}: {error}");
+
+            let fields = row.request["properties"].as_object().into_iter().flatten();
+            // What a recipient is given may be anything.
+            for (field, _) in
+                fields.filter(|(_, schema)| schema.get("type").or(schema.get("anyOf")).or(schema.get("$ref")).is_some())
+            {
+                // Each takes at most one of these.
+                let wrong = [serde_json::json!({ "zz_unknown": 1 }), serde_json::json!(-0.5)];
+                let errors: Vec<_> =
+                    wrong.map(|wrong| reads(serde_json::json!({ field: wrong }))).into_iter().flatten().collect();
+                let is_refused = errors.iter().any(|error| !error.starts_with("missing field"));
+                assert!(is_refused, "{name}.{field}: {errors:?}");
+            }
+            let objects = row.request["$defs"].as_object().into_iter().flatten();
+            for (object, schema) in objects.filter(|(_, schema)| schema["properties"].is_object()) {
+                assert_eq!(schema["additionalProperties"], false, "{name}: {object} takes any key");
+            }
         }
     }
 

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::WorkerAction;
+use crate::answer::AnswerKind;
 use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
+use crate::run::way::{RoleId, StepId};
 use crate::text::cut;
 
 /// How a turn ended that was cancelled so that the next one tells the agent to finish: its soft limit has passed.
@@ -17,6 +19,17 @@ pub const PAUSED: &str = "paused";
 
 /// Codes of faults after which no further attempt can succeed before a person has done something.
 pub const HOPELESS: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
+
+/// The step whose verdict a worker's answer is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgingStep {
+    /// Which step.
+    pub step: StepId,
+    /// What the worker is in it.
+    pub role: RoleId,
+    /// What it has to answer with.
+    pub answer: AnswerKind,
+}
 
 /// Facts about a worker (subject `worker/…`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +51,9 @@ pub enum WorkerFact {
         driver: String,
         /// Whether the agent is a script.
         scripted: bool,
+        /// What it is where its answer is the verdict of a step; `None` for who makes the change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judges: Option<JudgingStep>,
         /// The commit that its change will stand on.
         base: String,
         /// The commit that its tree began as; leaving just that is no change.
@@ -395,7 +411,7 @@ mod tests {
         let long = || "\"\n".repeat(1000);
         let after = vec![crate::plan::TaskId::new("9".repeat(20)).unwrap(); 20];
         let actions = [
-            WorkerAction::ReportStep { state: crate::action::StepState::Working, note: long() },
+            WorkerAction::ReportStep { state: crate::action::StepState::Working, note: long(), answer: None },
             WorkerAction::ProposeTask { description: long(), files: vec![long(); 20], after },
         ];
 

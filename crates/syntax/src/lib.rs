@@ -35,5 +35,6 @@ pub mod tree;
 
 pub use format::kind_of;
 pub use judge::{Judged, Mistake, judge};
+pub use lines::Lines;
 pub use parsers::Parsers;
 pub use source::{Base, Source};

@@ -163,12 +163,12 @@ impl Player {
                 return Ok(Next::End(Ending::Stop("refusal")));
             }
             Step::Exit { code } => return Ok(Next::End(Ending::Exit(*code))),
-            Step::Hang => std::future::pending().await,
-            Step::Die => die()?,
-            Step::IgnoreStop => self.ignore_stop()?,
-            Step::Garbage => self.out.raw(b"\xff\xfe{\"jsonrpc\": nonsense \x00\n\n[]\nplain words\n"),
+            Step::Hang {} => std::future::pending().await,
+            Step::Die {} => die()?,
+            Step::IgnoreStop {} => self.ignore_stop()?,
+            Step::Garbage {} => self.out.raw(b"\xff\xfe{\"jsonrpc\": nonsense \x00\n\n[]\nplain words\n"),
             Step::LongLine { bytes } => self.say(&"x".repeat(*bytes)),
-            Step::HalfLine => {
+            Step::HalfLine {} => {
                 self.out.raw(b"{\"jsonrpc\":\"2.0\",\"method\":\"session/upd");
                 return Ok(Next::End(Ending::Exit(0)));
             }

@@ -113,7 +113,8 @@ impl Server {
         let blocks = params["prompt"].as_array().map(Vec::as_slice).unwrap_or_default();
         let prompt = blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
         let (task, attempt) = about(&prompt);
-        let section = self.script.section(&task, attempt, turn).cloned();
+        let step = switchboard_process::env::var("SWITCHBOARD_STEP");
+        let section = self.script.section(&task, step.as_deref(), attempt, turn).cloned();
         self.cancel.send_replace(false);
         let cancelled = self.cancel.subscribe();
         let file = self.file.clone();

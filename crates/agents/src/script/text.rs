@@ -31,6 +31,9 @@ pub struct Section {
     /// Only for this attempt; for any when left out.
     #[serde(default)]
     pub attempt: Option<u32>,
+    /// Only for this step of a team: `review`, `tests` …; whoever makes the change is in none. For any when left out.
+    #[serde(default)]
+    pub step: Option<String>,
     /// Only for this prompt of the session; the first when left out.
     #[serde(default = "one")]
     pub turn: u32,
@@ -160,20 +163,20 @@ pub enum Step {
         code: u8,
     },
     /// Kills the process with SIGKILL in the middle of the turn.
-    Die,
+    Die {},
     /// Does nothing any more, until it is cancelled.
-    Hang,
+    Hang {},
     /// From here on, neither a cancel nor SIGTERM ends it.
-    IgnoreStop,
+    IgnoreStop {},
     /// Writes bytes that are no protocol.
-    Garbage,
+    Garbage {},
     /// Writes one very long line of valid protocol.
     LongLine {
         /// About so many bytes.
         bytes: usize,
     },
     /// Writes the beginning of a line and ends the process.
-    HalfLine,
+    HalfLine {},
     /// Writes many short updates.
     Flood {
         /// How many.
@@ -225,9 +228,10 @@ impl Script {
 
     /// The section for a prompt, if there is one.
     #[must_use]
-    pub fn section(&self, task: &str, attempt: u32, turn: u32) -> Option<&Section> {
+    pub fn section(&self, task: &str, step: Option<&str>, attempt: u32, turn: u32) -> Option<&Section> {
         self.sections.iter().find(|section| {
             section.task.as_deref().is_none_or(|wanted| wanted == task)
+                && section.step.as_deref().is_none_or(|wanted| Some(wanted) == step)
                 && section.attempt.is_none_or(|wanted| wanted == attempt)
                 && section.turn == turn
         })
@@ -288,11 +292,50 @@ mod tests {
         )
         .unwrap();
 
-        let first = |task, attempt, turn| script.section(task, attempt, turn).map(|s| s.steps.first());
-        assert_eq!(first("a", 1, 1), Some(Some(&Step::Hang)));
-        assert_eq!(first("a", 2, 1), Some(Some(&Step::Die)));
+        let first = |task, attempt, turn| script.section(task, None, attempt, turn).map(|s| s.steps.first());
+        assert_eq!(first("a", 1, 1), Some(Some(&Step::Hang {})));
+        assert_eq!(first("a", 2, 1), Some(Some(&Step::Die {})));
         assert_eq!(first("b", 1, 2), Some(None));
         assert_eq!(first("b", 1, 1), None);
+    }
+
+    /// The names that an error about an unknown one lists.
+    fn listed(error: &str) -> Vec<String> {
+        let (_, names) = error.split_once("expected").unwrap_or_else(|| panic!("{error}"));
+        names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_part_of_a_script_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
+        let read = |script: Value| {
+            let error = Script::parse(script.to_string().as_bytes()).unwrap_err();
+            std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+        };
+        let section = |key: &str, value: Value| {
+            let mut section = json!({ "steps": [] });
+            section[key] = value;
+            read(json!({ "sections": [section] }))
+        };
+        let step = |kind: &str, key: &str, value: Value| section("steps", json!([{ "do": kind, key: value }]));
+
+        for key in listed(&read(json!({ "sections": [], "zz": 1 }))) {
+            assert!(read(json!({ key.clone(): { "no": 1 } })).contains("invalid type"), "{key}");
+        }
+        for key in listed(&section("zz", json!(1))) {
+            assert!(section(&key, json!({ "no": 1 })).contains("invalid type"), "{key}");
+        }
+        let kinds = listed(&step("zz", "text", json!("a")));
+        assert!(kinds.len() > 10, "{kinds:?}");
+        for kind in kinds {
+            let unknown = step(&kind, "zz", json!(1));
+            assert!(unknown.contains("zz"), "{kind}: {unknown}");
+            // What a tool is called with may be anything.
+            let keys = if unknown.contains("there are no fields") { Vec::new() } else { listed(&unknown) };
+            for key in keys.iter().filter(|key| *key != "args") {
+                let wrong = step(&kind, key, json!({ "no": 1 }));
+                assert!(wrong.contains("invalid type") || wrong.contains("unknown variant"), "{kind}.{key}: {wrong}");
+            }
+        }
     }
 
     #[test]

@@ -193,6 +193,30 @@ fn settle_unittest(totals: &mut TestTotals, output: &str) {
     totals.passed = totals.passed.saturating_sub(totals.failed + totals.skipped);
 }
 
+/// Returns whether a runner that always counts at its end did not get there: something ended its process before. Only where the
+/// command names the runner itself, without a reporter of its own.
+pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
+    let line = argv.join(" ");
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    if has(&["reporter", "--json", "-qq", "--collect-only", "--co ", "--no-run", "--list", "--format", "--help"]) {
+        return false;
+    }
+    let counts = |pattern: &str| output.lines().filter(|line| line.trim_start().starts_with(pattern)).count();
+    match () {
+        () if has(&["unittest"]) => counts("Ran ") == 0,
+        () if has(&["pytest", "py.test"]) => guess(output).is_none(),
+        () if has(&["node --test"]) => counts("# tests ") + counts("ℹ tests ") == 0,
+        () if has(&["cargo test", "cargo t "]) => {
+            let begun = output.lines().filter(|line| {
+                line.strip_prefix("running ").is_some_and(|rest| rest.ends_with(" tests") || rest.ends_with(" test"))
+            });
+            let left_out = output.contains("bytes left out");
+            !left_out && begun.count() > counts("test result:") || counts("test result:") == 0
+        }
+        () => false,
+    }
+}
+
 /// Lists the tests that an output names.
 pub(crate) fn cases(output: &str) -> Vec<TestCase> {
     let lines = output.lines().filter(|line| line.len() < 1_000);

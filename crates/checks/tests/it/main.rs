@@ -16,6 +16,8 @@ mod forgiven;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod integrity;
+#[cfg(test)]
 mod key_formats;
 #[cfg(test)]
 mod listed;

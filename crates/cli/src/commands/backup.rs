@@ -6,6 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::backup::{BackupStore, BackupStoreRequest};
 
 use crate::context::Context;
+use crate::presence::Presence;
 use crate::report::Outcome;
 
 /// How long a copy of a large store may take.
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             client.call_within::<BackupStore>(&BackupStoreRequest { path }, LIMIT)?
         }
         Err(failure) if failure.code == "daemon.not-running" => {
+            context.require(Presence::Behind, "copy the record")?;
             switchboard_daemon::backup_store(&context.place()?, &file)?
         }
         Err(failure) => return Err(failure.into()),

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
     let scope = args.together.agent_scope.unwrap_or_default();
-    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope, debates: false };
+    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, roles: None, scope, debates: false };
     let choice = agents::choose(&plan, named, context)?;
     let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
@@ -83,6 +83,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         coordination: args.together.coordination.unwrap_or_default(),
         agents: choice.agents,
         default_agent: choice.default,
+        team: false,
+        roles: Vec::new(),
         scope: None,
         base_path: None,
         base: args.place.base.clone(),

@@ -18,6 +18,7 @@ pub(crate) struct Args {
 
 /// Restores.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    context.require_person("put a backup in place of the record")?;
     let restored = switchboard_daemon::restore_store(&context.place()?, &context.resolve(&args.file))?;
     if context.json {
         context.out.json(&restored);

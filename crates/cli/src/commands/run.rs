@@ -8,6 +8,7 @@ pub(super) mod place;
 mod preview;
 mod question;
 mod scope;
+mod team;
 pub(crate) mod time;
 pub(crate) mod together;
 
@@ -27,6 +28,7 @@ use crate::ask;
 use crate::commands::{example, trust};
 use crate::context::Context;
 use crate::report::{Ending, Outcome};
+use crate::settings::Agents;
 
 /// Run a plan with agents in work trees, or go on with a run
 #[derive(Debug, clap::Args)]
@@ -77,6 +79,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     unenforced: bool,
     #[command(flatten)]
+    team: team::TeamFlags,
+    #[command(flatten)]
     together: together::TogetherFlags,
     #[command(flatten)]
     limits: crate::commands::budget::BudgetFlags,
@@ -120,8 +124,13 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let source = read(path, context)?;
     let scope = args.scope.unit()?;
     let plan = scope.as_ref().map_or_else(|| source.plan.clone(), |unit| unit.of_plan(&source.plan));
+    let is_team = args.team.is_team(&source.plan);
+    let settings = context.environment.config_folder();
+    let settings = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
+    let roles = args.team.choices(&source.plan, &settings)?;
     let named = agents::Named {
         agent: args.agent.as_deref(),
+        roles: is_team.then_some(roles.as_slice()),
         model: args.model.as_deref(),
         scope: args.together.agent_scope.unwrap_or_default(),
         debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
@@ -138,6 +147,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         source: source.name,
         agents: choice.agents,
         default_agent: choice.default,
+        team: is_team,
+        roles,
         scope,
         max_workers: args.max_workers,
         worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),

@@ -110,8 +110,9 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     if let Some(why) = &task.not_started {
         out.line(format!("waits     {} [{}]", one_line(&why.detail, 300), why.code.as_str()));
     }
-    for gate in &task.gates {
-        let line = format!("gate      {}: {}", gate.gate, gate.verdict.replace('_', " "));
+    let judged = task.gates.iter().map(|gate| ("gate", gate)).chain(task.judged.iter().map(|step| ("step", step)));
+    for (what, gate) in judged {
+        let line = format!("{what:9} {}: {}", gate.gate, gate.verdict.replace('_', " "));
         out.line(match gate.verdict.as_str() {
             "fail" | "error" | "no_reply" => out.paint(Tone::Bad, &line),
             "not_configured" | "skipped" => out.paint(Tone::Faint, &line),

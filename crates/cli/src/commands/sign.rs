@@ -6,6 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{SignHead, SignHeadRequest};
 
 use crate::context::Context;
+use crate::presence::Presence;
 use crate::report::Outcome;
 
 /// How long folding a long record may take.
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let reply = match daemon {
         Ok(mut client) => client.call_within::<SignHead>(&SignHeadRequest {}, LIMIT)?,
         Err(failure) if failure.code == "daemon.not-running" => {
+            context.require(Presence::Behind, "sign the record")?;
             let by = context.environment.variable("USER").unwrap_or("user").to_owned();
             switchboard_daemon::sign_store(&context.place()?, &by)?
         }

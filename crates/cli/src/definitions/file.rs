@@ -6,17 +6,17 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::frontmatter::{self, Document, Field, Problem, Value};
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::isolation::{Isolation, Tool};
 
-use super::frontmatter::{self, Document, Field, Problem, Value};
 use super::{Definition, Origin};
 
 /// Most bytes of a file: more would be most of what a small model can take.
 const MOST: u64 = 16 << 10;
 
 /// The keys of a frontmatter.
-const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
+pub(super) const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
 
 /// A file that can't be used: the name by which it would be asked for, and why.
 #[derive(Debug, Clone)]

@@ -65,6 +65,30 @@ fn each_mistake_is_named_with_its_file_and_line() {
 }
 
 #[test]
+fn every_key_of_a_definition_refuses_a_wrong_type_and_a_misspelling() {
+    let said = |key: &str| match key {
+        "tools" => "read",
+        "isolation" => "constrained",
+        _ => "a",
+    };
+    for key in file::KEYS {
+        let others: String = ["name", "description"]
+            .iter()
+            .filter(|other| **other != key)
+            .map(|other| format!("{other}: a\n"))
+            .collect();
+
+        for value in ["{ no: 1 }", "[[a]]"] {
+            let failure = refused(&format!("{others}{key}: {value}\n"));
+            assert_eq!(failure.code, "agent.bad-definition", "{key}");
+            assert!(failure.what.contains(&format!("`{key}`")), "{key}: {}", failure.what);
+        }
+        let failure = refused(&format!("{others}{key}: {}\n{key}_zz: a\n", said(key)));
+        assert!(failure.what.contains(&format!("`{key}_zz`")), "{key}: {}", failure.what);
+    }
+}
+
+#[test]
 fn a_bad_file_stops_only_who_asks_for_it() {
     let found = with(&[("scout.md", SCOUT), ("bad.md", "no frontmatter"), ("big.md", &"x".repeat(20_000))]);
 

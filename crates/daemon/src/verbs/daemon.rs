@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{NewEvent, ReadFrom};
 use switchboard_protocol::verb::backup::{BackupStore, BackupStoreReply, BackupStoreRequest};
@@ -27,6 +28,14 @@ const MAX_WAIT_MS: u64 = 30_000;
 impl Handle<system::GetStatus> for Verbs {
     async fn handle(&self, _: &Context, _: system::GetStatusRequest) -> Result<GetStatusReply, Failure> {
         self.status()
+    }
+}
+
+impl Handle<system::GetCaller> for Verbs {
+    async fn handle(&self, call: &Context, _: system::GetCallerRequest) -> Result<system::GetCallerReply, Failure> {
+        let Caller { name, kind, is_present, known_by, .. } = &call.caller;
+        let (kind, known_by) = (kind.as_str().to_owned(), (*known_by).to_owned());
+        Ok(system::GetCallerReply { name: name.clone(), kind, is_present: *is_present, known_by })
     }
 }
 

@@ -56,6 +56,8 @@ impl Verbs {
             source: "job.json".to_owned(),
             agents: found.agents,
             default_agent: found.default,
+            team: false,
+            roles: Vec::new(),
             scope: None,
             base_path: None,
             base: None,

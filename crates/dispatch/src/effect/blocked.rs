@@ -4,6 +4,8 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
+use tokio::task::JoinError;
+
 use crate::Error;
 use crate::handle::Outcome;
 
@@ -28,4 +30,13 @@ pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     let causes = failure.cause.join(": ");
     let reason = if causes.is_empty() { failure.to_string() } else { format!("{failure}: {causes}") };
     Outcome::step(RunEvent::TaskBlocked { task, attempt, reason })
+}
+
+/// What becomes of the task of an effect that has panicked, which is a defect: it is blocked, so that a person sees it and can try again.
+pub(crate) fn panicked(about: Option<(TaskId, u32)>, error: &JoinError) -> Outcome {
+    if !error.is_panic() {
+        return Outcome::default();
+    }
+    let failure = Failure::new("internal.bug", "an effect of the run has panicked; the daemon's log says where");
+    about.map_or_else(Outcome::default, |(task, attempt)| blocked(task, attempt, failure.into()))
 }

@@ -14,7 +14,7 @@ use crate::port::git::Commit;
 use crate::{Error, needs};
 
 /// Files that the event names; the rest is counted.
-const FILES_NAMED: usize = 50;
+pub(super) const FILES_NAMED: usize = 50;
 
 pub(crate) async fn capture(
     ctx: &Ctx,

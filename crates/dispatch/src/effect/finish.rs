@@ -72,7 +72,7 @@ async fn tidy(ctx: &Ctx) {
     let merged = merged.filter(|view| !is_wanted(&view.task)).map(|view| view.task);
     let trees: Vec<_> = merged.map(|id| (ctx.plan.worktree(&id), ctx.plan.task_branch(&id), kept(&id))).collect();
     let run_branch = ctx.plan.branch.clone();
-    let gates = ctx.plan.gate_trees();
+    let shared = [ctx.plan.gate_trees(), ctx.plan.reader_trees()];
     let (base, run, files) = (ctx.plan.worktrees.clone(), ctx.plan.run.clone(), ctx.world.ports.files.clone());
     let agents = plan::agents_file(&ctx.world.config, &run);
     let done = ctx.world.git(move |git| {
@@ -89,7 +89,9 @@ async fn tidy(ctx: &Ctx) {
                 git.delete_branch(&branch, &tip)?;
             }
         }
-        git.worktrees_remove(&gates, &base)?;
+        for folder in &shared {
+            git.worktrees_remove(folder, &base)?;
+        }
         // A retry of what is left needs to know how its agents are started.
         if is_whole {
             files.remove(&agents)?;

@@ -15,8 +15,8 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 
 use super::context::Ctx;
-use super::run_checks::Judged;
-use super::set_up::{MadeTree, Place, set_up};
+use super::judged::Judged;
+use super::set_up::{MadeTree, TreeSetup, set_up};
 use crate::gate_trees::Slot;
 use crate::port::{Files, Git};
 use crate::{Error, plan};
@@ -67,7 +67,7 @@ impl GateTree {
         let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
         ctx.world.crash("gate-tree-made");
         let (_, settings) = ctx.plan.settings(change.task)?;
-        let place = Place {
+        let place = TreeSetup {
             mark: format!("gates-{}-{}", ctx.plan.run, slot.number()),
             ports: ctx.world.tree_ports.of(&ctx.plan.run, change.tree_of),
             limit: Duration::from_millis(settings.setup_ms),

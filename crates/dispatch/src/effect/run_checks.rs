@@ -7,7 +7,6 @@ use switchboard_pipeline::gate::{self, GateKind};
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, Finding, Severity,
 };
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, When};
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 use switchboard_protocol::text::cut;
@@ -15,6 +14,7 @@ use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
 use super::gate_tree::GateTree;
+use super::judged::Judged;
 use crate::{Error, evidence};
 
 mod batch;
@@ -22,18 +22,6 @@ mod scope;
 
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
-
-/// What is judged.
-#[derive(Clone, Copy)]
-pub(super) struct Judged<'a> {
-    pub(super) task: &'a TaskId,
-    pub(super) attempt: u32,
-    pub(super) commit: &'a str,
-    /// The commit that new findings are told from; empty in runs that were recorded before ways.
-    pub(super) base: &'a str,
-    /// The task whose ports it has.
-    pub(super) tree_of: &'a TaskId,
-}
 
 /// A verdict and its reasons.
 type Said = (Verdict, Vec<String>);
@@ -52,10 +40,10 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     let asked: Vec<_> = checks.iter().filter(|check| check.when.is_always()).map(|check| check.gate.as_str()).collect();
     let request = request(ctx, change, &tree, &asked)?;
     let limit = ctx.world.config.gate_limit;
-    let reports = match request.only.is_empty() {
-        true => Vec::new(),
-        false => ctx.world.ports.checks.check(&request, limit).await?,
-    };
+    let mut reports = Vec::new();
+    for part in in_turn(&request) {
+        reports.extend(ctx.world.ports.checks.check(&part, limit).await?);
+    }
     let batch = match asked.iter().any(|gate| is_of(gate, GateKind::Batch)) {
         true => Some(batch::run(ctx, &request, limit).await?),
         false => None,
@@ -97,6 +85,15 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     Ok(judged.into_iter().map(event).collect())
 }
 
+/// What is asked one after the other: `test_integrity` changes the tree for a while where it has a command to run, and whoever
+/// reads the tree comes after it.
+fn in_turn(request: &CheckRequest) -> Vec<CheckRequest> {
+    let runs = |check: &CheckName| *check == CheckName::TestIntegrity && !request.commands.is_empty();
+    let (first, rest): (Vec<_>, Vec<_>) = request.only.iter().copied().partition(runs);
+    let part = |only: Vec<CheckName>| (!only.is_empty()).then(|| CheckRequest { only, ..request.clone() });
+    [part(first), part(rest)].into_iter().flatten().collect()
+}
+
 fn request(ctx: &Ctx, change: Judged<'_>, tree: &GateTree, gates: &[&str]) -> Result<CheckRequest, Error> {
     let Judged { task: id, commit, base, tree_of, .. } = change;
     let (_, settings) = ctx.plan.settings(id)?;
@@ -109,6 +106,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, tree: &GateTree, gates: &[&str]) -> Re
         id: Some(format!("{id}@{commit}")),
         root: crate::plan::text(&tree.path),
         base: Base::Rev(base),
+        commit: Some(commit.to_owned()),
         ..CheckRequest::default()
     };
     let env: Vec<_> = ctx.world.tree_ports.of(&ctx.plan.run, tree_of).into_iter().flat_map(PortRange::env).collect();
@@ -156,6 +154,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     };
     match report.verdict {
         // What was left out is named, so that nobody takes the pass for more than it is.
+        CheckVerdict::Pass if check == CheckName::TestIntegrity => (Verdict::Pass, told(report)),
         CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, warnings(report)),
@@ -166,6 +165,11 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
         CheckVerdict::Fail => (Verdict::Fail, reasons(report)),
         CheckVerdict::Incomplete | CheckVerdict::Error => (Verdict::Error, reasons(report)),
     }
+}
+
+/// What was done to tests and their configuration, and asks nobody.
+fn told(report: &CheckReport) -> Vec<String> {
+    report.findings.iter().take(REASONS).map(shown).collect()
 }
 
 /// What a person should see of a report that refuses nothing.
@@ -184,7 +188,14 @@ fn shown(finding: &Finding) -> String {
 
 fn reasons(report: &CheckReport) -> Vec<String> {
     let findings = report.findings.iter().filter(|finding| finding.blocks && finding.is_new);
+    if report.check == CheckName::TestIntegrity {
+        let with_remedy = |finding: &Finding| format!("{}; {}", shown(finding), finding.remedy);
+        return findings.take(REASONS).map(with_remedy).collect();
+    }
     let mut reasons: Vec<_> = findings.take(REASONS).map(shown).collect();
+    if report.verdict == CheckVerdict::Fail && report.runs.iter().all(|run| run.exit_code == Some(0)) {
+        reasons.push(report.summary.clone());
+    }
     for run in &report.runs {
         let end = |text: &str| {
             let text = text.trim_end();

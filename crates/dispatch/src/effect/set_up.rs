@@ -30,7 +30,7 @@ pub(super) struct MadeTree {
 }
 
 /// A tree to be set up, and what belongs to it.
-pub(super) struct Place {
+pub(super) struct TreeSetup {
     /// By this mark a daemon finds and ends what the set-up of a daemon that died has left running.
     pub(super) mark: String,
     pub(super) ports: Option<PortRange>,
@@ -49,10 +49,10 @@ pub(super) struct Place {
 /// [`Error::Stopping`] when the daemon goes down meanwhile; that somebody stopped the worker; a failure of git or of a file.
 pub(super) async fn set_up(
     ctx: &Ctx,
-    place: Place,
+    place: TreeSetup,
     stopped: impl Future<Output = ()>,
 ) -> Result<Option<String>, Error> {
-    let Place { mark, ports, limit, stamp, log, tree } = place;
+    let TreeSetup { mark, ports, limit, stamp, log, tree } = place;
     let mut stopped = std::pin::pin!(stopped);
     if tree.is_new {
         let left_out = copy_included(ctx, &tree.path).await?;

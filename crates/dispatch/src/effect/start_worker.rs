@@ -16,14 +16,14 @@ use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, StartFrom};
+use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, StartFrom, StepWork};
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_protocol::worker::{PortRange, WorkerFact};
+use switchboard_protocol::worker::{JudgingStep, PortRange, WorkerFact};
 
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::replies::Replies;
-use super::set_up::{MadeTree, Place, set_up};
+use super::set_up::{MadeTree, TreeSetup, set_up};
 use super::start_point::{StartPoint, group_head, run_head};
 use crate::authorship::author;
 use crate::error::shape;
@@ -34,6 +34,7 @@ use crate::plan_state::plan_state;
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
+use crate::worker_names::Key;
 use crate::world::World;
 use crate::{Error, isolation, notes, plan, prompt};
 
@@ -41,18 +42,40 @@ use crate::{Error, isolation, notes, plan, prompt};
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// Bytes of a change that whoever judges it is shown; all of it is in the tree.
+const DIFF: usize = 48 << 10;
+
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
 const FIRST_MAIL: usize = 10;
 
 /// How a worker's tree is to begin.
 pub(crate) struct Start {
     pub(crate) step: StepId,
+    pub(crate) work: StepWork,
     pub(crate) attempt: u32,
     pub(crate) from: StartFrom,
     /// Keep what a lost worker of the same attempt left.
     pub(crate) resume: bool,
+    /// What was wrong with the last answer, where it is asked for again.
+    pub(crate) again: Option<String>,
     /// What became of the tasks whose answers it may be shown.
     pub(crate) answers: Vec<Answered>,
+}
+
+/// The step that a worker is needed for.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) step: &'a StepId,
+    pub(crate) work: &'a StepWork,
+}
+
+// === impl Part ===
+
+impl Part<'_> {
+    /// Under what its worker has its name.
+    fn key(self, task: &TaskId) -> Key {
+        (task.clone(), self.work.answer.map(|_| self.step.clone()))
+    }
 }
 
 /// What is decided about a worker before its start is recorded.
@@ -71,6 +94,17 @@ struct WorkerSetup {
     replies: Replies,
     /// How the plan stands, where it can't look.
     plan_state: String,
+    /// What it judges, where its answer is the verdict of a step.
+    judged: Option<Judged>,
+}
+
+/// A change that a worker is to judge.
+struct Judged {
+    step: StepId,
+    work: StepWork,
+    again: Option<String>,
+    /// What the change is, as text.
+    diff: String,
 }
 
 /// What became of a worker's start.
@@ -90,6 +124,11 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         ctx.world.stop.cancelled().await;
         return Outcome::default();
     };
+    match super::security::skipped(&ctx, &id, &start).await {
+        Ok(None) => {}
+        Ok(Some(skipped)) => return Outcome::step(skipped),
+        Err(error) => return blocked(id, attempt, error),
+    }
     let setup = match prepare(&ctx, &id, start).await {
         Ok(setup) => setup,
         Err(error) => return blocked(id, attempt, error),
@@ -107,7 +146,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     ctx.world.crash("worker-intended");
     let StartPoint { base, start, .. } = &setup.start_point;
     let last = LastWorker { base: base.to_string(), start: start.to_string() };
-    let last = Some((id.clone(), last));
+    let last = setup.judged.is_none().then(|| (id.clone(), last));
     let step = match launch(&ctx, &id, attempt, setup, &refusals, &mut reachable).await {
         Ok(Launched::Started) => {
             ctx.world.crash("shim-spawned");
@@ -146,9 +185,9 @@ async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
 
 /// Claims the name of a task's workers on the bus, the same as before if it has one. The engine claims in the order in which it decides, so
 /// that tasks that start together don't race for the first name.
-pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<AgentName, Error> {
+pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<'_>) -> Result<AgentName, Error> {
     let (_, settings) = plan.settings(id)?;
-    let choice = plan.choice(id, &settings)?;
+    let choice = plan.choice_of(id, &settings, part.work)?;
     #[cfg(any(test, feature = "sim"))]
     if world.has_defect(crate::simulate::Defect::SharesNames) {
         return Ok(choice.name);
@@ -156,25 +195,28 @@ pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<A
     // The run has assigned its agent's own name to itself.
     let is_assigned = |name: &AgentName| name.folded() != choice.name.folded() && world.is_assigned(name);
     let is_anothers = |name: &AgentName| Ok(is_assigned(name) || world.ports.mail.is_anothers(name)?);
-    world.worker_names.claim((&plan.run, id), &choice.name, choice.scripted, is_anothers)
+    world.worker_names.claim((&plan.run, &part.key(id)), &choice.name, choice.scripted, is_anothers)
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
-    let mut choice = ctx.plan.choice(id, &settings)?;
-    choice.name = claim_name(&ctx.world, &ctx.plan, id)?;
+    let part = Part { step: &start.step, work: &start.work };
+    let mut choice = ctx.plan.choice_of(id, &settings, &start.work)?;
+    choice.name = claim_name(&ctx.world, &ctx.plan, id, part)?;
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
     let group = ctx.plan.group_branch(id);
     let (last, now) = (ctx.last.clone(), ctx.world.store.now());
+    let judges = start.work.answer.is_some();
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
     let replies = Replies::read(ctx, id, start.answers).await?;
     let run_first = first.clone();
     let start_point = ctx.world.git(move |git| {
-        let left = last.as_ref().filter(|_| start.resume);
+        // Whoever judges begins with the change as it is.
+        let left = last.as_ref().filter(|_| start.resume && !judges);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
             return Ok(kept);
         }
@@ -190,6 +232,16 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         true => String::new(),
         false => plan_state(&ctx.plan, id, &ctx.engine.view().await?),
     };
+    let start_point = start_point.await?;
+    let judged = match judges {
+        true => Some(Judged {
+            diff: diff(ctx, &start_point).await?,
+            step: start.step,
+            work: start.work,
+            again: start.again,
+        }),
+        false => None,
+    };
     Ok(WorkerSetup {
         worker: ctx.world.fresh_worker()?,
         isolation,
@@ -198,11 +250,18 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         choice,
         task,
         settings,
-        start_point: start_point.await?,
+        start_point,
         first,
         ports,
         replies,
+        judged,
     })
+}
+
+/// The change that a worker is to judge.
+async fn diff(ctx: &Ctx, start_point: &StartPoint) -> Result<String, Error> {
+    let (base, start) = (start_point.base.clone(), start_point.start.clone());
+    ctx.world.git(move |git| git.diff_text(&base, &start, DIFF)).await
 }
 
 async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &WorkerSetup) -> Result<(), Error> {
@@ -217,9 +276,10 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         scripted: setup.choice.scripted,
         base: setup.start_point.base.to_string(),
         start: setup.start_point.start.to_string(),
-        worktree: plan::text(&ctx.plan.worktree(id)),
+        judges: setup.judged.as_ref().and_then(Judged::fact),
+        worktree: plan::text(&setup.path(ctx, id)),
         token: Digest::of(setup.token.as_bytes()),
-        ports: setup.ports,
+        ports: setup.ports.filter(|_| setup.judged.is_none()),
         isolation: setup.isolation,
     };
     let subject = format!("worker/{worker}");
@@ -249,6 +309,9 @@ async fn launch(
     refusals: &[Refusal],
     reachable: &mut Reachable,
 ) -> Result<Launched, Error> {
+    if setup.is_thrown_away() {
+        return launch_reader(ctx, id, attempt, setup).await;
+    }
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let (base, content) = (setup.start_point.base.clone(), setup.start_point.content.clone());
     let files = Arc::clone(&ctx.world.ports.files);
@@ -257,7 +320,7 @@ async fn launch(
     let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
     let limit = Duration::from_millis(setup.settings.setup_ms);
-    let place = Place {
+    let place = TreeSetup {
         mark: setup.worker.to_string(),
         ports: setup.ports,
         limit,
@@ -273,6 +336,61 @@ async fn launch(
     let shims = Arc::clone(&ctx.world.ports.shims);
     ctx.world.blocking(move || shims.launch(&spec)).await?;
     Ok(Launched::Started)
+}
+
+/// Starts a worker that only reads, in a tree of the change that is thrown away afterwards.
+async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup) -> Result<Launched, Error> {
+    let (path, base, at) = (setup.path(ctx, id), ctx.plan.worktrees.clone(), setup.start_point.start.clone());
+    let made = ctx.world.git(move |git| {
+        // What an earlier reader left may not be looked at.
+        git.worktree_remove(&path, &base)?;
+        git.worktree_detached(&path, &at)
+    });
+    made.await?;
+    ctx.world.crash("worktree-made");
+    let spec = spec(ctx, id, attempt, setup, &[])?;
+    let shims = Arc::clone(&ctx.world.ports.shims);
+    ctx.world.blocking(move || shims.launch(&spec)).await?;
+    Ok(Launched::Started)
+}
+
+// === impl WorkerSetup ===
+
+impl WorkerSetup {
+    /// Whether nothing that it leaves in its tree is kept.
+    fn is_thrown_away(&self) -> bool {
+        self.judged.as_ref().is_some_and(|judged| !judged.work.is_in_task_tree())
+    }
+
+    /// Its work tree.
+    fn path(&self, ctx: &Ctx, id: &TaskId) -> PathBuf {
+        match self.judged.as_ref().filter(|_| self.is_thrown_away()) {
+            Some(judged) => ctx.plan.reader_tree(id, &judged.step),
+            None => ctx.plan.worktree(id),
+        }
+    }
+}
+
+// === impl Judged ===
+
+impl Judged {
+    fn prompt(&self, ctx: &Ctx, task: &Task, attempt: u32, instructions: &str, has_tools: bool) -> String {
+        let judging = prompt::Judging {
+            step: &self.step,
+            work: &self.work,
+            attempt,
+            again: self.again.as_deref(),
+            diff: &self.diff,
+            instructions,
+            has_tools,
+        };
+        prompt::judge(&ctx.plan, task, &judging)
+    }
+
+    fn fact(&self) -> Option<JudgingStep> {
+        let (step, role) = (self.step.clone(), self.work.role.clone());
+        self.work.answer.map(|answer| JudgingStep { step, role, answer })
+    }
 }
 
 /// A work tree to be made.
@@ -320,6 +438,7 @@ impl Tree {
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
+    let cwd = plan::text(&setup.path(ctx, id));
     let WorkerSetup {
         worker,
         token,
@@ -331,6 +450,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         replies,
         isolation,
         plan_state,
+        judged,
         first: _,
     } = setup;
     let usual = Shape::default();
@@ -351,12 +471,12 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
-    let model = choice.model_for(settings.model.as_deref());
+    let model = choice.model_for(settings.model.as_deref().filter(|_| judged.is_none()));
     let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
     let mail = if is_managed { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
-    let identity = identity(ctx, id, attempt, &worker, &token, &choice);
+    let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());
     env.extend(model_env);
@@ -368,7 +488,10 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
             Some(_) => SANDBOX_VERSION,
             None => FRAME_VERSION,
         },
-        prompt: prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
+        prompt: match &judged {
+            Some(judged) => judged.prompt(ctx, &task, attempt, &choice.instructions, previous.has_tools),
+            None => prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
+        },
         mail: mail.into_iter().map(|message| message.id).collect(),
         folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),
         worker,
@@ -380,7 +503,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         permissions,
         model,
         model_given,
-        cwd: plan::text(&ctx.plan.worktree(id)),
+        cwd,
         socket: plan::text(&ctx.world.config.socket),
         token,
         mcp: is_managed.then(|| bridge(ctx, identity)),
@@ -411,12 +534,15 @@ fn allowed(ctx: &Ctx, id: &TaskId) -> Result<Vec<String>, Error> {
 fn identity(
     ctx: &Ctx,
     id: &TaskId,
-    attempt: u32,
+    (attempt, judged): (u32, Option<&Judged>),
     worker: &WorkerId,
     token: &str,
     choice: &AgentChoice,
 ) -> Vec<(String, String)> {
-    [
+    let of_step = judged.map(|judged| {
+        [("SWITCHBOARD_STEP", judged.step.to_string()), ("SWITCHBOARD_ROLE", judged.work.role.to_string())]
+    });
+    let own = [
         ("SWITCHBOARD_WORKER", worker.to_string()),
         ("SWITCHBOARD_AGENT", choice.name.to_string()),
         ("SWITCHBOARD_RUN", ctx.plan.run.to_string()),
@@ -424,9 +550,8 @@ fn identity(
         ("SWITCHBOARD_ATTEMPT", attempt.to_string()),
         ("SWITCHBOARD_TOKEN", token.to_owned()),
         ("SWITCHBOARD_SOCKET", plan::text(&ctx.world.config.socket)),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
+    ];
+    own.into_iter().chain(of_step.into_iter().flatten()).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {

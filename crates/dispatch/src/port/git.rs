@@ -74,6 +74,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
     /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>>;
+    /// The same, each file by its name: also those in a folder of which git knows nothing.
+    fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>>;
     /// Bytes of the files in the work tree at `path`, ignored ones included.
     fn worktree_bytes(&self, path: &Path) -> Result<u64>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
@@ -229,6 +231,11 @@ impl Git for Repo {
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.changes()?)
+    }
+
+    fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.changed_files()?)
     }
 
     fn worktree_bytes(&self, path: &Path) -> Result<u64> {

@@ -222,6 +222,10 @@ impl Git for SimGit {
         self.with(|_| Ok(Vec::new()))
     }
 
+    fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        self.worktree_changes(path)
+    }
+
     fn worktree_bytes(&self, _path: &Path) -> Result<u64> {
         Ok(0)
     }
@@ -251,6 +255,8 @@ impl Git for SimGit {
     }
 
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        #[cfg(test)]
+        self.0.note(format!("commit by {} <{}>: {}", commit.author.name, commit.author.email, commit.message));
         self.changing(|repo| {
             let work =
                 repo.worktrees.get(path).ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;

@@ -275,6 +275,9 @@ impl Observer {
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::TurnOmitted { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::AnswerRefused { .. }
+            | RunEvent::StepSkipped { .. }
             | RunEvent::MergeHeld { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::MergeIntended { .. }

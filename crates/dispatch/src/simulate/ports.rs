@@ -98,6 +98,8 @@ impl Commits for SimCommits {
             let events = batch.events.clone();
             let committed = self.store.commit(batch).await?;
             if !committed.repeated {
+                #[cfg(test)]
+                self.stage.note_events(&events);
                 lock(&self.stage.observer).see(&events);
             }
             self.stage.step().await;
@@ -257,6 +259,8 @@ impl Setups for SimSetups {
     /// Takes up to two minutes; the daemon may die meanwhile.
     fn run(&self, call: SetupCall) -> BoxFuture<'static, Result<SetupEnd, Error>> {
         let stage = Arc::clone(&self.0);
+        #[cfg(test)]
+        stage.note(format!("set-up {:?} within {:?} in {:?}", call.argv, call.limit, call.env));
         Box::pin(async move {
             stage.step().await;
             stage.delay(120_000).await;
@@ -304,6 +308,8 @@ impl Checks for SimChecks {
     ) -> BoxFuture<'a, Result<Vec<CheckReport>, Error>> {
         Box::pin(async move {
             let stage = &self.0;
+            #[cfg(test)]
+            stage.note(format!("checks {request:?} within {limit:?}"));
             stage.step().await;
             stage.delay(200).await;
             if stage.chance(stage.spec.bad_gates / 8) {

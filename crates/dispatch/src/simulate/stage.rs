@@ -33,6 +33,9 @@ pub(super) struct Stage {
     pub(super) report: Mutex<SimReport>,
     /// The daemon of the present life.
     pub(super) daemon: Mutex<Option<Dispatch>>,
+    /// What the plans of the history decide, in the order in which it shows.
+    #[cfg(test)]
+    pub(super) trace: Mutex<Vec<String>>,
     /// Counts shims that ended.
     pub(super) gone: watch::Sender<u64>,
     rng: Mutex<Rng>,
@@ -70,6 +73,8 @@ impl Stage {
             observer: Mutex::new(Observer::new(limits.workers)),
             report: Mutex::default(),
             daemon: Mutex::default(),
+            #[cfg(test)]
+            trace: Mutex::default(),
             gone: watch::Sender::new(0),
             rng: Mutex::new(rng),
             crash: Notify::new(),

@@ -13,9 +13,10 @@ use switchboard_protocol::run::WorkerTimeout;
 
 use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
+use crate::simulate::trace;
 
 /// Fields that other tools read and write: they are kept as they are, and nothing here depends on them.
-const OF_OTHERS: [&str; 15] = [
+const OF_OTHERS: [&str; 14] = [
     "Plan.schema_version",
     "Plan.swarm",
     "Plan.current_phase",
@@ -27,7 +28,6 @@ const OF_OTHERS: [&str; 15] = [
     "ExecutionProfile.auto_proceed",
     "Phase.required_agents",
     "Phase.type",
-    "Phase.status",
     "Task.size",
     "Task.evidence_path",
     "Task.blocked_reason",
@@ -47,13 +47,11 @@ const STRUCTURE: [&str; 8] = [
 
 /// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
 /// what all runs may cost.
-const OF_START: [&str; 16] = [
+const OF_START: [&str; 14] = [
     "agent",
     "author",
-    "auto_merge",
     "budget",
     "command",
-    "debate",
     "hosts",
     "isolation",
     "model",
@@ -101,6 +99,7 @@ fn another(field: &str) -> Option<Value> {
     Some(match (field, name) {
         ("Task.id", _) => json!("1.9"),
         ("Task.status", _) => json!("completed"),
+        ("Phase.status", _) => json!("closed"),
         ("Task.depends", _) => json!(["1.1"]),
         ("Task.files_touched", _) => json!(["src/a.rs"]),
         ("ExecutionProfile.parallelization_enabled", _) => json!(false),
@@ -137,7 +136,10 @@ fn another(field: &str) -> Option<Value> {
 }
 
 fn with(place: &str, name: &str, value: Value) -> Value {
-    let mut plan = plan();
+    put(plan(), place, name, value)
+}
+
+fn put(mut plan: Value, place: &str, name: &str, value: Value) -> Value {
     let object =
         plan.pointer_mut(place).and_then(Value::as_object_mut).expect("the plan of this test has every object");
     object.insert(name.to_owned(), value);
@@ -164,13 +166,15 @@ fn outcome(plan: &Value) -> String {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
+    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
+    let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
     let expanded = match subtasks::expand(&plan) {
         Ok(expanded) => expanded,
         Err(failure) => return format!("refused: {failure:?}"),
     };
     let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
     let compiled = way::compile(&expanded, &prepared, |settings| settings.attempts.unwrap_or(5));
-    format!("{:?} {prepared:?} {compiled:?}", prompts(expanded))
+    format!("{debated:?} {at_end:?} {:?} {prepared:?} {compiled:?}", prompts(expanded))
 }
 
 /// What the first worker of each task is told.
@@ -198,6 +202,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
 
 pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     RunPlan {
+        roles: std::collections::BTreeMap::new(),
         run: RunId::from_bits(1),
         positions: TaskPositions::of(&expanded.plan),
         plan: expanded.plan,
@@ -219,20 +224,27 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     }
 }
 
-/// What the worker of each task is started with, and its change committed as.
-fn started(plan: &Value) -> String {
-    let Ok(plan) = plan_json::parse(&plan.to_string()) else { return "refused".to_owned() };
-    let Ok(expanded) = subtasks::expand(&plan) else { return "refused".to_owned() };
-    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
-    let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
-    let plan = run_plan(expanded);
-    let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
-    let budget = plan.plan.switchboard.as_ref().and_then(switchboard_protocol::plan::PlanSettings::budget_micro_usd);
-    format!(
-        "{debated:?} {at_end:?} {:?} {:?} {budget:?}",
-        tasks.collect::<Vec<_>>(),
-        switchboard_pipeline::setup::planned(&plan.plan)
-    )
+/// What a run of a plan does, as its simulation shows: the specs of its workers, the set-ups of its trees, the authors of its commits, what its gates are given
+/// and say, and its budget; or why it is refused.
+fn carried_out(plan: &Value) -> Vec<String> {
+    let agents = ["ann", "a", "b", "c", "other"].map(trace::agent);
+    trace::trace(&plan.to_string(), &agents).unwrap_or_else(|refused| vec![refused])
+}
+
+/// What else a plan has to say for a field to have an effect: hosts are reached by constrained workers, a limit is one of a set-up, files are declared that
+/// a change can be outside of, a soft limit belongs to a hard one.
+fn beside(name: &str) -> Value {
+    match name {
+        "hosts" => json!({ "isolation": "constrained" }),
+        "setup_minutes" => json!({ "setup": ["make", "deps"] }),
+        "on_violation" => json!({ "scope": ["docs"] }),
+        _ => json!({}),
+    }
+}
+
+/// Where it has to say that.
+fn beside_place(name: &str, place: &'static str) -> &'static str {
+    if name == "on_violation" { "/phases/0/tasks/1/x-switchboard" } else { place }
 }
 
 #[test]
@@ -278,22 +290,53 @@ fn a_value_of_a_wrong_type_is_refused_with_its_place() {
 
 #[test]
 fn two_plans_that_differ_in_one_field_are_carried_out_differently() {
-    let (before, started_before) = (outcome(&plan()), started(&plan()));
+    let before = outcome(&plan());
     let mut failed = Vec::new();
     for (field, place) in fields() {
-        if OF_OTHERS.contains(&field.as_str()) || STRUCTURE.contains(&field.as_str()) {
+        let (_, name) = field.split_once('.').unwrap();
+        if OF_OTHERS.contains(&field.as_str()) || STRUCTURE.contains(&field.as_str()) || OF_START.contains(&name) {
             continue;
         }
-        let (_, name) = field.split_once('.').unwrap();
         let value = another(&field).unwrap_or_else(|| panic!("{field} is new: say here what it could be"));
-        let plan = with(place, name, value);
-
-        let is_seen = outcome(&plan) != before;
-        let is_of_start = OF_START.contains(&name) && started(&plan) != started_before;
-
-        if !is_seen && !is_of_start {
+        if outcome(&with(place, name, value)) == before {
             failed.push(field);
         }
     }
     assert_eq!(failed, Vec::<String>::new(), "they make no difference");
+}
+
+#[test]
+fn a_field_that_says_how_work_is_started_shows_in_what_a_run_starts() {
+    let mut failed = Vec::new();
+    for (field, place) in fields() {
+        let (_, name) = field.split_once('.').unwrap();
+        if !OF_START.contains(&name) {
+            continue;
+        }
+        let mut base = plan();
+        for (name, value) in beside(name).as_object().unwrap() {
+            base = put(base, beside_place(&field[field.find('.').unwrap() + 1..], place), name, value.clone());
+        }
+        let value = if name == "hosts" { json!([]) } else { another(&field).unwrap() };
+        let before = carried_out(&base);
+        let after = carried_out(&put(base, place, name, value));
+        assert!(before.len() > 10, "{field}: the plan is not carried out: {before:?}");
+        if before == after {
+            failed.push(field);
+        }
+    }
+    assert_eq!(failed, Vec::<String>::new(), "they make no difference");
+}
+
+#[test]
+fn a_field_of_other_tools_changes_nothing_that_a_run_does() {
+    let before = carried_out(&plan());
+
+    for (name, value) in [("swarm", json!("another")), ("specHash", json!("ab")), ("current_phase", json!(2))] {
+        assert_eq!(carried_out(&with("", name, value)), before, "{name}");
+    }
+    let profile = [("locked", json!(true)), ("council_parallel", json!(false))];
+    for (name, value) in profile {
+        assert_eq!(carried_out(&with("/execution_profile", name, value)), before, "{name}");
+    }
 }

@@ -1,10 +1,11 @@
 //! `report_step` and `propose_task`: what a worker says about its own task, while it has it.
 
 use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::answer::{Answer, AnswerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::verb::step::{Fence, StepReply};
-use switchboard_store::{Batch, Guard, Idempotency};
+use switchboard_store::{Batch, Guard, Idempotency, Row};
 
 use crate::identity::{attempt, event, holds, run_of, stale};
 use crate::work::WORKERS;
@@ -28,6 +29,7 @@ impl Dispatch {
         let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| stale(worker))?;
         holds(&row, worker, &fence)?;
+        readable(&row, &action)?;
         let agent = AgentName::new(row.try_text("agent")?).map_err(|_| Error::Missing("a worker's name".to_owned()))?;
         let answer = StepReply {
             run: run_of(&row)?,
@@ -50,4 +52,14 @@ impl Dispatch {
         };
         super::reply(self.world.commit(batch).await?.reply)
     }
+}
+
+/// Refuses an answer that the worker's step does not want, at once: the worker can still mend it.
+fn readable(row: &Row, action: &WorkerAction) -> Result<(), Failure> {
+    let WorkerAction::ReportStep { answer: Some(answer), .. } = action else { return Ok(()) };
+    let bad = |what: String| Failure::new("request.bad-args", what).at("answer");
+    let Some(kind) = row.get_text("wanted").and_then(AnswerKind::of) else {
+        return Err(bad("your step wants no answer: the gates judge what you leave".to_owned()));
+    };
+    Answer::read(kind, answer).map_or_else(|error| Err(bad(error.to_string())), |_| Ok(()))
 }

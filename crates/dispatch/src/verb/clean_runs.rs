@@ -36,6 +36,8 @@ struct Ended {
     base: PathBuf,
     /// Its tasks, each with its work tree and branch.
     tasks: Vec<(String, PathBuf, String)>,
+    /// The folder of the trees in which its gates judged: they hold nobody's work, and are there only where their removal at its end failed.
+    gates: PathBuf,
 }
 
 impl Dispatch {
@@ -62,7 +64,14 @@ impl Dispatch {
         for row in self.ended_rows(request.run.as_deref())? {
             ended.push(self.ended(&row)?);
         }
-        let found = self.world.git(move |git| found_of(git, &ended)).await?;
+        let removes = request.remove;
+        let found = self.world.git(move |git| {
+            for run in ended.iter().filter(|_| removes) {
+                git.worktrees_remove(&run.gates, &run.base)?;
+            }
+            found_of(git, &ended)
+        });
+        let found = found.await?;
         if !request.remove {
             let archived = self.archived().await?;
             let left = found.into_iter().map(|found| found.left).collect();
@@ -164,6 +173,7 @@ impl Dispatch {
             branch: row.try_text("branch")?.to_owned(),
             targets: self.targets(&run, row.try_text("target")?)?,
             base: fixed.worktrees.clone(),
+            gates: fixed.gate_trees(),
             tasks: tasks.collect(),
             run,
         })

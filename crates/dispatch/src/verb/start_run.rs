@@ -19,9 +19,10 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
+use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, StepWork, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
 
@@ -31,7 +32,7 @@ use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::world::World;
-use crate::{Dispatch, Error, isolation, unit_claims};
+use crate::{Dispatch, Error, in_vain, isolation, unit_claims};
 use start_point::StartPoint;
 use switchboard_protocol::text::quoted;
 
@@ -69,7 +70,10 @@ impl Dispatch {
         let (resolved, derived) = dataflow::resolve(left);
         let Part { plan, notes } = part(&resolved, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
-        let InMode { plan, max_workers } = in_mode(plan, &asked)?;
+        let InMode { mut plan, max_workers } = in_mode(plan, &asked)?;
+        if request.team {
+            plan.switchboard.get_or_insert_default().team = Some(true);
+        }
         let plan = match request.best_of {
             Some(count) => with_best_of(plan, count)?,
             None => plan,
@@ -89,14 +93,16 @@ impl Dispatch {
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let compiled = limited(compiled, &run_plan)?;
-        let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
+        let judges = judges(&compiled);
+        let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible, &judges)?;
         let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let notes = [notes, expanded.notes].concat();
+        let in_vain = in_vain::judge(&plan, &run_plan, &prepared.eligible)?;
+        let notes = [notes, expanded.notes, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -293,10 +299,15 @@ async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) 
 /// How the agents are started is kept beside the log: it may hold secrets.
 async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
+    let roles = serde_json::to_vec(&run_plan.roles.values().collect::<Vec<_>>()).map_err(shape("roles.json"))?;
+    let (has_roles, roles_path) = (!run_plan.roles.is_empty(), plan::roles_file(&world.config, &run_plan.run));
     let folder = plan::folder(&world.config, &run_plan.run);
     let (path, files) = (plan::agents_file(&world.config, &run_plan.run), Arc::clone(&world.ports.files));
     let written = world.blocking(move || {
         files.make_folder(&folder)?;
+        if has_roles {
+            files.write(&roles_path, &roles)?;
+        }
         files.write(&path, &text)
     });
     written.await
@@ -362,6 +373,7 @@ fn run_plan(
         branch: format!("switchboard/{run}"),
         base: start_point.base.to_string(),
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
+        roles: request.roles.iter().map(|choice| (choice.role.clone(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
         merge: auto_merge == AutoMerge::Auto,
         confirms_merge: auto_merge == AutoMerge::Confirm,
@@ -400,11 +412,20 @@ async fn setup(
 }
 
 /// The agents that the tasks need, each with a program that is there. Tasks that the run leaves out need none.
-fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec<AgentChoice>, Error> {
+fn agents(
+    shims: &dyn Shims,
+    run_plan: &RunPlan,
+    tasks: &[TaskId],
+    judges: &[(TaskId, StepWork)],
+) -> Result<Vec<AgentChoice>, Error> {
     let mut needed = BTreeMap::new();
-    for id in tasks {
+    let parts = tasks.iter().map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
+    for (id, work) in parts {
         let (_, settings) = run_plan.settings(id)?;
-        let choice = run_plan.choice(id, &settings)?;
+        let choice = match work {
+            Some(work) => run_plan.choice_of(id, &settings, work)?,
+            None => run_plan.choice(id, &settings)?,
+        };
         if choice.instructions.len() > AgentChoice::MAX_INSTRUCTIONS {
             let (size, most) = (choice.instructions.len(), AgentChoice::MAX_INSTRUCTIONS);
             let what = format!("the instructions of {} have {size} bytes, {most} are allowed", choice.name);
@@ -420,7 +441,8 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
                 .hint("install it, or name another agent with --agent")
                 .into());
         }
-        let model = choice.model_for(settings.model.as_deref()).filter(|_| !choice.takes_model());
+        let planned = settings.model.as_deref().filter(|_| work.is_none());
+        let model = choice.model_for(planned).filter(|_| !choice.takes_model());
         if let (DriverSpec::Exec { .. }, Some(model)) = (&choice.driver, model) {
             let what =
                 format!("task {id} wants the model {:?}, and its command has no way to choose one", cut(&model, 100));
@@ -428,9 +450,31 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
                 .hint("leave the model out, or put it into the command")
                 .into());
         }
-        needed.entry(choice.name.folded()).or_insert(choice);
+        // A command that runs under an agent's settings is not that agent.
+        let name = choice.name.folded();
+        if settings.command.is_some() {
+            needed.entry(name).or_insert(choice);
+        } else {
+            needed.insert(name, choice);
+        }
     }
     Ok(needed.into_values().collect())
+}
+
+/// The steps of the run in which a worker judges, each with its task.
+fn judges(compiled: &Compiled) -> Vec<(TaskId, StepWork)> {
+    let ways: BTreeMap<_, _> = compiled.ways.iter().map(|way| (way.digest(), way)).collect();
+    let mut found = Vec::new();
+    for unit in &compiled.units {
+        let (Some(task), Some(way)) = (unit.unit.task(), ways.get(&unit.way)) else { continue };
+        let applying = way.steps().iter().filter(|step| step.when.is_always());
+        found.extend(applying.filter_map(|step| {
+            let Do::Work { role, writes, answer: Some(answer), .. } = &step.does else { return None };
+            let (role, writes, answer) = (role.clone(), writes.clone(), Some(*answer));
+            Some((task.clone(), StepWork { role, writes, answer, input: Digest::ZERO }))
+        }));
+    }
+    found
 }
 
 fn trusted(world: &World, locks: &[String], plan: &Plan) -> Result<(), Error> {

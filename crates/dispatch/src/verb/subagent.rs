@@ -241,7 +241,7 @@ fn code(view: &TaskView, why: &str) -> Option<String> {
         RefusalCause::AgentFailed | RefusalCause::AgentRefused => "agent.failed",
         RefusalCause::TimedOut => "agent.timeout",
         RefusalCause::NothingChanged => "dispatch.no-change",
-        RefusalCause::Gate { .. } | RefusalCause::Person => "gate.refused",
+        RefusalCause::Gate { .. } | RefusalCause::Step { .. } | RefusalCause::Person => "gate.refused",
         RefusalCause::MergeConflict => "dispatch.merge-conflict",
     };
     let last = view.refusals.last().map_or("worker.lost", |refusal| of_cause(&refusal.cause));

@@ -191,6 +191,8 @@ impl Watch {
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
+            // Codex ends its turn as cancelled where it is denied something: nobody has stopped it.
+            TurnOutcome::Stopped if self.stopping.is_none() => self.denied(),
             TurnOutcome::Finished
             | TurnOutcome::Stopped
             | TurnOutcome::TimedOut

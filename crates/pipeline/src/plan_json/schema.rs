@@ -165,6 +165,8 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("hosts", Kind::Hosts),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
+    optional("team", Kind::Flag),
+    optional("always_security_review", Kind::Flag),
 ];
 
 const PHASE_SETTINGS: &[Field] = &[

@@ -52,6 +52,31 @@ fn says_what_runs_beside_what_and_what_is_left_out_and_why() {
 }
 
 #[test]
+fn a_phase_that_is_put_away_takes_its_tasks_with_it() {
+    let of = |status: &str| {
+        let phases = json!([
+            { "id": 1, "name": "p", "status": status, "tasks": [
+                task("1.1", &[], &[], "pending"), task("1.2", &[], &[], "completed")] },
+            { "id": 2, "name": "q", "tasks": [
+                { "id": "2.1", "phase": 2, "description": "d", "depends": ["1.1"] }, { "id": "2.2", "phase": 2, "description": "d" }] }]);
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases });
+        let prepared = prepare(&plan_json::parse(&plan.to_string()).unwrap(), &BTreeSet::new(), None);
+        let skipped = prepared.skipped.iter().map(|one| format!("{} {} {}", one.id, one.code.as_str(), one.detail));
+        (prepared.eligible.iter().map(ToString::to_string).collect::<Vec<_>>(), skipped.collect::<Vec<_>>())
+    };
+    let parked = |word: &str| format!("1.1 parked the plan marks phase 1 as {word}");
+    let done = || "1.2 complete the plan marks it as completed".to_owned();
+
+    for status in ["pending", "in_progress", "complete", "completed"] {
+        assert_eq!(of(status).0, ["1.1", "2.1", "2.2"], "{status}");
+    }
+    assert_eq!(of("closed"), (vec!["2.1".to_owned(), "2.2".to_owned()], vec![parked("closed"), done()]));
+    let (eligible, skipped) = of("blocked");
+    assert_eq!((eligible, &skipped[..2]), (vec!["2.2".to_owned()], &[parked("blocked"), done()][..]));
+    assert!(skipped[2].starts_with("2.1 dep-unmet"), "{skipped:?}");
+}
+
+#[test]
 fn the_number_of_workers_comes_from_the_flag_or_the_plan() {
     let workers = |more: Value, flag| {
         prepare(&plan(json!([task("1.1", &[], &[], "pending")]), more), &BTreeSet::new(), flag).max_workers

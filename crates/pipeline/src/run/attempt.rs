@@ -29,6 +29,7 @@ impl RunState {
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
             OpenFor::Nothing
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
             | OpenFor::Checks { .. }
@@ -38,7 +39,10 @@ impl RunState {
                 self.queue.unready(at, &self.records);
             }
         }
-        self.queue.set_deciding(at, matches!(open, OpenFor::Choice { .. } | OpenFor::Person { .. }));
+        self.queue.set_deciding(
+            at,
+            matches!(open, OpenFor::Choice { .. } | OpenFor::Person { .. } | OpenFor::LeftOut { .. }),
+        );
         self.queue.set_due(&id, at, is_due);
         self.queue.set_in_line(&id, at, matches!(open, OpenFor::Turn { .. }));
         self.queue.limit(at, deadline);
@@ -49,12 +53,16 @@ impl RunState {
             return self.stop_now(at);
         }
         let reasons = || vec![reason.to_owned()];
+        let answers = self.records[at].answers_in(step);
         if outcome != TurnOutcome::RateLimited {
             self.records[at].rate_waits = 0;
         }
         match outcome {
             TurnOutcome::Finished => self.finish_work(at, step),
             TurnOutcome::Stopped => self.lose(at, step, reason),
+            TurnOutcome::Failed if answers => self.answerer_failed(at, step, format!("the agent failed: {reason}")),
+            TurnOutcome::Refused if answers => self.answerer_failed(at, step, format!("the agent refused: {reason}")),
+            TurnOutcome::TimedOut if answers => self.answerer_failed(at, step, "the time limit passed".to_owned()),
             TurnOutcome::Failed => self.refuse(at, step, RefusalCause::AgentFailed, reasons()),
             TurnOutcome::Refused => self.refuse(at, step, RefusalCause::AgentRefused, reasons()),
             TurnOutcome::TimedOut => self.refuse(at, step, RefusalCause::TimedOut, reasons()),
@@ -85,11 +93,12 @@ impl RunState {
         self.after(at, moved, reason)
     }
 
-    /// The worker says it is done: what it may write is captured next; one that only answers has passed.
+    /// The worker says it is done: what it may write is captured next, or its answer taken; a report has passed.
     fn finish_work(&mut self, at: usize, step: usize) -> Consequences {
         self.queue.set_live(at, false);
         let unit = &mut self.records[at].unit;
-        let writes = !unit.way().steps()[step].does.writes().is_empty();
+        let does = &unit.way().steps()[step].does;
+        let writes = !does.writes().is_empty() || does.answer().is_some();
         let passed = Judgement { input: None, verdict: Verdict::Pass, output: None };
         let moved = if writes { unit.end(step) } else { unit.judge(step, passed) };
         self.after(at, moved.unwrap_or(Moved::On), String::new())
@@ -148,6 +157,7 @@ impl RunState {
                 self.queue.leave_turn(at);
                 let record = &mut self.records[at];
                 record.resume = false;
+                record.again = None;
                 record.reports.clear();
                 self.reindex(at);
             }
@@ -160,6 +170,12 @@ impl RunState {
         let record = &self.records[at];
         let name = |step: &usize| record.unit.way().steps()[*step].id.clone();
         let reason = match record.unit.held() {
+            Some(Hold::Attempts { step, limit }) if record.answers_in(*step) => {
+                format!("step {} got {limit} answers that can't be used; the last: {last}", name(step))
+            }
+            Some(Hold::Failures { step, limit }) => {
+                format!("step {}: {limit} workers failed; the last: {last}", name(step))
+            }
             Some(Hold::Attempts { limit: 1, .. }) => last,
             Some(Hold::Attempts { limit, .. }) => {
                 format!("{limit} attempts were refused; {}the last: {last}", self.first_refusal(at, &last))
@@ -252,6 +268,7 @@ pub(super) fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
         RefusalCause::TimedOut => "the time limit passed".to_owned(),
         RefusalCause::NothingChanged => "nothing changed".to_owned(),
         RefusalCause::Gate { gate } => format!("gate {gate}"),
+        RefusalCause::Step { step } => format!("step {step}"),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),
         RefusalCause::Person => "a person wants it done differently".to_owned(),
     };

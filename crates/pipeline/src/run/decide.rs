@@ -105,9 +105,11 @@ impl RunState {
         Some(Effect::StartWorker {
             task: record.task()?.clone(),
             step: record.unit.way().steps()[step].id.clone(),
+            work: record.step_work(step)?,
             attempt: record.attempt(),
             starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
-            from: self.start_from(record),
+            from: record.looked_at(step).unwrap_or_else(|| self.start_from(record)),
+            again: record.again.clone().filter(|_| record.answers_in(step)),
             resume: record.resume,
             refusals: record.refusals.clone(),
             answers: self.answers(at),
@@ -127,8 +129,13 @@ impl RunState {
             let worker = worker.clone();
             return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });
         }
-        if record.capturing_step().is_some() {
+        if let Some(step) = record.capturing_step() {
             let worker = record.workers.last()?.clone();
+            if record.answers_in(step) {
+                let (input, work) = (record.begun_with(step)?, record.step_work(step)?);
+                let step = record.unit.way().steps()[step].id.clone();
+                return Some(Effect::TakeAnswer { task, step, work, attempt, worker, input });
+            }
             let carried = self.carried(record).map(|change| change.commit);
             return Some(Effect::Capture { task, attempt, worker, carried });
         }
@@ -152,6 +159,7 @@ impl RunState {
             }
             OpenFor::Lease => Some(Effect::AwaitLease { task, attempt, commit, base, lease: record.lease.clone()? }),
             OpenFor::Nothing
+            | OpenFor::LeftOut { .. }
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
@@ -175,6 +183,7 @@ const fn ends(effect: &Effect) -> bool {
     match effect {
         Effect::StopWorker { .. }
         | Effect::Capture { .. }
+        | Effect::TakeAnswer { .. }
         | Effect::AwaitAnswer { .. }
         | Effect::WithdrawQuestion { .. } => true,
         Effect::StartWorker { .. }

@@ -28,20 +28,26 @@ impl RunState {
         change: Change,
     ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
-        if self.records[at].attempt() == attempt && self.records[at].captured() == Some(&change) {
+        if self.records[at].attempt() == attempt && self.records[at].is_made(&change) {
             return Ok(Vec::new());
         }
         let step = match self.records[at].open_for() {
             OpenFor::Gather { step } if self.records[at].attempt() == attempt => step,
             OpenFor::Gather { .. }
             | OpenFor::Nothing
+            | OpenFor::LeftOut { .. }
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. }
             | OpenFor::Lease
-            | OpenFor::Turn { .. } => self.expect_capturing(at, attempt)?,
+            | OpenFor::Turn { .. } => {
+                let step = self.expect_capturing(at, attempt)?;
+                self.expect_answered(at, step)?;
+                step
+            }
         };
+        self.records[at].resume = false;
         let captured = self.records[at].unit.capture(step, change);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
@@ -50,6 +56,8 @@ impl RunState {
     pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
+        self.expect_answered(at, step)?;
+        self.records[at].resume = false;
         if matches!(self.records[at].unit.way().steps()[step].does, Do::Work { may_keep: true, .. }) {
             let judged =
                 self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
@@ -188,6 +196,7 @@ impl RunState {
             OpenFor::Turn { .. } => self.expect_turn(at)?,
             OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
             | OpenFor::Checks { .. }
@@ -231,6 +240,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
             | OpenFor::Person { .. }
@@ -288,6 +298,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => self.expect_merging(at)?,

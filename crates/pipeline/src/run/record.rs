@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{CommandStep, Do, Join, Step, UnitId};
-use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskPauseCause, TaskState, TaskView};
+use switchboard_protocol::run::way::{CommandStep, Do, Join, Step, StepId, UnitId};
+use switchboard_protocol::run::{
+    Change, GateReport, HeldBy, Refusal, StartFrom, StepReport, TaskPauseCause, TaskState, TaskView, Verdict,
+};
 use switchboard_protocol::time::Millis;
 
 use super::attempt_end::Alike;
 use crate::paths::Claims;
-use crate::way::{Slot, Unit};
+use crate::way::{Hold, Slot, Unit};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
@@ -70,6 +72,10 @@ pub(super) struct Record {
     /// What is dear about it has been allowed, or said.
     pub(super) may_be_dear: bool,
     pub(super) reports: Vec<Reported>,
+    /// What workers of steps that answer have said, the last word of each.
+    pub(super) answers: Vec<Answer>,
+    /// What was wrong with the answer that is asked for again.
+    pub(super) again: Option<String>,
     pub(super) refusals: Vec<Refusal>,
     /// How the last attempts ended, where they ended alike.
     pub(super) alike: Option<Alike>,
@@ -95,6 +101,16 @@ pub(super) struct Reported {
     pub(super) asks: bool,
     /// Whether the run stops because of it, once the other gates have spoken.
     pub(super) halts: bool,
+}
+
+/// What the worker of a step has answered, and about what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) step: usize,
+    pub(super) attempt: u32,
+    pub(super) input: Digest,
+    pub(super) verdict: Verdict,
+    pub(super) reasons: Vec<String>,
 }
 
 /// How a unit ended.
@@ -165,6 +181,8 @@ impl Record {
             still_ms: 0,
             may_be_dear: false,
             reports: Vec::new(),
+            answers: Vec::new(),
+            again: None,
             refusals: Vec::new(),
             alike: None,
             old_refusals: 0,
@@ -257,8 +275,54 @@ impl Record {
             not_started: None,
             gates: [required, advisory].concat(),
             pending_gates: self.pending_gates(),
+            steps: self.step_reports(),
+            step: self.other_step(),
             refusals: self.refusals.clone(),
         })
+    }
+
+    /// What workers of steps that answer have said about what stands now.
+    fn step_reports(&self) -> Vec<StepReport> {
+        let steps = self.unit.way().steps();
+        let is_present = |answer: &&Answer| self.unit.is_current(answer.step);
+        let mut present: Vec<_> = self.answers.iter().filter(is_present).collect();
+        present.sort_by_key(|answer| answer.step);
+        let report = |answer: &Answer| StepReport {
+            step: steps[answer.step].id.clone(),
+            verdict: answer.verdict,
+            reasons: answer.reasons.clone(),
+        };
+        present.into_iter().map(report).collect()
+    }
+
+    /// The step whose worker answers and is at work, or is needed next.
+    fn other_step(&self) -> Option<StepId> {
+        if self.is_settled() {
+            return None;
+        }
+        let steps = self.unit.way().steps();
+        let answers = |at: &usize| steps[*at].does.answer().is_some();
+        let at_work = self.live_step().or_else(|| self.capturing_step());
+        let next = || self.unit.open().first().copied();
+        at_work.or_else(next).filter(answers).map(|at| steps[at].id.clone())
+    }
+
+    /// The step at which the unit is held: one that has reached a limit, or the next one where it is held from outside.
+    pub(super) fn held_at(&self) -> Option<usize> {
+        match self.unit.held()? {
+            Hold::Attempts { step, .. }
+            | Hold::Repeated { step, .. }
+            | Hold::Losses { step, .. }
+            | Hold::Runs { step, .. }
+            | Hold::Failures { step, .. }
+            | Hold::Refused { step } => Some(*step),
+            Hold::Asked => (0..self.unit.slots().len()).find(|at| self.unit.is_due(*at)),
+        }
+    }
+
+    /// Whether the worker of a step answers.
+    pub(super) fn answers_in(&self, step: usize) -> bool {
+        self.unit.way().steps()[step].does.answer().is_some()
     }
 
     /// Gates of its way that have not reported on the present attempt.
@@ -374,6 +438,12 @@ impl Record {
         self.unit.change().filter(|_| is_captured)
     }
 
+    /// Whether this is the change that the present attempt has come to so far.
+    pub(super) fn is_made(&self, change: &Change) -> bool {
+        let is_captured = self.unit.way().maker().is_some_and(|maker| self.unit.has_passed(maker));
+        is_captured && self.unit.change() == Some(change)
+    }
+
     /// When the worker has to be stopped; a pause puts it off.
     pub(super) fn deadline(&self) -> Option<Millis> {
         if self.still_since.is_some() {
@@ -411,6 +481,7 @@ impl Record {
         let open = self.unit.open();
         let Some(first) = open.first() else { return OpenFor::Nothing };
         match &steps[*first].does {
+            Do::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
             Do::Work { .. } => OpenFor::Worker { step: *first },
             Do::Choose { .. } => OpenFor::Choice { step: *first },
             Do::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
@@ -430,6 +501,8 @@ pub(super) enum OpenFor {
     Nothing,
     /// A worker.
     Worker { step: usize },
+    /// Nothing in truth: a step of a worker that was left out when the way was compiled.
+    LeftOut { step: usize },
     /// The choice among the changes of its subtasks.
     Choice { step: usize },
     /// The change of its group, which git knows.

@@ -193,7 +193,9 @@ impl RunState {
         let of_whole = self.records[at].whole.and_then(|whole| self.records[whole].paused);
         let record = &mut self.records[at];
         let has_begun = !record.workers.is_empty() || record.is_blocked();
-        let maker = record.unit.way().maker().filter(|_| has_begun);
+        // What a reviewer could not judge is still to be judged.
+        let is_judged = |step: usize| !record.answers_in(step);
+        let maker = record.unit.way().maker().filter(|_| has_begun && record.held_at().is_none_or(is_judged));
         record.unit.release(maker);
         record.chosen.clear();
         record.resume = false;
@@ -202,6 +204,7 @@ impl RunState {
         record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
         // A subtask of a paused task waits with it.
         record.paused = of_whole;
+        record.again = None;
         record.drop_past_reports();
         record.old_refusals = record.refusals.len();
         record.alike = None;

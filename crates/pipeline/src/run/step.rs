@@ -7,6 +7,7 @@ use switchboard_protocol::run::{Change, RunEvent, RunOutcome, TurnOutcome};
 use switchboard_protocol::time::Millis;
 
 use super::adding::{Added, Part};
+use super::answering::Answered;
 use super::consequences::Consequences;
 use super::judging::Report;
 use super::record::{Ending, OpenFor};
@@ -38,6 +39,7 @@ impl RunState {
             consequences.extend(match self.records[at].open_for() {
                 OpenFor::Choice { step } => self.choose(at, step),
                 OpenFor::Person { step } => self.pass_unasked(at, step),
+                OpenFor::LeftOut { step } => self.pass_left_out(at, step),
                 OpenFor::Nothing
                 | OpenFor::Worker { .. }
                 | OpenFor::Gather { .. }
@@ -84,6 +86,16 @@ impl RunState {
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _, lines } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
+            }
+            RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons } => {
+                let (attempt, input, verdict) = (*attempt, *input, *verdict);
+                self.step_answered(task, &Answered { step, attempt, worker, input, verdict, reasons })
+            }
+            RunEvent::AnswerRefused { task, step, attempt, worker, reason } => {
+                self.answer_refused(task, (step, *attempt), worker, reason)
+            }
+            RunEvent::StepSkipped { task, step, attempt, input, reason } => {
+                self.step_skipped(task, (step, *attempt), *input, reason)
             }
             RunEvent::TurnOmitted { task, step, attempt } => self.turn_omitted(task, step, *attempt),
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
@@ -159,7 +171,10 @@ impl RunState {
         let intended = self.records[at].unit.intend(step, Assignee::Worker(worker.clone()));
         intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         self.queue.begin(at, &self.records);
-        self.records[at].workers.push(worker.clone());
+        let record = &mut self.records[at];
+        record.workers.push(worker.clone());
+        // What an earlier worker of the step said is not this one's answer.
+        record.answers.retain(|known| known.step != step);
         self.account.begin(worker);
         // The worker before it may have ended in a pause.
         (self.records[at].still_since, self.records[at].still_ms) = (None, 0);

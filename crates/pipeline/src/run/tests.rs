@@ -5,6 +5,8 @@ mod denied;
 mod not_started;
 mod random_plans;
 mod subtasks;
+mod team;
+mod unanswered;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};

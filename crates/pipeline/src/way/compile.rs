@@ -3,6 +3,7 @@
 mod check;
 mod order;
 mod steps;
+mod team;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use crate::settings::{self, Settings};
 use crate::subtasks::{Expanded, Shape, WorkResult};
 use check::Wanted;
 pub use check::{WayRefusal, WayRefusalCode, failure};
+use team::TeamSteps;
+pub use team::{ADVERSARIAL, REVIEW, SECURITY, TESTS};
 
 /// The units of a run and the ways that they walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +82,11 @@ pub fn compile(
         let Some((phase, task)) = tasks.get(id) else { continue };
         let shape = shapes.get(id).unwrap_or(&usual);
         let settings = settings::of(plan, phase, task);
+        let team = team::of(task, &settings, shape);
         let tries = Tries {
             attempts: settings.attempts.unwrap_or_else(|| attempts(&settings)),
-            from: settings.retry_from.unwrap_or(RetryFrom::Clean),
+            // What a reviewer refused is mended; where gates alone refuse, a clean tree is the safer beginning.
+            from: settings.retry_from.unwrap_or(if team.is_some() { RetryFrom::Change } else { RetryFrom::Clean }),
         };
         let within = match &shape.of {
             Some(whole) => Some(UnitId::Task(whole.clone())),
@@ -100,6 +105,7 @@ pub fn compile(
                 confirm: settings.confirm.as_deref(),
                 asks_nobody: settings.asks_nobody,
                 asks_about_scope: settings.on_violation == OnViolation::Pause,
+                team: team.as_ref(),
             },
             (within, after),
         );
@@ -147,6 +153,8 @@ struct Kind<'a> {
     asks_nobody: bool,
     /// Whether a person is asked about files that the task does not declare.
     asks_about_scope: bool,
+    /// The steps of others than who makes the change, where a team carries the task out.
+    team: Option<&'a TeamSteps>,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -188,6 +196,9 @@ impl Compiler {
         for note in wanted.iter().filter_map(Wanted::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
+        for note in kind.team.into_iter().flat_map(TeamSteps::notes) {
+            self.notes.entry(note).or_default().push(task.id.clone());
+        }
         if settings.asks_nobody && kind.shape.result == WorkResult::Merged {
             let note = "nobody is asked about findings of medium severity: confirm is false".to_owned();
             self.notes.entry(note).or_default().push(task.id.clone());
@@ -217,9 +228,9 @@ impl Compiler {
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
         let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
+        let (team, is_landing) = (kind.team, kind.shape.is_landing());
         let rest = format!(
-            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {}",
-            kind.shape.is_landing()
+            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing}"
         );
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
@@ -271,6 +282,7 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
         retry_from: RetryFrom::Change,
         begins_on: None,
         may_keep: false,
+        answer: None,
     };
     let mut steps = vec![Step {
         reads: vec![Input::Spec],

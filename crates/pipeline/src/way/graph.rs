@@ -154,8 +154,8 @@ impl Graph {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The step that makes the change or the report: the first that a worker does, the choice among changes of others, or what brings together what a group
-    /// has merged.
+    /// The step that makes the change or the report: the first whose worker does not answer about something else, the choice among changes of others, or what
+    /// brings together what a group has merged.
     #[must_use]
     pub fn maker(&self) -> Option<usize> {
         self.steps.iter().position(|step| step.does.makes_change())

@@ -34,6 +34,7 @@ fn work(id: &str, writes: &[Zone]) -> Step {
             retry_from: RetryFrom::Change,
             begins_on: None,
             may_keep: false,
+            answer: None,
         },
     )
 }

@@ -94,6 +94,8 @@ pub struct Spent {
     pub losses: u32,
     /// Times it was done.
     pub runs: u32,
+    /// Workers of a step that answers who have failed.
+    pub failures: u32,
 }
 
 /// Why a unit doesn't go on by itself.
@@ -108,6 +110,13 @@ pub enum Hold {
     },
     /// The attempts ended in the same way again and again.
     Repeated {
+        /// Which step.
+        step: usize,
+        /// The limit.
+        limit: u32,
+    },
+    /// Too many workers of a step that answers have failed.
+    Failures {
         /// Which step.
         step: usize,
         /// The limit.

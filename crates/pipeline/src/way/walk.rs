@@ -86,6 +86,34 @@ impl Unit {
         Ok(Moved::On)
     }
 
+    /// The answer of a step's worker can't be used: another worker is asked, unless that has happened too often.
+    ///
+    /// # Errors
+    /// [`NotNow`] when nobody is at it.
+    pub fn ask_again(&mut self, at: usize) -> Result<Moved, NotNow> {
+        self.withdraw(at)?;
+        self.spent[at].attempts += 1;
+        let limit = self.way.steps()[at].limits.attempts;
+        if limit > 0 && self.spent[at].attempts >= limit {
+            return Ok(self.hold(Hold::Attempts { step: at, limit }));
+        }
+        Ok(Moved::On)
+    }
+
+    /// The worker of a step that answers has failed: another one does the step, unless that has happened too often.
+    ///
+    /// # Errors
+    /// [`NotNow`] when nobody is at it.
+    pub fn fail(&mut self, at: usize) -> Result<Moved, NotNow> {
+        self.withdraw(at)?;
+        self.spent[at].failures += 1;
+        let limit = self.way.steps()[at].limits.failures;
+        if limit > 0 && self.spent[at].failures >= limit {
+            return Ok(self.hold(Hold::Failures { step: at, limit }));
+        }
+        Ok(Moved::On)
+    }
+
     /// Whoever was to do the step will not be started. Neither an attempt nor a loss.
     ///
     /// # Errors
@@ -292,6 +320,12 @@ impl Unit {
         }
         self.salt[to] += 1;
         self.spent.iter_mut().for_each(|spent| spent.runs = 0);
+        // Whoever judges the next change is asked about something new.
+        for other in self.way.mends(to).to_vec() {
+            if other != to {
+                (self.spent[other].attempts, self.spent[other].failures) = (0, 0);
+            }
+        }
         self.refresh();
         Moved::Back { to }
     }

@@ -8,6 +8,8 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
 use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, PersonAnswer, RunEvent, Verdict};
 
+use super::reviews::Reviews;
+
 #[derive(Default)]
 pub(crate) struct Checker {
     max_workers: usize,
@@ -54,6 +56,8 @@ pub(crate) struct Checker {
     confirmed: BTreeSet<(TaskId, u32, Notable)>,
     /// What gates refused: the tree, and what each of them said.
     refused: BTreeMap<(TaskId, u32), Refusals>,
+    /// What is said about changes by those who judge them.
+    pub(crate) reviews: Reviews,
 }
 
 /// The tree that was refused, and by whom with which words.
@@ -79,6 +83,7 @@ impl Tree {
 impl Checker {
     /// Takes note of an accepted event; panics when it breaks a rule.
     pub(crate) fn see(&mut self, event: &RunEvent) {
+        self.reviews.see(event);
         match event {
             RunEvent::RunStarted { max_workers, .. } => self.max_workers = *max_workers as usize,
             RunEvent::WayRecorded { way, text, .. } => {
@@ -90,9 +95,13 @@ impl Checker {
                 let Some(task) = unit.task() else { return };
                 self.declares(task, writes, reads);
                 self.gates.insert(task.clone(), self.ways[way].clone());
+                self.reviews.added(task, &self.ways[way]);
             }
-            RunEvent::WorkerIntended { task, attempt, worker, .. } => {
+            RunEvent::WorkerIntended { task, step, attempt, worker } => {
                 self.leave_turn(task);
+                if self.reviews.is_asking(task, step) {
+                    self.expect_gates(task, *attempt, &self.captured[&(task.clone(), *attempt)].tree);
+                }
                 self.intended(task, *attempt);
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
                 self.begins_work(task, worker);
@@ -163,6 +172,9 @@ impl Checker {
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::TurnOmitted { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::AnswerRefused { .. }
+            | RunEvent::StepSkipped { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }
@@ -400,6 +412,7 @@ impl Checker {
         assert_eq!(change.commit, commit, "what is merged is what was captured");
         assert_eq!(change.base, onto, "it stands on the branch's head");
         self.expect_gates(task, attempt, &change.tree);
+        self.reviews.expect_accepted(task);
         self.expect_confirmed(task, attempt);
         self.merging = Some(task.clone());
     }
@@ -475,6 +488,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
     match effect {
         Effect::StartWorker { task, .. } => Some(task),
         Effect::Capture { .. }
+        | Effect::TakeAnswer { .. }
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }

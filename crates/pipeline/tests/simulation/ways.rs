@@ -106,6 +106,7 @@ fn maker_of(kind: &Kind, plain: &Do) -> Do {
         retry_from: RetryFrom::Change,
         begins_on: kind.begins_on.clone(),
         may_keep: kind.end == End::Draft,
+        answer: None,
     }
 }
 
@@ -180,6 +181,7 @@ pub(crate) fn task(gates: usize) -> Way {
             retry_from: RetryFrom::Change,
             begins_on: None,
             may_keep: false,
+            answer: None,
         },
     );
     let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, refusals: MAX_REPEATS, ..Limits::default() };
@@ -202,7 +204,7 @@ pub(crate) fn task(gates: usize) -> Way {
     Way { steps }
 }
 
-fn step(id: &str, does: Do) -> Step {
+pub(crate) fn step(id: &str, does: Do) -> Step {
     let back = match &does {
         Do::Units { .. } => None,
         Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Merge => {

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Need, UnitId};
+use switchboard_protocol::run::way::{Do, Need, UnitId, Way};
 use switchboard_protocol::run::{
     AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
     StartFrom, StopCause, TaskPauseCause, TaskState, TurnOutcome, Verdict,
@@ -15,6 +15,7 @@ use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
 use super::draw::{chance, pick};
+use super::team::{self, Asked, Mistake};
 use super::ways::{self, End, Kind, Subtask};
 
 /// How the world treats the run.
@@ -42,39 +43,66 @@ enum Job {
 }
 
 pub(crate) struct World {
-    rng: Rng,
-    manners: WorkerBehaviour,
+    seed: u64,
+    pub(super) rng: Rng,
+    pub(super) manners: WorkerBehaviour,
+    pub(super) mistake: Option<Mistake>,
     now: i64,
-    state: RunState,
+    pub(super) state: RunState,
+    /// What the log alone says, folded event by event; in one history of eight, since it is slow.
+    replayed: Option<RunState>,
     log: Vec<(RunEvent, Millis)>,
-    checker: Checker,
+    pub(super) checker: Checker,
+    /// The ways as they should be walked, by the digest of those that are walked.
+    ways: BTreeMap<Digest, Way>,
+    /// What each worker of a step that answers was asked.
+    pub(super) asked: BTreeMap<WorkerId, Asked>,
+    /// The answers that the run waits for.
+    pub(super) awaited: BTreeMap<TaskId, Asked>,
+    /// Answers that were taken.
+    pub(super) answers: Vec<RunEvent>,
     jobs: Vec<Job>,
     under_way: BTreeSet<EffectKey>,
     names: usize,
     retries: usize,
+    /// How often, per mille of its moments, the daemon is killed.
+    pub(crate) restarts: usize,
     changed: bool,
     looked: Millis,
     /// Head of the run's branch.
     head: String,
     /// The commit that each task's worker began on.
-    bases: BTreeMap<TaskId, String>,
+    pub(super) bases: BTreeMap<TaskId, String>,
     /// The tree that each task had last.
-    trees: BTreeMap<TaskId, String>,
+    pub(super) trees: BTreeMap<TaskId, String>,
 }
 
 impl World {
     pub(crate) fn new(seed: u64, manners: WorkerBehaviour) -> Self {
+        Self::with(seed, manners, None)
+    }
+
+    /// A world whose machine makes a mistake.
+    pub(crate) fn with(seed: u64, manners: WorkerBehaviour, mistake: Option<Mistake>) -> Self {
         let mut world = Self {
+            seed,
             rng: Rng::with_seed(seed),
             manners,
+            mistake,
             now: 0,
             state: RunState::new(),
+            replayed: seed.is_multiple_of(8).then(RunState::new),
             log: Vec::new(),
             checker: Checker::default(),
+            ways: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            awaited: BTreeMap::new(),
+            answers: Vec::new(),
             jobs: Vec::new(),
             under_way: BTreeSet::new(),
             names: 0,
             retries: 0,
+            restarts: 5,
             changed: true,
             looked: Millis(0),
             head: "b".to_owned(),
@@ -91,6 +119,10 @@ impl World {
         world
     }
 
+    pub(super) const fn now(&self) -> i64 {
+        self.now
+    }
+
     pub(crate) fn state(&self) -> &RunState {
         &self.state
     }
@@ -105,6 +137,7 @@ impl World {
             self.look_around();
             if self.jobs.is_empty() && self.state.outcome().is_some() && !self.try_again() {
                 self.compare_with_replay();
+                self.checker.reviews.expect_no_one_held();
                 return self.state.outcome().expect("it is finished");
             }
             self.interfere();
@@ -136,8 +169,7 @@ impl World {
             let mut paths = || (0..self.rng.usize(..3)).map(|_| (*pick(&mut self.rng, &PATHS)).to_owned()).collect();
             let (writes, reads) = (paths(), paths());
             let way = ways::task(self.rng.usize(..4));
-            ways::record(&way, &mut known, &mut events);
-            let way = way.digest().expect("a way");
+            let way = self.record_way(way, &mut known, &mut events);
             let timeout_ms = self.goes_wrong(500).then_some(200);
             let within = (phases > 0).then_some(UnitId::Phase(1 + n as u64 / 7));
             let unit = UnitId::Task(id(n));
@@ -152,6 +184,17 @@ impl World {
         let parts = events.len() as u32;
         events.insert(0, RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
         events
+    }
+
+    /// Records the way of a task, a third of them with a team; returns its digest.
+    fn record_way(&mut self, way: Way, known: &mut BTreeSet<Digest>, events: &mut Vec<RunEvent>) -> Digest {
+        let is_merged = way.steps.iter().any(|step| step.does == Do::Merge);
+        let way = if is_merged && chance(&mut self.rng, 400) { team::with_team(way, &mut self.rng) } else { way };
+        let walked = self.mistake.map_or_else(|| way.clone(), |mistake| mistake.walks(way.clone()));
+        ways::record(&walked, known, events);
+        let digest = walked.digest().expect("a way");
+        self.ways.insert(digest, way);
+        digest
     }
 
     /// A task as several do it: a chain, candidates, a debate of two rounds; or as a report.
@@ -169,11 +212,7 @@ impl World {
             2 => ways::debate(whole, count, 1 + self.rng.u32(..2)),
             _ => (Kind { end: End::Report, ..Kind::default() }, Vec::new()),
         };
-        let mut digest = |kind: &Kind| {
-            let way = ways::special(gates, kind);
-            ways::record(&way, known, events);
-            way.digest().expect("a way")
-        };
+        let mut digest = |kind: &Kind| self.record_way(ways::special(gates, kind), known, events);
         if let RunEvent::UnitAdded { way, .. } = &mut added {
             *way = digest(&kind);
         }
@@ -191,28 +230,48 @@ impl World {
     }
 
     /// Records an event that has happened, and what follows from it.
-    fn tell(&mut self, event: RunEvent) -> Result<(), Refused> {
+    pub(super) fn tell(&mut self, event: RunEvent) -> Result<(), Refused> {
         let now = Millis(self.now);
         let before = chance(&mut self.rng, 40).then(|| self.state.clone());
-        let consequences = match self.state.step(&event, now) {
+        let folded = self.mistake.map_or_else(|| event.clone(), |mistake| mistake.believes(&event, &self.awaited));
+        let consequences = match self.state.step(&folded, now) {
             Ok(consequences) => consequences,
             Err(refused) => {
                 assert!(before.is_none_or(|before| self.state == before), "a refused event changes nothing: {event:?}");
                 return Err(refused);
             }
         };
-        self.note(event);
-        for consequence in consequences {
-            let folded = before.as_ref().map(|_| self.state.clone());
-            let more = self.state.step(&consequence, now).expect("a consequence can be folded");
-            assert!(more.is_empty(), "a consequence has none of its own: {consequence:?}");
-            assert!(folded.is_none_or(|folded| self.state == folded), "it is folded already: {consequence:?}");
-            self.note(consequence);
-        }
+        self.note(event, folded, &consequences);
         Ok(())
     }
 
-    fn note(&mut self, event: RunEvent) {
+    /// Takes note of an event as it happened, as it was folded, and of what followed; what the log alone says is the same.
+    pub(super) fn note(&mut self, event: RunEvent, folded: RunEvent, consequences: &[RunEvent]) {
+        self.replay(&folded);
+        self.heard(event, folded);
+        for consequence in consequences {
+            let more = self.replay(consequence);
+            assert!(more.is_empty(), "a consequence has none of its own: {consequence:?}");
+            self.heard(consequence.clone(), consequence.clone());
+        }
+        assert!(
+            self.replayed.as_ref().is_none_or(|replayed| *replayed == self.state),
+            "folding the log rebuilds the state"
+        );
+    }
+
+    fn replay(&mut self, event: &RunEvent) -> Vec<RunEvent> {
+        let now = Millis(self.now);
+        let Some(replayed) = &mut self.replayed else { return Vec::new() };
+        replayed.step(event, now).expect("what was accepted once is accepted again")
+    }
+
+    fn heard(&mut self, mut event: RunEvent, folded: RunEvent) {
+        if let RunEvent::WayRecorded { way, text, .. } = &mut event
+            && let Some(meant) = self.ways.get(way)
+        {
+            *text = serde_json::to_string(meant).expect("a way");
+        }
         self.checker.see(&event);
         let told: Vec<_> = match (&event, event.task()) {
             (RunEvent::RunStopRequested, _) => self.state.tasks().collect(),
@@ -226,7 +285,7 @@ impl World {
                 self.checker.let_go(&holder);
             }
         }
-        self.log.push((event, Millis(self.now)));
+        self.log.push((folded, Millis(self.now)));
         self.changed = true;
     }
 
@@ -238,6 +297,7 @@ impl World {
         self.changed = false;
         self.looked = Millis(self.now);
         let effects = self.state.decide(self.looked);
+        self.awaited = team::awaited(&effects);
         let keys: BTreeSet<_> = effects.iter().map(Effect::key).collect();
         assert_eq!(keys.len(), effects.len(), "an effect is named once");
         if !self.state.is_stopping() {
@@ -273,9 +333,16 @@ impl World {
     fn begin(&mut self, effect: Effect) {
         let key = effect.key();
         match effect {
-            Effect::StartWorker { task, step, attempt, from, resume, .. } => {
+            Effect::StartWorker { task, step, work, attempt, .. } if self.is_skipped(&task, &step) => {
+                self.skip(task, step, attempt, work.input);
+            }
+            Effect::StartWorker { task, step, work, attempt, from, resume, .. } => {
                 let worker = WorkerId::from_bits(self.rng.u64(..));
                 self.begin_on(&task, from, resume);
+                self.ask_about(
+                    &worker,
+                    Asked { step: step.clone(), attempt, worker: worker.clone(), input: work.input },
+                );
                 let intended = RunEvent::WorkerIntended { task: task.clone(), step, attempt, worker: worker.clone() };
                 if self.tell(intended).is_ok() {
                     self.jobs.push(Job::Spawn { task, worker });
@@ -283,6 +350,10 @@ impl World {
             }
             Effect::Capture { task, worker, .. } if self.goes_wrong(30) => self.ask(task, worker),
             Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
+            Effect::TakeAnswer { task, worker, .. } if self.goes_wrong(30) => self.ask(task, worker),
+            Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
+                self.take_answer(task, Asked { step, attempt, worker, input }, !work.writes.is_empty());
+            }
             Effect::RunChecks { task, attempt, checks, .. } => {
                 // Under way until the last gate has spoken.
                 self.jobs.push(Job::Judge { key, task, attempt, checks });
@@ -351,6 +422,9 @@ impl World {
 
     fn end_work(&mut self, task: TaskId, worker: WorkerId) {
         if self.goes_wrong(60) {
+            self.answer_early(&task, &worker);
+        }
+        if self.goes_wrong(60) {
             self.surely(RunEvent::WorkerLost { task, worker, reason: "killed".to_owned() });
             return;
         }
@@ -374,7 +448,7 @@ impl World {
     }
 
     /// The worker was denied something, and ended without it.
-    fn ask(&mut self, task: TaskId, worker: WorkerId) {
+    pub(super) fn ask(&mut self, task: TaskId, worker: WorkerId) {
         let need = NeedId::from_bits(self.rng.u64(..));
         let _refused = self.tell(RunEvent::PersonAsked { task, worker, need, reason: "npm test".to_owned() });
     }
@@ -507,11 +581,14 @@ impl World {
         if chance(&mut self.rng, 20) {
             self.repeat_something();
         }
+        if chance(&mut self.rng, 20) {
+            self.lie();
+        }
         if chance(&mut self.rng, 5) {
             // Somebody's hand moves the run's branch.
             self.head = self.name();
         }
-        if chance(&mut self.rng, 5) {
+        if chance(&mut self.rng, self.restarts) {
             self.restart();
         }
     }
@@ -611,12 +688,12 @@ impl World {
         assert!(replayed == self.state, "replaying the log rebuilds the state");
     }
 
-    fn surely(&mut self, event: RunEvent) {
+    pub(super) fn surely(&mut self, event: RunEvent) {
         let shown = format!("{event:?}");
         self.tell(event).unwrap_or_else(|refused| panic!("{shown}: {refused}"));
     }
 
-    fn goes_wrong(&mut self, per_mille: usize) -> bool {
+    pub(super) fn goes_wrong(&mut self, per_mille: usize) -> bool {
         self.manners == WorkerBehaviour::Rough && chance(&mut self.rng, per_mille)
     }
 
@@ -625,9 +702,19 @@ impl World {
         pick(&mut self.rng, &tasks).clone()
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         self.names += 1;
         format!("c{}", self.names)
+    }
+}
+
+impl Drop for World {
+    /// Says which history broke a rule, and how it ended.
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.mistake.is_none() {
+            let last: Vec<_> = self.log.iter().rev().take(40).rev().map(|(event, _)| format!("{event:?}")).collect();
+            eprintln!("seed {}:\n{}", self.seed, last.join("\n"));
+        }
     }
 }
 

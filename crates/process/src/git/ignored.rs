@@ -43,7 +43,19 @@ impl Worktree {
     /// # Errors
     /// [`crate::Error::Git`].
     pub fn changes(&self) -> Result<Vec<PathBuf>> {
-        let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames"];
+        self.status("--untracked-files=normal")
+    }
+
+    /// Files that differ from the commit, as [`changes`](Self::changes) has them, each by its name: also those in a folder of which git knows nothing.
+    ///
+    /// # Errors
+    /// [`crate::Error::Git`].
+    pub fn changed_files(&self) -> Result<Vec<PathBuf>> {
+        self.status("--untracked-files=all")
+    }
+
+    fn status(&self, untracked: &str) -> Result<Vec<PathBuf>> {
+        let args = ["status", "--porcelain=v1", "-z", untracked, "--no-renames"];
         let answer = self.call(args)?.bytes()?;
         let paths = answer.split(|byte| *byte == 0).filter_map(|field| field.get(3..));
         let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));

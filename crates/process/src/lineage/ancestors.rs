@@ -5,8 +5,10 @@
 pub struct Lineage {
     /// The calling process, its parent, and so on to the last one that `/proc` shows.
     pub processes: Vec<Process>,
-    /// Whether the caller's environment says that an agent program started it.
+    /// Whether the environment of one of them says that an agent program started it.
     pub is_marked: bool,
+    /// Whether one of them runs our MCP bridge, as far as [`Lineage::with_bridges`] has looked.
+    pub has_bridge: bool,
 }
 
 /// One process of a lineage.

@@ -70,8 +70,11 @@ pub fn identify<'a, W, A>(lineage: &Lineage, known: &'a Known<W, A>, claims: Cla
     if let Some(standing) = lineage.processes.iter().find_map(|process| below(process, known)) {
         return standing;
     }
+    if lineage.has_bridge {
+        return Standing::Nobody { why: "it is below a program that runs `switchboard mcp`: an agent" };
+    }
     if lineage.is_marked {
-        return Standing::Nobody { why: "its environment says that an agent program started it" };
+        return Standing::Nobody { why: "its environment, or that of what started it, says that an agent program did" };
     }
     if is_in_foreground(&lineage.processes) {
         return Standing::Person { is_present: true, why: "the foreground of a terminal" };
@@ -192,7 +195,7 @@ mod tests {
     const NONE: Claims = Claims { is_ci: false, says_yes: false };
 
     fn said(processes: Vec<Process>, claims: Claims) -> String {
-        let lineage = Lineage { processes, is_marked: false };
+        let lineage = Lineage { processes, ..Lineage::default() };
         match identify(&lineage, &marks(), claims) {
             Standing::Worker(who) => format!("worker {who}"),
             Standing::Agent(who) => format!("agent {who}"),
@@ -331,16 +334,20 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_mark_in_the_environment_takes_authority_away() {
-        let lineage = Lineage { processes: vec![at_terminal(true, process(90, 30, "x"))], is_marked: true };
+    fn an_agents_mark_in_the_environment_and_a_bridge_of_its_program_take_authority_away() {
+        let typed = || vec![at_terminal(true, process(90, 30, "x"))];
+        let marked = Lineage { processes: typed(), is_marked: true, ..Lineage::default() };
+        let bridged = Lineage { processes: typed(), has_bridge: true, ..Lineage::default() };
 
-        assert!(matches!(identify(&lineage, &marks(), CI_YES), Standing::Nobody { .. }));
+        assert!(matches!(identify(&marked, &marks(), CI_YES), Standing::Nobody { .. }));
+        assert!(matches!(identify(&bridged, &marks(), CI_YES), Standing::Nobody { .. }));
     }
 
     #[test]
     fn the_program_that_runs_a_bridge_is_found_behind_its_shells() {
         let bridge = |parent| process(90, parent, "switchboard");
-        let starter = |processes| Lineage { processes, is_marked: false }.starter().map(|process| process.name.clone());
+        let starter =
+            |processes| Lineage { processes, ..Lineage::default() }.starter().map(|process| process.name.clone());
         let claude = || process(30, 20, "claude");
         let typed = at_terminal(true, of_session(20, bridge(20)));
         let shell = at_terminal(false, process(20, 1, "bash"));

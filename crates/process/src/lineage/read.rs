@@ -22,7 +22,9 @@ const MAX_ENVIRONMENT: usize = 1 << 20;
 pub fn of_pid(pid: u32) -> Option<Lineage> {
     (0..ATTEMPTS).find_map(|_| {
         let processes = chain(pid)?;
-        is_unchanged(&processes).then(|| Lineage { processes, is_marked: is_marked(pid) })
+        // Whoever empties the environment of a command still stands below what started it.
+        let is_marked = processes.iter().any(|process| is_marked(process.pid));
+        is_unchanged(&processes).then_some(Lineage { processes, is_marked, has_bridge: false })
     })
 }
 
@@ -63,21 +65,30 @@ fn user(status: &str) -> Option<u32> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Recognises this binary, also where it was replaced by a newer one since, and what it was started as.
+/// What a process of this binary was started as.
 fn part(pid: u32) -> Part {
-    let binary = fs::read_link(format!("/proc/{pid}/exe")).ok();
-    let name = binary.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-    let is_ours = name.is_some_and(|name| name.trim_end_matches(" (deleted)") == "switchboard");
-    if !is_ours {
+    if !is_ours(pid) {
         return Part::Other;
     }
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = line.split(|byte| *byte == 0).skip(1);
-    match (words.next(), words.next()) {
+    let words = words(pid);
+    match (words.first().map(Vec::as_slice), words.get(1).map(Vec::as_slice)) {
         (Some(b"shim"), _) => Part::Shim,
         (Some(b"up"), Some(b"--foreground-internal")) => Part::Daemon,
         (Some(_) | None, _) => Part::Command,
     }
+}
+
+/// Recognises this binary, also where it was replaced by a newer one since.
+pub(super) fn is_ours(pid: u32) -> bool {
+    let binary = fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let name = binary.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    name.is_some_and(|name| name.trim_end_matches(" (deleted)") == "switchboard")
+}
+
+/// The arguments of a process, without its name.
+pub(super) fn words(pid: u32) -> Vec<Vec<u8>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).skip(1).map(<[u8]>::to_vec).collect()
 }
 
 fn is_marked(pid: u32) -> bool {
@@ -102,6 +113,41 @@ mod tests {
         assert_eq!(lineage.processes[0].user, rustix::process::getuid().as_raw());
         assert_eq!(lineage.processes[0].part, Part::Other);
         assert_eq!(of_pid(u32::MAX), None);
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a bare child stays while it is looked at, until its standard input ends"
+    )]
+    fn a_mark_in_the_environment_of_an_ancestor_counts_although_the_command_has_none() {
+        let probe = "read -r _; :";
+        let inner = format!("env -i sh -c '{probe}'; :");
+        let mut outer = std::process::Command::new("sh")
+            .args(["-c", &inner])
+            .env("CLAUDECODE", "1")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let child = || {
+            let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", outer.id())).ok()?;
+            children.split_whitespace().next()?.parse::<u32>().ok()
+        };
+        let has_begun = |pid: &u32| words(*pid).iter().any(|word| word == probe.as_bytes());
+        let deadline = crate::clock::Deadline::after(std::time::Duration::from_secs(10));
+        let inner = loop {
+            match child().filter(has_begun) {
+                Some(pid) => break pid,
+                None if deadline.has_passed() => panic!("the inner shell did not start"),
+                None => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        };
+
+        let (is_own, lineage) = (is_marked(inner), of_pid(inner).unwrap());
+
+        drop(outer.stdin.take());
+        outer.wait().unwrap();
+        assert!(!is_own && lineage.is_marked);
     }
 
     #[test]

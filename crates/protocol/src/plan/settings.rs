@@ -159,7 +159,7 @@ pub enum TaskResult {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkerSettings {
-    /// Who: a configured agent's name.
+    /// Who: a configured agent's name. Beside a command, it runs under that agent's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What the `exec` driver runs. It comes with the repository, so it needs trust.
@@ -205,7 +205,7 @@ pub enum BestOf {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSettings {
-    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, and `build_check`,
+    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, `test_integrity`, and `build_check`,
     /// `test_runner` and `lint` where the plan brings their commands. `-name` leaves a gate out, `-all` every default; the run says
     /// so at its start and shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub struct PlanSettings {
     /// Globs that no task may write, such as `vendor/**`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Who works where neither phase nor task says so.
+    /// Who works where neither phase nor task says so. A task with a command needs nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What all runs of the plan may cost together, in US dollars. It is paused there until a person raises it; an edited plan is another plan.
@@ -245,7 +245,8 @@ pub struct PlanSettings {
     /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
+    /// told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
@@ -287,12 +288,19 @@ pub struct PlanSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether a team carries it out: each change is reviewed and tested by others than who made it (`docs/team.md`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<bool>,
+    /// Whether each change gets the security review, whatever files it touches; only with `team`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub always_security_review: Option<bool>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -311,7 +319,7 @@ pub struct PhaseSettings {
     /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
-    /// Who works where the task doesn't say so.
+    /// Who works where the task doesn't say so. A task with a command needs nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
@@ -335,7 +343,8 @@ pub struct PhaseSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.
@@ -350,7 +359,7 @@ pub struct PhaseSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TaskSettings {
-    /// Who does it: a configured agent's name.
+    /// Who does it: a configured agent's name. Beside a command, it runs under that agent's settings: held as it is, with its environment and instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What the `exec` driver runs. It comes with the repository, so it needs trust.
@@ -396,7 +405,8 @@ pub struct TaskSettings {
     /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
+    /// told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// Who is named as author of its commit, `Name <address>`; else the agent.
@@ -423,7 +433,8 @@ pub struct TaskSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::held::HeldBy;
-use super::way::{CommandStep, StepId, When};
+use super::way::{CommandStep, RoleId, StepId, When, Zone};
 use super::{Refusal, RunOutcome};
+use crate::answer::AnswerKind;
 use crate::id::{Digest, NeedId, WorkerId};
 use crate::plan::TaskId;
 
@@ -40,6 +41,28 @@ pub struct CheckAsked {
     pub when: When,
 }
 
+/// What a step wants of its worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepWork {
+    /// What the worker is.
+    pub role: RoleId,
+    /// What it may change; nothing for one that only answers.
+    pub writes: Vec<Zone>,
+    /// What it has to answer with, where its answer is the step's verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerKind>,
+    /// Digest of what its answer will be about.
+    pub input: Digest,
+}
+
+impl StepWork {
+    /// Whether it works in the tree of its task, and not in one that is thrown away.
+    #[must_use]
+    pub fn is_in_task_tree(&self) -> bool {
+        self.answer.is_none() || !self.writes.is_empty()
+    }
+}
+
 /// A task that is settled, and who answers for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
@@ -72,6 +95,8 @@ pub enum Effect {
         task: TaskId,
         /// For which step of its way.
         step: StepId,
+        /// What the step wants of its worker.
+        work: StepWork,
         /// For which attempt.
         attempt: u32,
         /// How many workers the task had before, lost ones included.
@@ -82,6 +107,8 @@ pub enum Effect {
         resume: bool,
         /// Why the attempts before were refused, oldest first.
         refusals: Vec<Refusal>,
+        /// What was wrong with the last answer, where it is asked for again.
+        again: Option<String>,
         /// What became of the tasks whose answers it may be shown.
         answers: Vec<Answered>,
     },
@@ -96,6 +123,22 @@ pub enum Effect {
         worker: WorkerId,
         /// The commit with which its tree may be left as it is: the change of the step before in a chain.
         carried: Option<String>,
+    },
+    /// Take the answer of a worker whose turn is over, and what it wrote where it may write. Answered by `StepAnswered`, with `ChangeCaptured` or
+    /// `NothingChanged` where it may write, or by `AnswerRefused`.
+    TakeAnswer {
+        /// Of which task.
+        task: TaskId,
+        /// Of which step of its way.
+        step: StepId,
+        /// What the step wants of its worker.
+        work: StepWork,
+        /// Of which attempt.
+        attempt: u32,
+        /// Who worked.
+        worker: WorkerId,
+        /// Digest of what the answer is about, to be given back.
+        input: Digest,
     },
     /// Have the change judged by all gates that judge this tree. Answered by one `GateReported` per gate.
     RunChecks {
@@ -208,6 +251,25 @@ pub struct EffectKey {
 }
 
 impl Effect {
+    /// The task that it is about, with its attempt where there is one.
+    #[must_use]
+    pub fn attempt(&self) -> Option<(TaskId, u32)> {
+        match self {
+            Self::StartWorker { task, attempt, .. }
+            | Self::Capture { task, attempt, .. }
+            | Self::TakeAnswer { task, attempt, .. }
+            | Self::RunChecks { task, attempt, .. }
+            | Self::RunCommand { task, attempt, .. }
+            | Self::Merge { task, attempt, .. }
+            | Self::AwaitLease { task, attempt, .. }
+            | Self::AskPerson { task, attempt, .. } => Some((task.clone(), *attempt)),
+            Self::AwaitAnswer { .. }
+            | Self::WithdrawQuestion { .. }
+            | Self::StopWorker { .. }
+            | Self::Finish { .. } => None,
+        }
+    }
+
     /// The key under which at most one of these is under way.
     #[must_use]
     pub fn key(&self) -> EffectKey {
@@ -220,6 +282,7 @@ impl Effect {
         match self {
             Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
             Self::Capture { task, attempt, worker, carried: _ } => key(1, Some(task), *attempt, Some(worker.as_str())),
+            Self::TakeAnswer { task, attempt, worker, .. } => key(11, Some(task), *attempt, Some(worker.as_str())),
             Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),

@@ -274,6 +274,49 @@ pub enum RunEvent {
         /// Of which attempt.
         attempt: u32,
     },
+    /// A worker's answer is the verdict of its step.
+    StepAnswered {
+        /// Of which task.
+        task: TaskId,
+        /// Which step of its way.
+        step: StepId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Who has answered.
+        worker: WorkerId,
+        /// Digest of what the answer is about.
+        input: Digest,
+        /// Its verdict.
+        verdict: Verdict,
+        /// What it says, for the next prompt and for people; may be cut to fit.
+        reasons: Vec<String>,
+    },
+    /// A worker's answer can't be used: it is asked for again, and counts as no answer in the end.
+    AnswerRefused {
+        /// Of which task.
+        task: TaskId,
+        /// Which step of its way.
+        step: StepId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Whose answer it is.
+        worker: WorkerId,
+        /// What is wrong with it; may be cut to fit.
+        reason: String,
+    },
+    /// A step of a worker is not done, since nothing in the change calls for it.
+    StepSkipped {
+        /// Of which task.
+        task: TaskId,
+        /// Which step of its way.
+        step: StepId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Digest of what was looked at.
+        input: Digest,
+        /// Why; may be cut to fit.
+        reason: String,
+    },
     /// The worker left its tree as it was.
     NothingChanged {
         /// Of which task.
@@ -624,6 +667,9 @@ impl RunEvent {
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
             | Self::TurnOmitted { task, .. }
+            | Self::StepAnswered { task, .. }
+            | Self::AnswerRefused { task, .. }
+            | Self::StepSkipped { task, .. }
             | Self::GateReported { task, .. }
             | Self::ChangeRebased { task, .. }
             | Self::BranchMoved { task, .. }

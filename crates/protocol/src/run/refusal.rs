@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::way::StepId;
+
 /// Why an attempt was refused; the next one is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
@@ -21,7 +23,7 @@ impl RefusalCause {
     pub const fn is_of_agent(&self) -> bool {
         match self {
             Self::AgentFailed | Self::AgentRefused | Self::TimedOut | Self::NothingChanged => true,
-            Self::Gate { .. } | Self::MergeConflict | Self::Person => false,
+            Self::Gate { .. } | Self::Step { .. } | Self::MergeConflict | Self::Person => false,
         }
     }
 }
@@ -42,6 +44,11 @@ pub enum RefusalCause {
     Gate {
         /// Which gate.
         gate: String,
+    },
+    /// The worker of a later step refused the change: a reviewer, or a test engineer.
+    Step {
+        /// Which step.
+        step: StepId,
     },
     /// The change did not fit onto the run's branch; the reasons are the files.
     MergeConflict,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
+use crate::answer::AnswerKind;
 use crate::id;
 use crate::id::Digest;
 use crate::plan::{Plan, RetryFrom, Task, TaskId};
@@ -148,6 +149,9 @@ pub enum Do {
         /// Whether it may leave the tree as it began.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_keep: bool,
+        /// What it has to answer with, where its answer is the step's verdict.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<AnswerKind>,
     },
     /// The best of the changes of other tasks becomes the unit's change; the next best where that was refused.
     Choose {
@@ -200,12 +204,29 @@ impl Do {
     #[must_use]
     pub const fn makes_change(&self) -> bool {
         match self {
-            Self::Work { .. } | Self::Choose { .. } | Self::Command { kind: CommandStep::Gather, .. } => true,
-            Self::Command { kind: CommandStep::Rebase, .. }
+            Self::Work { answer: None, .. } | Self::Choose { .. } | Self::Command { kind: CommandStep::Gather, .. } => {
+                true
+            }
+            Self::Work { answer: Some(_), .. }
+            | Self::Command { kind: CommandStep::Rebase, .. }
             | Self::Check { .. }
             | Self::Ask { .. }
             | Self::Units { .. }
             | Self::Merge => false,
+        }
+    }
+
+    /// What a worker has to answer with in it, where the answer is its verdict.
+    #[must_use]
+    pub const fn answer(&self) -> Option<AnswerKind> {
+        match self {
+            Self::Work { answer, .. } => *answer,
+            Self::Choose { .. }
+            | Self::Check { .. }
+            | Self::Command { .. }
+            | Self::Ask { .. }
+            | Self::Units { .. }
+            | Self::Merge => None,
         }
     }
 
@@ -338,6 +359,9 @@ pub struct Limits {
     /// How often its outcome may be refused for the same tree with the same words, one attempt after the other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refusals: u32,
+    /// How often the worker of a step that answers may fail, or run out of time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
@@ -349,7 +373,8 @@ impl Limits {
     /// Whether there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.attempts == 0 && self.losses == 0 && self.runs == 0 && self.repeats == 0 && self.refusals == 0
+        let Self { attempts, losses, runs, repeats, refusals, failures } = *self;
+        attempts == 0 && losses == 0 && runs == 0 && repeats == 0 && refusals == 0 && failures == 0
     }
 }
 

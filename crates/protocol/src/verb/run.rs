@@ -16,7 +16,7 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::plan::AutoMerge;
-use crate::run::way::UnitId;
+use crate::run::way::{RoleId, UnitId};
 use crate::run::{
     AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
 };
@@ -75,6 +75,23 @@ pub struct AgentChoice {
     pub tools: Vec<Tool>,
 }
 
+/// Who has a role in a team, and what it is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleChoice {
+    /// The role: `reviewer`, `test_engineer` …
+    pub role: RoleId,
+    /// Which of the agents has it; the default agent's by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// The model, by the agent's own name for it; goes before what the agent's settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is told about its role in place of the shipped text, at most 32 KiB.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instructions: String,
+}
+
 /// What tokens cost, in millionths of a US dollar for a million of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +146,20 @@ impl AgentChoice {
         }
     }
 
+    /// The same settings for a command in place of the agent's own program, which knows nothing of models.
+    #[must_use]
+    pub fn carried_out_by(self, driver: DriverSpec) -> Self {
+        Self {
+            driver,
+            scripted: false,
+            model: None,
+            model_first: false,
+            model_args: Vec::new(),
+            model_env: Vec::new(),
+            ..self
+        }
+    }
+
     /// Whether its program is told the model when it is started.
     #[must_use]
     pub fn takes_model(&self) -> bool {
@@ -176,6 +207,12 @@ pub struct StartRunRequest {
     /// Name of the agent for tasks that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_agent: Option<AgentName>,
+    /// Whether a team carries the plan out: each change is reviewed and tested by others than who made it. A plan may say so itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub team: bool,
+    /// Who is what in the team.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleChoice>,
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
@@ -359,6 +396,12 @@ pub struct TaskReport {
     pub gates: Vec<GateReport>,
     /// Why attempts were refused, oldest first.
     pub refusals: Vec<String>,
+    /// What reviewers and test engineers of a team said about the present attempt, by the names of their steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<GateReport>,
+    /// The step of a team that is at work or next: `review`, `tests` …
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at_step: String,
     /// The commit that was merged into the run's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::verb;
 use crate::action::{StepState, WorkerAction};
@@ -16,6 +17,9 @@ pub struct ReportStepRequest {
     pub state: StepState,
     /// A sentence or two, at most 2,000 bytes.
     pub note: String,
+    /// The answer that the caller's step wants, as its prompt shows it: a review, tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
     /// The caller's task; another one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
@@ -72,8 +76,8 @@ impl ReportStepRequest {
     /// What is asked for, and by whom.
     #[must_use]
     pub fn into_parts(self) -> (WorkerAction, Fence) {
-        let Self { state, note, task, attempt } = self;
-        (WorkerAction::ReportStep { state, note }, Fence { task, attempt })
+        let Self { state, note, answer, task, attempt } = self;
+        (WorkerAction::ReportStep { state, note, answer }, Fence { task, attempt })
     }
 }
 

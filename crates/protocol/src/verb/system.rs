@@ -71,6 +71,30 @@ verb! {
     GetStatusRequest => GetStatusReply
 }
 
+/// Nothing to say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetCallerRequest {}
+
+/// What the daemon takes the caller for.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct GetCallerReply {
+    /// The name under which its calls are recorded.
+    pub name: AgentName,
+    /// `person`, `worker` or `agent`.
+    pub kind: String,
+    /// Whether a person is there to decide: in front of a terminal, in a page session, or in a CI session that was told `--yes`.
+    pub is_present: bool,
+    /// How the daemon knows.
+    pub known_by: String,
+}
+
+verb! {
+    /// Say what the daemon takes the caller for, and how it knows.
+    GetCaller = "get_caller", Read, Status, Found,
+    GetCallerRequest => GetCallerReply
+}
+
 /// Which events.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

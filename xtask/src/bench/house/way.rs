@@ -148,6 +148,7 @@ impl Walk {
                 self.tell(RunEvent::TaskMerged { task, attempt, commit: self.head.clone() })
             }
             effect @ (Effect::RunCommand { .. }
+            | Effect::TakeAnswer { .. }
             | Effect::AwaitLease { .. }
             | Effect::AskPerson { .. }
             | Effect::AwaitAnswer { .. }

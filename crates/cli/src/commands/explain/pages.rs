@@ -135,6 +135,7 @@ pages! {
     "plan.missing-input"
     "plan.mode"
     "plan.no-agent"
+    "plan.no-effect"
     "plan.schema"
     "plan.scope-depends"
     "plan.syntax"

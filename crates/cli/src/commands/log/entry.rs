@@ -59,10 +59,11 @@ fn with_text(tone: Option<Tone>, what: impl Into<String>, text: &str) -> Option<
 
 fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
     match fact {
-        WorkerFact::WorkerEquipped { agent, attempt, scripted, isolation, .. } => {
+        WorkerFact::WorkerEquipped { agent, attempt, scripted, isolation, judges, .. } => {
             let script = if scripted { " (a script)" } else { "" };
             let held = if isolation.is_full() { "" } else { ", constrained" };
-            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{held}"))
+            let part = judges.map(|judges| format!(" {} as {}", judges.step, judges.role)).unwrap_or_default();
+            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{part}{held}"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),
         WorkerFact::WorkerActed { action, .. } => of_action(action, body),
@@ -79,7 +80,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
 /// The body has the whole action, the facts its beginning.
 fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
     match serde_json::from_str(body).unwrap_or(action) {
-        WorkerAction::ReportStep { state, note } => {
+        WorkerAction::ReportStep { state, note, answer: _ } => {
             with_text(None, format!("says of its task: {}", state.as_str()), &note)
         }
         WorkerAction::ProposeTask { description, files, after } => {
@@ -178,6 +179,24 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
         }
         RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
+        RunEvent::StepAnswered { step, verdict, reasons, .. } => {
+            let (tone, word) = match verdict {
+                Verdict::Pass => (Tone::Good, "passed"),
+                Verdict::Warn => (Tone::Notice, "passed with a warning"),
+                Verdict::Fail => (Tone::Bad, "refused"),
+                Verdict::Error => (Tone::Bad, "could not judge"),
+                Verdict::NoReply => (Tone::Bad, "did not answer"),
+                Verdict::Skipped => (Tone::Faint, "skipped"),
+                Verdict::NotConfigured => (Tone::Faint, "is not configured"),
+            };
+            with_text(Some(tone), format!("step {step} {word}"), &reasons.join("\n"))
+        }
+        RunEvent::StepSkipped { step, reason, .. } => {
+            with_text(Some(Tone::Faint), format!("step {step} skipped"), &reason)
+        }
+        RunEvent::AnswerRefused { step, reason, .. } => {
+            with_text(Some(Tone::Notice), format!("step {step}: the answer can't be used"), &reason)
+        }
         RunEvent::TurnOmitted { .. } => told(None, "is not held: all agree"),
         RunEvent::CandidateChosen { candidate, among, .. } => {
             told(Some(Tone::Good), format!("the change of {candidate} is the best of {among}"))

@@ -8,8 +8,8 @@ use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
-use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings, TaskStatus};
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings};
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::ask;
 use crate::available::{Available, Candidate};
@@ -33,6 +33,8 @@ pub(crate) struct Named<'a> {
     pub(crate) agent: Option<&'a str>,
     /// Its model.
     pub(crate) model: Option<&'a str>,
+    /// Who has which role, where a team carries the plan out.
+    pub(crate) roles: Option<&'a [RoleChoice]>,
     /// Whose definitions count.
     pub(crate) scope: AgentScope,
     /// Whether a part of the plan is debated, so that the participants that plan and phases name are needed.
@@ -45,21 +47,28 @@ pub(crate) struct Named<'a> {
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
-    let wanted = wanted(plan, named.debates);
+    let mut wanted = wanted(plan, named.debates);
+    if let Some(roles) = named.roles {
+        wanted.has_nobody |= super::team::has_nobody(roles);
+        wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
+    }
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
         None if wanted.has_nobody => one(&available, context)?,
         None => None,
     };
+    if let Some(name) = named.agent {
+        has_work(name, &wanted, &available)?;
+    }
     let mut choices = BTreeMap::new();
     let mut spends = Vec::new();
     let candidates = available.candidates(context);
-    for name in wanted.names.iter().chain(&default) {
+    for name in wanted.names.iter().chain(&wanted.of_commands).chain(&default) {
         let (choice, base) = choice(&agent_name(name)?, default.as_deref(), &available, context)?;
-        // A command of the user's own may cost anything; only what calls a model is known to.
-        let calls_a_model = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted;
-        let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded() && candidate.spends;
-        let dear = candidates.iter().find(is_dear).filter(|_| calls_a_model);
+        // In place of an agent's program a command of the plan runs, which costs nothing.
+        let is_program_run = wanted.names.contains(name) || default.as_ref() == Some(name);
+        let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded();
+        let dear = candidates.iter().find(is_dear).filter(|one| is_program_run && costs_money(one, &choice));
         spends.extend(dear.map(|candidate| candidate.name.clone()));
         choices.insert(fold(name), choice);
     }
@@ -76,6 +85,31 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     spends.sort();
     spends.dedup();
     Ok(Choice { agents: choices.into_values().collect(), default, spends })
+}
+
+/// Refuses an agent of the command line that no task would be given to: whoever names one wants it to work.
+fn has_work(name: &str, wanted: &Wanted, available: &Available) -> Result<(), Failure> {
+    let is_named = wanted.names.iter().any(|other| fold(other) == fold(name));
+    let is_base = wanted.names.iter().any(|other| available.definitions.is_without_agent(other));
+    if wanted.has_nobody || is_named || is_base || !wanted.has_work() {
+        return Ok(());
+    }
+    let names: Vec<_> = wanted.names.iter().map(String::as_str).collect();
+    let assignees = if names.is_empty() {
+        "each has a command".to_owned()
+    } else {
+        format!("the plan gives them to {}", names.join(", "))
+    };
+    let what = format!("--agent {name} would do no task: {assignees}");
+    Err(Failure::new("request.bad-args", what).hint("leave it out, or change the plan's `agent` and `command`"))
+}
+
+/// Whether runs of an agent cost money. A command may cost anything; it counts where its settings say so, and what calls a model unless they deny it.
+fn costs_money(candidate: &Candidate, choice: &AgentChoice) -> bool {
+    match &choice.driver {
+        DriverSpec::Acp { .. } => candidate.spends && !choice.scripted,
+        DriverSpec::Exec { .. } => candidate.says_spends,
+    }
 }
 
 /// How to start an agent, with what it is told, and the configured agent that it is. A definition that names no agent is the run's own one.
@@ -137,15 +171,20 @@ fn one(available: &Available, context: &Context) -> Result<Option<String>, Failu
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     names: BTreeSet<String>,
+    /// Agents under whose settings commands of the plan run.
+    of_commands: BTreeSet<String>,
     /// Some task names nobody, and has no command that would do without.
     has_nobody: bool,
+    /// Some task has a command.
+    has_command: bool,
 }
 
-/// Whether a run may do the task: the plan doesn't mark it as done or as put away.
-const fn is_open(task: &Task) -> bool {
-    match task.status {
-        TaskStatus::Pending | TaskStatus::InProgress => true,
-        TaskStatus::Completed | TaskStatus::Blocked | TaskStatus::Closed => false,
+// === impl Wanted ===
+
+impl Wanted {
+    /// Whether any task is left to do.
+    fn has_work(&self) -> bool {
+        self.has_nobody || self.has_command || !self.names.is_empty()
     }
 }
 
@@ -159,13 +198,16 @@ fn wanted(plan: &Plan, debates: bool) -> Wanted {
         wanted.names.extend(agents);
     }
     for phase in &plan.phases {
-        for task in phase.tasks.iter().filter(|task| is_open(task)) {
+        for task in phase.tasks.iter().filter(|task| phase.may_do(task)) {
             let usual = TaskSettings::default();
             let settings = task.switchboard.as_ref().unwrap_or(&usual);
             let of_task = agent_of(plan, phase, task);
             for (agent, has_command) in workers(settings) {
-                match agent.or(of_task) {
-                    _ if has_command => {}
+                match agent.or(of_task.filter(|_| !has_command)) {
+                    named if has_command => {
+                        wanted.has_command = true;
+                        wanted.of_commands.extend(named.map(str::to_owned));
+                    }
                     Some(name) => {
                         wanted.names.insert(name.to_owned());
                     }
@@ -228,15 +270,21 @@ mod tests {
 
     #[test]
     fn a_task_with_a_command_needs_nobody_and_one_without_a_name_does() {
-        let wanted = wanted(&plan(""));
+        let wanted = wanted(&plan(""), false);
 
-        assert_eq!(wanted, Wanted { names: ["ada".to_owned()].into(), has_nobody: true });
+        assert_eq!(
+            wanted,
+            Wanted { names: ["ada".to_owned()].into(), has_nobody: true, has_command: true, ..Wanted::default() }
+        );
     }
 
     #[test]
     fn the_plans_own_agent_does_what_names_nobody() {
-        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#));
+        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#), false);
 
-        assert_eq!(wanted, Wanted { names: ["ada".to_owned(), "ben".to_owned()].into(), has_nobody: false });
+        assert_eq!(
+            wanted,
+            Wanted { names: ["ada".to_owned(), "ben".to_owned()].into(), has_command: true, ..Wanted::default() }
+        );
     }
 }

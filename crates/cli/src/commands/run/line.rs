@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
 
     fn of_worker(&mut self, fact: WorkerFact, event: &Event, out: &Output) -> Vec<String> {
         match fact {
-            WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, isolation, .. }
+            WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, isolation, judges, .. }
                 if run == *self.run =>
             {
                 self.agents.insert(task.clone(), agent.to_string());
@@ -119,12 +119,13 @@ impl<'a> Printer<'a> {
                 self.at_work.push(task.clone());
                 let script = if scripted { " (a script)" } else { "" };
                 let held = if isolation.is_full() { "" } else { ", constrained" };
-                vec![format!("{} starts{script}{held}, attempt {attempt}", self.head(&task))]
+                let part = judges.map(|judges| format!(" {} as {}", judges.step, judges.role)).unwrap_or_default();
+                vec![format!("{} starts{part}{script}{held}, attempt {attempt}", self.head(&task))]
             }
             WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),
             WorkerFact::WorkerActed { worker, action, .. } => {
                 let what = match &action {
-                    WorkerAction::ReportStep { state, note } => {
+                    WorkerAction::ReportStep { state, note, answer: _ } => {
                         format!("says {}: {}", state.as_str(), one_line(note, WIDTH))
                     }
                     WorkerAction::ProposeTask { description, .. } => {
@@ -295,6 +296,9 @@ impl<'a> Printer<'a> {
             | RunEvent::TaskMerged { .. }
             | RunEvent::TaskDone { .. }
             | RunEvent::TurnOmitted { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::AnswerRefused { .. }
+            | RunEvent::StepSkipped { .. }
             | RunEvent::CandidateChosen { .. }
             | RunEvent::MergeConflicted { .. }
             | RunEvent::TaskBlocked { .. }
@@ -360,6 +364,14 @@ impl<'a> Printer<'a> {
                 vec![out.paint(Tone::Good, &format!("{head} is done"))]
             }
             RunEvent::TurnOmitted { .. } => vec![format!("{head} is not held: all agree")],
+            RunEvent::StepAnswered { step, verdict, reasons, .. } => of_step(&head, step.as_str(), verdict, &reasons, out),
+            RunEvent::StepSkipped { step, reason, .. } => {
+                of_step(&head, step.as_str(), Verdict::Skipped, &[reason], out)
+            }
+            RunEvent::AnswerRefused { step, reason, .. } => {
+                let what = format!("{head} {step}: the answer can't be used: {}", one_line(&reason, WIDTH));
+                vec![out.paint(Tone::Notice, &what)]
+            }
             RunEvent::CandidateChosen { candidate, among, .. } => {
                 vec![out.paint(Tone::Good, &format!("{head} takes the change of {candidate}, the best of {among}"))]
             }
@@ -466,4 +478,20 @@ fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
         | MessageEvent::MessageDropped { .. }
         | MessageEvent::RequestReplied { .. } => Vec::new(),
     }
+}
+
+/// What the worker of a step that judges has said.
+fn of_step(head: &str, step: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
+    let (tone, word) = match verdict {
+        Verdict::Pass => (Tone::Good, "passed"),
+        Verdict::Warn => (Tone::Notice, "passed with a warning"),
+        Verdict::Fail => (Tone::Bad, "refused"),
+        Verdict::Error => (Tone::Bad, "could not judge"),
+        Verdict::NoReply => (Tone::Bad, "did not answer"),
+        Verdict::Skipped => (Tone::Faint, "skipped"),
+        Verdict::NotConfigured => (Tone::Faint, "is not configured"),
+    };
+    let mut lines = vec![out.paint(tone, &format!("{head} {step} {word}"))];
+    lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
+    lines
 }

@@ -173,6 +173,7 @@ impl Played {
                 Effect::StartWorker { .. }
                 | Effect::StopWorker { .. }
                 | Effect::Capture { .. }
+                | Effect::TakeAnswer { .. }
                 | Effect::AskPerson { .. }
                 | Effect::AwaitAnswer { .. }
                 | Effect::WithdrawQuestion { .. }

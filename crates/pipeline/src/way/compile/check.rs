@@ -5,7 +5,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, When};
 use switchboard_protocol::text::cut;
 
-use crate::gate::{self, DEFAULTS, Gate, Lack};
+use crate::gate::{self, DEFAULTS, Gate, Lack, OF_TEAM};
 use crate::settings::Settings;
 
 /// What leaves every default out.
@@ -134,10 +134,13 @@ pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
 pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<WayRefusal>) {
     let mut wanted: Vec<Wanted> =
         DEFAULTS.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))).collect();
+    if settings.team {
+        wanted.extend(OF_TEAM.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))));
+    }
     if settings.declares_files() {
         wanted.extend(gate::find(gate::SCOPE).map(|gate| Wanted::new(gate, Need::Required)));
     }
-    if settings.lint.is_some() {
+    if settings.lint.is_some() && !settings.team {
         wanted.extend(gate::find("lint").map(|gate| Wanted::new(gate, Need::Required)));
     }
     let mut refusals = Vec::new();

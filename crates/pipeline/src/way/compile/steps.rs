@@ -10,6 +10,7 @@ use switchboard_protocol::run::way::{
 use switchboard_protocol::run::{MAX_LOSSES, MAX_REBASES, MAX_REPEATS};
 
 use super::check::Wanted;
+use super::team::{self, TeamSteps};
 use super::{Kind, step_id};
 use crate::gate::GateKind;
 use crate::subtasks::{Quorum, WorkResult};
@@ -30,6 +31,10 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     }
     for wanted in wanted {
         steps.push(check(wanted, &maker_id)?);
+    }
+    for one in kind.team.into_iter().flat_map(TeamSteps::steps) {
+        let after = steps.iter().map(|step| step.id.clone()).collect();
+        steps.push(team::step(one, &maker_id, after)?);
     }
     if shape.result == WorkResult::Merged {
         let about_scope = |wanted: &Wanted| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
@@ -79,6 +84,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
         retry_from: tries.from,
         begins_on: shape.begins_on.clone(),
         may_keep: shape.result == WorkResult::Draft,
+        answer: None,
     };
     let id = StepId::work();
     Some(Step {
@@ -90,7 +96,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
             losses: MAX_LOSSES,
             repeats: MAX_REPEATS,
             refusals: MAX_REPEATS,
-            runs: 0,
+            ..Limits::default()
         },
         ..step(id, does)
     })

@@ -49,6 +49,7 @@ fn a_plan_that_says_nothing_has_the_defaults_and_what_is_not_configured_says_so(
     let expected = [
         ("syntax_check", Need::Required, When::Always),
         ("secretscan", Need::Required, When::Always),
+        ("test_integrity", Need::Required, When::Always),
         ("build_check", Need::IfConfigured, missing),
         ("test_runner", Need::Required, When::Always),
     ];
@@ -68,7 +69,7 @@ fn gates_of_plan_phase_and_task_add_up_and_the_last_setting_of_a_gate_holds() {
     let applies = |name: &str| gates.iter().find(|(gate, ..)| gate == name).map(|(.., when)| when.is_always());
     assert_eq!((applies("secretscan"), applies("placeholder_scan")), (Some(true), Some(false)));
     assert_eq!((applies("lint"), applies("syntax_check")), (Some(true), Some(true)));
-    assert_eq!(gates.len(), 6, "each gate is there once");
+    assert_eq!(gates.len(), 7, "each gate is there once");
 }
 
 #[test]
@@ -139,10 +140,10 @@ fn a_person_is_asked_about_files_outside_only_where_the_plan_says_pause_and_the_
     };
     let scope = |on: &str| json!({ "scope": ["src"], "on_violation": on });
 
-    assert_eq!(asks(&["-secretscan"], scope("pause")), 1);
+    assert_eq!(asks(&["-secretscan", "-test_integrity"], scope("pause")), 1);
     for on in ["refuse", "warn", "halt"] {
-        assert_eq!(asks(&["-secretscan"], scope(on)), 0, "{on}");
+        assert_eq!(asks(&["-secretscan", "-test_integrity"], scope(on)), 0, "{on}");
     }
-    assert_eq!(asks(&["-secretscan", "-scope"], scope("pause")), 0);
+    assert_eq!(asks(&["-secretscan", "-test_integrity", "-scope"], scope("pause")), 0);
     assert_eq!(asks(&[], scope("warn")), 1, "about what secretscan finds");
 }

@@ -16,13 +16,15 @@ impl RunEvent {
         match &mut self {
             Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
             Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
-            Self::GateReported { reasons, .. } => fit_list(reasons),
+            Self::GateReported { reasons, .. } | Self::StepAnswered { reasons, .. } => fit_list(reasons),
             Self::WorkerLost { reason, .. }
             | Self::TreeSetupFailed { reason, .. }
             | Self::TurnEnded { reason, .. }
             | Self::PersonAsked { reason, .. }
             | Self::ConfirmationAsked { reason, .. }
             | Self::PersonAnswered { note: reason, .. }
+            | Self::AnswerRefused { reason, .. }
+            | Self::StepSkipped { reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
             Self::LoopTurned { why, .. } => *why = cut(why, TEXT_BUDGET / 2),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),

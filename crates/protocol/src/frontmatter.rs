@@ -1,56 +1,71 @@
 //! The frontmatter of a Markdown file: a YAML mapping of words to texts or lists of texts, between two lines of `---`.
 
 use saphyr_parser::{Event, Parser};
-use switchboard_protocol::error::near_matches;
+
+use crate::error::near_matches;
 
 /// A frontmatter and the text behind it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Document<'a> {
-    pub(super) fields: Vec<Field>,
-    pub(super) body: &'a str,
+pub struct Document<'a> {
+    /// The fields, in their order.
+    pub fields: Vec<Field>,
+    /// The text below, without blank lines around it.
+    pub body: &'a str,
 }
 
 /// A key with its value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    pub(super) key: String,
-    pub(super) value: Value,
+pub struct Field {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
     /// Line in the file, from 1.
-    pub(super) line: usize,
+    pub line: usize,
 }
 
 /// What a key may have.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub enum Value {
+    /// A text.
     Text(String),
+    /// A list of texts.
     List(Vec<String>),
 }
 
 /// Why a file can't be used.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) what: String,
+pub struct Problem {
+    /// What is wrong.
+    pub what: String,
     /// The line, from 1; 0 for the file as a whole.
-    pub(super) line: usize,
-    pub(super) hint: Option<String>,
+    pub line: usize,
+    /// What to do.
+    pub hint: Option<String>,
 }
 
 // === impl Problem ===
 
 impl Problem {
-    pub(super) fn at(line: usize, what: String) -> Self {
+    /// A problem in a line.
+    #[must_use]
+    pub const fn at(line: usize, what: String) -> Self {
         Self { what, line, hint: None }
     }
 
     /// The same with the word that was meant, if one is near.
-    pub(super) fn near(self, word: &str, words: &[&str]) -> Self {
+    #[must_use]
+    pub fn near(self, word: &str, words: &[&str]) -> Self {
         let near = near_matches(word, words.iter().copied());
         Self { hint: near.first().map(|near| format!("did you mean `{near}`?")), ..self }
     }
 }
 
 /// Reads a text. Keys are unique; nothing is nested deeper than a list.
-pub(super) fn read(text: &str) -> Result<Document<'_>, Problem> {
+///
+/// # Errors
+/// What is no frontmatter, with its line.
+pub fn read(text: &str) -> Result<Document<'_>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (yaml, body) = parted(text)?;
     let mut fields: Vec<Field> = Vec::new();

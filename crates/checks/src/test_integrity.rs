@@ -1,0 +1,150 @@
+//! `test_integrity`: what a change does to the tests, and to what runs and judges them.
+//!
+//! Unlike the checks of single files it looks at the change as a whole: a test that left one file may stand in another. It reads
+//! the base and the change out of git, never the project's ignore files, ignore comments or baseline: a change can't excuse itself.
+//! `docs/gates.md` lists what is found and what is not.
+
+use std::path::Path;
+use std::time::Instant;
+
+use switchboard_protocol::finding::{Base, CheckName, CheckRequest, CommandRun, SkippedFile};
+use switchboard_syntax::Parsers;
+
+use crate::error::Error;
+use crate::git::{Blobs, Git};
+use crate::limits::{Limits, millis};
+use crate::report::{Looked, Report};
+
+mod assertion;
+mod base_tests;
+mod cargo_files;
+mod change;
+mod compare;
+mod exits;
+mod gate_files;
+mod hard_coded;
+mod hit;
+mod javascript;
+mod language;
+mod node;
+mod node_files;
+mod past;
+mod patched;
+mod paths;
+mod python;
+mod python_files;
+mod recipes;
+mod restored;
+mod runner_files;
+mod rust;
+mod settings;
+mod suite;
+mod traces;
+
+pub(crate) use hit::rules;
+
+use change::Change;
+use hit::{Hit, Weight};
+use language::TestLanguage;
+use suite::Suite;
+
+/// Judges the change that a request is about. Without a commit to compare with there is no change, and the check is skipped.
+///
+/// # Errors
+/// When git refuses or breaks.
+pub(crate) fn report(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Looked, Error> {
+    let started = Instant::now();
+    let mut report = Report::new(CheckName::TestIntegrity, limits);
+    let Some(git) = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref())) else {
+        return Ok(report.finish(millis(started)));
+    };
+    let Some(base) = base_commit(&git, request)? else { return Ok(report.finish(millis(started))) };
+    let blobs = git.blobs();
+    let change = Change::read(root, &git, &blobs, (&base, request), limits)?;
+    let mut hits = judge(&change, &git, &blobs, (&base, request), limits)?;
+    let runs = base_tests::run(root, &git, &change, (&base, request), &hits, limits)?;
+    hits.extend(runs.hits);
+    for file in &change.files {
+        let own = hits.iter().filter(|hit| hit.path == file.path);
+        report.looked(&file.path, own.map(|hit| hit.finding(file.after.as_deref())).collect());
+    }
+    let elsewhere = hits.iter().filter(|hit| change.file(&hit.path).is_none());
+    report.add(elsewhere.map(|hit| hit.finding(None)).collect());
+    for (path, why) in &change.unread {
+        report.skip(SkippedFile { path: path.clone(), why: why.clone(), is_missing: true });
+    }
+    let (mut report, looked_at) = report.finish(millis(started));
+    report.runs = runs.runs;
+    report.summary = summary(&change, &report.summary, &report.runs);
+    Ok((report, looked_at))
+}
+
+fn base_commit(git: &Git, request: &CheckRequest) -> Result<Option<String>, Error> {
+    match &request.base {
+        Base::None => Ok(None),
+        Base::Staged => git.commit("HEAD"),
+        Base::MergeBase => git.merge_base(),
+        Base::Rev(rev) => match git.commit(rev)? {
+            Some(id) => Ok(Some(id)),
+            None => Err(Error::UnknownBase { rev: rev.chars().take(256).collect() }),
+        },
+    }
+}
+
+/// Everything that reading the change alone can tell.
+fn judge(
+    change: &Change,
+    git: &Git,
+    blobs: &Blobs,
+    (base, request): (&str, &CheckRequest),
+    limits: &Limits,
+) -> Result<Vec<Hit>, Error> {
+    let mut parsers = Parsers::new(limits.parse_time);
+    let suites = suite::of_change(change, &mut parsers);
+    let (before, after): (Vec<&Suite>, Vec<&Suite>) =
+        (suites.iter().map(|pair| &pair.before).collect(), suites.iter().map(|pair| &pair.after).collect());
+    let mut hits = compare::hits(&before, &after);
+    let is_emptied = !before.iter().all(|suite| suite.tests.is_empty())
+        && after.iter().all(|suite| suite.tests.is_empty())
+        && !change.has_other_tests(git, blobs, base)?;
+    if is_emptied {
+        hits.iter_mut().filter(|hit| hit.rule == "test-deleted").for_each(|hit| {
+            hit.weight = Weight::Fails;
+            hit.message.push_str("; no test is left");
+        });
+    }
+    for pair in &suites {
+        hits.extend(exits::hits(pair));
+        hits.extend(patched::hits(pair));
+    }
+    hits.extend(runner_files::hits(change, &request.commands));
+    hits.extend(traces::hits(change, &request.commands));
+    hits.extend(hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?);
+    hits.extend(past::hits(change, git, base, request.commit.as_deref()));
+    hits.extend(suites.iter().filter(|pair| pair.is_unparsed).map(|pair| {
+        let message = "its tests were not read: parsing it took too long".to_owned();
+        Hit::new("not-looked-at", Weight::Asks, &pair.path, 0..0, message)
+    }));
+    let is_other = |path: &&str| paths::is_test(path) && TestLanguage::of(path).is_none();
+    let other: Vec<&str> = change.files.iter().map(|file| file.path.as_str()).filter(is_other).collect();
+    hits.extend(other.iter().filter_map(|path| compare::by_path(path, change)));
+    hits.sort_by(|a, b| (&a.path, a.range.start, a.rule).cmp(&(&b.path, b.range.start, b.rule)));
+    hits.dedup_by(|a, b| (&a.path, a.range.start, a.rule, &a.message) == (&b.path, b.range.start, b.rule, &b.message));
+    Ok(hits)
+}
+
+/// Says what was compared, and which part of the check did not look.
+fn summary(change: &Change, counts: &str, runs: &[CommandRun]) -> String {
+    let by_path =
+        change.files.iter().filter(|file| paths::is_test(&file.path) && TestLanguage::of(&file.path).is_none());
+    let mut words = vec![counts.to_owned()];
+    match by_path.count() {
+        0 => {}
+        1 => words.push("1 test file of another language was judged by its name only".to_owned()),
+        many => words.push(format!("{many} test files of other languages were judged by their names only")),
+    }
+    if let Some(run) = runs.first() {
+        words.push(format!("the base's tests against the change: {}", run.ending));
+    }
+    words.join("; ")
+}

@@ -1,0 +1,89 @@
+//! The base's tests run against the change: test files, runner configuration and what gates read are put back as the base had
+//! them, in a checkout that is ours, and the test command runs once more.
+//!
+//! Nothing is run where the change only adds tests: those of the base are then all among those that the test gate runs.
+
+use std::path::Path;
+
+use switchboard_protocol::finding::{CheckCommand, CheckRequest, CommandKind, CommandRun};
+
+use super::change::{Change, ChangedFile};
+use super::hit::{Hit, Weight};
+use super::restored::{self, Restored};
+use crate::commands::{has_started, run as run_command, said};
+use crate::error::Error;
+use crate::git::Git;
+use crate::limits::Limits;
+use crate::output::totals;
+
+/// Failed tests that a finding names.
+const NAMED: usize = 5;
+
+/// What came of it.
+#[derive(Default)]
+pub(super) struct Runs {
+    pub(super) hits: Vec<Hit>,
+    pub(super) runs: Vec<CommandRun>,
+}
+
+/// Runs the test commands with the base's tests, if the request is about a captured commit and the change touches any of them.
+///
+/// # Errors
+/// When git refuses, or a file can't be put back.
+pub(super) fn run(
+    root: &Path,
+    git: &Git,
+    change: &Change,
+    (base, request): (&str, &CheckRequest),
+    found: &[Hit],
+    limits: &Limits,
+) -> Result<Runs, Error> {
+    let commands: Vec<&CheckCommand> = request.commands.iter().filter(|one| one.kind == CommandKind::Test).collect();
+    let Some(commit) = request.commit.as_deref().filter(|_| !commands.is_empty()) else { return Ok(Runs::default()) };
+    let restored = restored::of(change, &request.commands, found);
+    if !restored.is_worth_a_run() {
+        return Ok(Runs::default());
+    }
+    let written = restored.write(root, git, base);
+    let runs: Vec<CommandRun> = match &written {
+        Ok(()) => commands.iter().map(|command| run_command(root, &quiet(command), limits)).collect(),
+        Err(_) => Vec::new(),
+    };
+    // Whatever happened: what comes next judges the change.
+    git.reset_to(commit)?;
+    written?;
+    let hits = runs.iter().filter_map(|run| judged(run, change, &restored)).collect();
+    Ok(Runs { hits, runs })
+}
+
+/// Python must not keep what it compiled: a file of the same size and second would be taken for the other one.
+fn quiet(command: &CheckCommand) -> CheckCommand {
+    let mut command = command.clone();
+    command.env.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
+    command
+}
+
+fn judged(run: &CommandRun, change: &Change, restored: &Restored) -> Option<Hit> {
+    let output = said(run);
+    let is_passed =
+        run.exit_code == Some(0) && !totals::counts_none(&output) && !totals::is_cut_short(&run.argv, &output);
+    if is_passed {
+        return None;
+    }
+    let is_about = |file: &&ChangedFile| restored.names(&file.path);
+    let path = change.files.iter().find(is_about).map_or("", |file| file.path.as_str());
+    let failed: Vec<String> = totals::cases(&output)
+        .into_iter()
+        .filter(|case| case.status == "failed")
+        .map(|case| case.name)
+        .take(NAMED)
+        .collect();
+    let named = if failed.is_empty() { String::new() } else { format!(": {}", failed.join(", ")) };
+    let (weight, how) = match (has_started(run), run.exit_code) {
+        (false, _) => (Weight::Told, format!("could not be run: {}", run.ending)),
+        (true, Some(0)) => (Weight::Asks, "ran no test, or ended before they were counted".to_owned()),
+        (true, Some(_) | None) => (Weight::Asks, format!("fail against the change ({}){named}", run.ending)),
+    };
+    let message = format!("the tests that the base has {how}; `{}`", run.argv.join(" "));
+    Some(Hit::new("base-tests-fail", weight, path, 0..0, message))
+}

@@ -1,0 +1,170 @@
+//! Configuration and ignore files of linters, formatters, type checkers and secret scans, judged by the lines that came and went.
+
+use super::change::ChangedFile;
+use super::hit::{Hit, Weight};
+
+/// Files that a linter, a formatter, a type checker or a secret scan reads.
+const GATE_FILES: [&str; 38] = [
+    ".eslintrc",
+    ".eslintrc.js",
+    ".eslintrc.cjs",
+    ".eslintrc.json",
+    ".eslintrc.yml",
+    ".eslintrc.yaml",
+    "eslint.config.js",
+    "eslint.config.mjs",
+    "eslint.config.cjs",
+    "eslint.config.ts",
+    ".flake8",
+    ".pylintrc",
+    "pylintrc",
+    "ruff.toml",
+    ".ruff.toml",
+    "mypy.ini",
+    ".mypy.ini",
+    "pyrightconfig.json",
+    "clippy.toml",
+    ".clippy.toml",
+    "rustfmt.toml",
+    ".rustfmt.toml",
+    "deny.toml",
+    "tsconfig.json",
+    "biome.json",
+    "biome.jsonc",
+    ".gitleaks.toml",
+    ".pre-commit-config.yaml",
+    ".golangci.yml",
+    ".golangci.yaml",
+    ".rubocop.yml",
+    ".bandit",
+    ".semgrep.yml",
+    "tslint.json",
+    ".stylelintrc",
+    ".prettierrc",
+    ".coveragerc",
+    ".codecov.yml",
+];
+/// Files whose lines take something out of a gate.
+const IGNORE_FILES: [&str; 9] = [
+    ".eslintignore",
+    ".prettierignore",
+    ".secretscanignore",
+    ".gitleaksignore",
+    ".semgrepignore",
+    ".secrets.baseline",
+    ".trufflehogignore",
+    ".stylelintignore",
+    ".trivyignore",
+];
+/// What nobody writes by hand: leaving it out of a gate hides nothing.
+const GENERATED: [&str; 14] = [
+    "dist",
+    "build",
+    "coverage",
+    "node_modules",
+    "target",
+    "out",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".next",
+    "vendor",
+    "*.min.js",
+    "*.lock",
+    "package-lock.json",
+];
+/// Words in a line of configuration that lets more through.
+const LOOSER: [&str; 16] = [
+    "ignore",
+    "exclude",
+    "disable",
+    "\"off\"",
+    "'off'",
+    ": off",
+    "allow",
+    "skip",
+    "per-file",
+    "strict = false",
+    "\"strict\": false",
+    "false",
+    ": 0",
+    "noqa",
+    "suppress",
+    "whitelist",
+];
+/// Words in a line of configuration that holds the code to something.
+const STRICTER: [&str; 10] =
+    ["select", "extend", "deny", "error", "warn", "forbid", "plugins", "rules", "strict", "true"];
+
+/// Returns whether a gate other than the tests reads the file.
+pub(super) fn is_gate_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    GATE_FILES.contains(&name) || IGNORE_FILES.contains(&name)
+}
+
+/// Judges a file of a linter or another gate by the lines that came and went.
+pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
+    let (before, after) = file.texts();
+    let is_ignore = IGNORE_FILES.contains(&file.name());
+    let rule = if is_ignore { "ignore-file" } else { "gate-config" };
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with(['#', '/']))
+            .map(str::to_owned)
+            .collect()
+    };
+    let (old, new) = (lines(&before), lines(&after));
+    let added = new.iter().filter(|line| !old.contains(line));
+    let gone = old.iter().filter(|line| !new.contains(line));
+    let is_generated = |line: &str| {
+        let line = line.trim_matches(['/', '*', '"', ',', ' ']);
+        GENERATED
+            .iter()
+            .any(|known| line == known.trim_matches('*').trim_matches('/') || line.trim_matches('/') == *known)
+    };
+    let is_looser = |line: &&String| match is_ignore {
+        true => !is_generated(line) && !line.starts_with('!'),
+        false => LOOSER.iter().any(|word| line.to_lowercase().contains(word)),
+    };
+    let is_lost = |line: &&String| !is_ignore && STRICTER.iter().any(|word| line.to_lowercase().contains(word));
+    let hit = |line: &String, weight, what: &str| {
+        let at = after.find(line.as_str()).map_or(0..0, |at| at..at + line.len());
+        let shown: String = switchboard_secrets::redact(line).chars().take(80).collect();
+        Hit::new(rule, weight, &file.path, at, format!("`{shown}` {what}"))
+    };
+    let mut hits: Vec<Hit> =
+        added.filter(is_looser).map(|line| hit(line, Weight::Asks, "may let more through a gate")).collect();
+    // A line that was replaced by one with the same key is judged by what stands there now.
+    let key = |line: &str| line.split([':', '=']).next().unwrap_or(line).trim().to_owned();
+    let is_replaced = |line: &&String| new.iter().any(|other| key(other) == key(line));
+    hits.extend(
+        gone.filter(is_lost)
+            .filter(|line| !is_replaced(line))
+            .map(|line| hit(line, Weight::Asks, "is gone, and held the code to something")),
+    );
+    if hits.is_empty() && old != new {
+        hits.push(Hit::new(rule, Weight::Told, &file.path, 0..0, "the configuration of a gate was changed".to_owned()));
+    }
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_lets_more_through_asks_and_one_of_layout_is_told() {
+        let weights = |path: &str, before: &str, after: &str| -> Vec<Weight> {
+            let text = |text: &str| Some(text.as_bytes().to_vec());
+            let file =
+                ChangedFile { path: path.into(), before: text(before), after: text(after), ..ChangedFile::default() };
+            hits(&file).iter().map(|hit| hit.weight).collect()
+        };
+
+        assert_eq!(weights("ruff.toml", "line-length = 80\n", "line-length = 100\n"), [Weight::Told]);
+        assert_eq!(weights("ruff.toml", "", "ignore = [\"E501\"]\n"), [Weight::Asks]);
+        assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nbuild/\n"), [Weight::Told]);
+        assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nsrc/\n"), [Weight::Asks]);
+    }
+}

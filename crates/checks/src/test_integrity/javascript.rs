@@ -1,0 +1,255 @@
+//! Tests in JavaScript and TypeScript: calls of `test`, `it` and their kin, as node:test, Jest, Vitest and Mocha have them.
+
+use tree_sitter::{Node, Tree};
+
+use super::assertion::Assertion;
+use super::node::{children, field, squash, text, walk};
+use super::suite::{Skip, Test};
+
+const TEST: [&str; 8] = ["test", "it", "specify", "xit", "xtest", "fit", "ftest", "bench"];
+const GROUP: [&str; 6] = ["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];
+/// Matchers and functions that expect a value.
+const EQUAL: [&str; 22] = [
+    "toBe",
+    "toEqual",
+    "toStrictEqual",
+    "toBeCloseTo",
+    "toMatchObject",
+    "toHaveLength",
+    "equal",
+    "equals",
+    "eql",
+    "eq",
+    "strictEqual",
+    "deepEqual",
+    "deepStrictEqual",
+    "is",
+    "same",
+    "deepEquals",
+    "notEqual",
+    "notStrictEqual",
+    "notDeepStrictEqual",
+    "strictSame",
+    "toBeGreaterThan",
+    "assertEquals",
+];
+const TRUTH: [&str; 9] =
+    ["toBeTruthy", "toBeDefined", "toBeFalsy", "ok", "truthy", "exist", "exists", "isOk", "toBeNull"];
+
+pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
+    let mut found = Vec::new();
+    walk(tree.root_node(), |node, above| {
+        if let Some(call) = Call::of(node, source).filter(|call| TEST.contains(&call.base)) {
+            let groups: Vec<Call<'_>> = above
+                .iter()
+                .filter_map(|node| Call::of(*node, source))
+                .filter(|call| GROUP.contains(&call.base) || TEST.contains(&call.base))
+                .collect();
+            found.push(test(node, &call, &groups, source));
+        }
+        true
+    });
+    found
+}
+
+/// A call of something that makes a test or a group of tests.
+struct Call<'a> {
+    /// What is called, without its marks.
+    base: &'a str,
+    /// All that is called: `test.skip`, `it.each(...)`.
+    function: &'a str,
+    arguments: Vec<&'a str>,
+}
+
+// === impl Call ===
+
+impl<'a> Call<'a> {
+    fn of(node: Node<'_>, source: &'a str) -> Option<Self> {
+        if node.kind() != "call_expression" {
+            return None;
+        }
+        let function = field(node, "function", source);
+        let base = function.split(['.', '(', '`']).next().unwrap_or(function);
+        let base = if base == "t" && function.starts_with("t.test") { "test" } else { base };
+        let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
+        let arguments: Vec<&str> = arguments.into_iter().map(|argument| text(argument, source)).collect();
+        let is_known = TEST.contains(&base) || GROUP.contains(&base);
+        let is_made =
+            arguments.first().is_some_and(|first| first.starts_with(['"', '\'', '`'])) && !function.ends_with(".each");
+        (is_known && is_made).then_some(Self { base, function, arguments })
+    }
+
+    fn name(&self) -> String {
+        self.arguments.first().map_or_else(String::new, |name| name.trim_matches(['"', '\'', '`']).to_owned())
+    }
+
+    fn skip(&self) -> Skip {
+        let marks = self.function.get(self.base.len()..).unwrap_or("");
+        let options = self.arguments.get(1).filter(|options| options.starts_with('{')).map(|options| squash(options));
+        let options = options.unwrap_or_default();
+        let is_marked = [".skip", ".todo", ".failing", ".fails"].iter().any(|mark| marks.contains(mark));
+        let is_set = ["skip: true", "todo: true", "skip: \"", "todo: \""].iter().any(|option| options.contains(option));
+        if marks.contains("skipIf")
+            || marks.contains("runIf")
+            || (options.contains("skip:") && !options.contains("skip: false") && !is_set)
+        {
+            return Skip::Sometimes;
+        }
+        if self.base.starts_with('x') || is_marked || is_set { Skip::Always } else { Skip::No }
+    }
+
+    fn is_focused(&self) -> bool {
+        let options = self.arguments.get(1).map(|options| squash(options)).unwrap_or_default();
+        self.base.starts_with('f')
+            || self.function.contains(".only")
+            || (options.starts_with('{') && options.contains("only: true"))
+    }
+}
+
+fn test(node: Node<'_>, call: &Call<'_>, groups: &[Call<'_>], source: &str) -> Test {
+    let mut name: Vec<String> = groups.iter().map(Call::name).collect();
+    name.push(call.name());
+    let mut skip = groups.iter().map(Call::skip).fold(call.skip(), Ord::max);
+    let is_focused = call.is_focused() || groups.iter().any(Call::is_focused);
+    let mut assertions = Vec::new();
+    let mut swallows = false;
+    let arguments = node.child_by_field_name("arguments");
+    let body = arguments
+        .and_then(|arguments| children(arguments).into_iter().rev().find_map(|last| last.child_by_field_name("body")));
+    if call.arguments.len() < 2 {
+        skip = Skip::Always;
+    }
+    if let Some(body) = body {
+        let end =
+            children(body).into_iter().find(|node| node.kind() == "return_statement" && node.named_child_count() == 0);
+        let end = end.map_or(usize::MAX, |end| end.start_byte());
+        walk(body, |node, above| {
+            if node.start_byte() >= end {
+                return false;
+            }
+            if Call::of(node, source).is_some() {
+                return false;
+            }
+            skip = skip.max(skip_of(node, above, source));
+            if let Some(assertion) = assertion(node, source) {
+                swallows |= is_swallowed(node, above, source);
+                assertions.push(assertion);
+                return false;
+            }
+            if node.kind() == "array" {
+                assertions.extend(table(node, source));
+            }
+            true
+        });
+    }
+    if let Some(function) = node.child_by_field_name("function").filter(|_| call.function.contains(".each")) {
+        walk(function, |node, _| {
+            if node.kind() == "array" {
+                assertions.extend(table(node, source));
+            }
+            true
+        });
+    }
+    let range = node.child_by_field_name("function").map_or(node.byte_range(), |name| name.byte_range());
+    Test { name: name.join(" > "), range, body: node.byte_range(), skip, is_focused, swallows, assertions }
+}
+
+/// `t.skip()`, `this.skip()` and `ctx.skip()` in a body.
+fn skip_of(node: Node<'_>, above: &[Node<'_>], source: &str) -> Skip {
+    let is_skip = node.kind() == "call_expression"
+        && ["t.skip", "this.skip", "ctx.skip", "context.skip", "t.todo"].contains(&field(node, "function", source));
+    if !is_skip {
+        return Skip::No;
+    }
+    let is_always =
+        above.iter().all(|node| ["statement_block", "expression_statement", "return_statement"].contains(&node.kind()));
+    if is_always { Skip::Always } else { Skip::Sometimes }
+}
+
+fn is_swallowed(node: Node<'_>, above: &[Node<'_>], source: &str) -> bool {
+    above.iter().filter(|node| node.kind() == "try_statement").any(|outer| {
+        let is_in_body =
+            outer.child_by_field_name("body").is_some_and(|body| body.byte_range().contains(&node.start_byte()));
+        let handler = field(*outer, "handler", source);
+        is_in_body
+            && !handler.is_empty()
+            && !["throw", "fail(", "expect(", "assert", "reject("].iter().any(|word| handler.contains(word))
+    })
+}
+
+fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
+    if node.kind() != "call_expression" {
+        return None;
+    }
+    let range = node.byte_range();
+    let function = field(node, "function", source);
+    let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
+    let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();
+    let last = function.rsplit('.').next().unwrap_or(function).trim();
+    let first = function.split(['.', '(']).next().unwrap_or(function);
+    if first == "expect" && function.contains('(') {
+        let subject = subject_of(node, source)?;
+        let subject = if function.contains(".not") { format!("not {subject}") } else { subject };
+        return Some(match words.first() {
+            Some(expected) if EQUAL.contains(&last) => Assertion::equal(&subject, expected, range),
+            _ if TRUTH.contains(&last) => Assertion::truth(&subject, range),
+            _ => Assertion::condition(&format!("{subject} {last}"), &words.join(", "), range),
+        });
+    }
+    let is_assert = ["assert", "t", "chai", "should", "tap"].contains(&first) && function.contains('.');
+    match &words[..] {
+        [subject, expected, ..] if is_assert && EQUAL.contains(&last) => {
+            Some(Assertion::equal(subject, expected, range))
+        }
+        [_, ..] if (is_assert && TRUTH.contains(&last)) || function == "assert" => {
+            Some(condition_of(*arguments.first()?, range, source))
+        }
+        _ if is_assert && first != "t" => Some(Assertion::condition(last, &words.join(", "), range)),
+        _ if first == "t" && ["throws", "rejects", "match", "doesNotThrow", "like", "regex"].contains(&last) => {
+            Some(Assertion::condition(last, &words.join(", "), range))
+        }
+        _ if ["assert", "check", "verify", "expect"].iter().any(|start| function.starts_with(start))
+            && !function.contains('(') =>
+        {
+            Some(Assertion::condition(function, &words.join(", "), range))
+        }
+        _ => None,
+    }
+}
+
+fn condition_of(condition: Node<'_>, range: std::ops::Range<usize>, source: &str) -> Assertion {
+    let code = text(condition, source);
+    if condition.kind() == "binary_expression" {
+        let (left, right) = (field(condition, "left", source), field(condition, "right", source));
+        return match field(condition, "operator", source) {
+            "==" | "===" => Assertion::equal(left, right, range),
+            "||" if right == "true" => Assertion::truth("true", range),
+            _ => Assertion::condition(code, "", range),
+        };
+    }
+    Assertion::truth(code, range)
+}
+
+/// What stands between the brackets of `expect(...)`.
+fn subject_of(node: Node<'_>, source: &str) -> Option<String> {
+    let mut found = None;
+    walk(node, |node, _| {
+        if node.kind() == "call_expression" && field(node, "function", source) == "expect" {
+            found = node.child_by_field_name("arguments").map(|arguments| {
+                let words: Vec<&str> = children(arguments).into_iter().map(|argument| text(argument, source)).collect();
+                words.join(", ")
+            });
+            return false;
+        }
+        found.is_none()
+    });
+    found
+}
+
+fn table(node: Node<'_>, source: &str) -> Vec<Assertion> {
+    let rows = children(node);
+    if rows.len() < 2 || !rows.iter().all(|row| row.kind() == "array" && row.named_child_count() > 1) {
+        return Vec::new();
+    }
+    rows.iter().filter_map(|row| Assertion::row(text(*row, source), row.byte_range())).collect()
+}

@@ -1,0 +1,38 @@
+//! Files that are as an older commit had them: the change may come out of the history rather than from thought. It is told,
+//! and nothing more: putting something back is often right.
+
+use std::path::Path;
+
+use super::change::Change;
+use super::hit::{Hit, Weight};
+use super::language::TestLanguage;
+use crate::git::Git;
+
+/// Files that are looked for.
+const MOST: usize = 20;
+
+/// A git that can't answer in time finds nothing.
+pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>) -> Vec<Hit> {
+    let files = change.files.iter().filter(|file| file.blob.is_some() && !file.is_deleted() && !file.is_new());
+    let files: Vec<_> = files.filter(|file| TestLanguage::of(&file.path).is_some()).take(MOST).collect();
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let Ok(past) = git.past_blobs(&paths) else { return Vec::new() };
+    files
+        .iter()
+        .filter_map(|file| {
+            let blob = file.blob.as_ref()?;
+            let (commit, ..) = past
+                .iter()
+                .filter(|(commit, ..)| Some(commit.as_str()) != judged)
+                .find(|(_, path, old)| path == Path::new(&file.path) && old == blob)?;
+            let short: String = commit.chars().take(12).collect();
+            let of_base = if commit == base { ", the base" } else { "" };
+            let message =
+                format!("the file is as commit {short}{of_base} had it: the change was taken out of the history");
+            Some(Hit::new("from-history", Weight::Told, &file.path, 0..0, message))
+        })
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! Code that changes the runner or its assertions, or that compares equal to everything.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::hit::{Hit, Weight};
+use super::language::TestLanguage;
+use super::node::{children, field, squash, text, walk};
+use super::suite::{Pair, Suite};
+
+/// What belongs to runners: an assignment to a member of it is a patch.
+const PYTHON: [&str; 10] = [
+    "unittest",
+    "TestCase",
+    "pytest",
+    "_pytest",
+    "builtins",
+    "sys.modules",
+    "__builtins__",
+    "doctest",
+    "sys.exit",
+    "os._exit",
+];
+const JAVASCRIPT: [&str; 9] = [
+    "assert",
+    "expect",
+    "jest",
+    "vi",
+    "globalThis.test",
+    "globalThis.it",
+    "globalThis.expect",
+    "global.expect",
+    "process.exit",
+];
+/// Hooks that a module of tests may define to choose what runs.
+const HOOKS: [&str; 2] = ["load_tests", "pytest_collection_modifyitems"];
+
+pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
+    let known: BTreeSet<String> = patches(&pair.before, pair.kind).into_iter().map(|(code, ..)| code).collect();
+    let new = patches(&pair.after, pair.kind).into_iter().filter(|(code, ..)| !known.contains(code));
+    let hit = |(code, rule, range): (String, &'static str, Range<usize>)| {
+        let code: String = code.chars().take(80).collect();
+        let message = match rule {
+            "equal-to-everything" => format!("`{code}` makes a value compare equal to whatever a test expects"),
+            _ => format!("`{code}` changes the test runner or what it runs"),
+        };
+        Hit::new(rule, Weight::Asks, &pair.path, range, message)
+    };
+    new.map(hit).collect()
+}
+
+fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Range<usize>)> {
+    let Some(tree) = &suite.tree else { return Vec::new() };
+    let source = &suite.text;
+    let mut found = Vec::new();
+    let mut add =
+        |node: Node<'_>, rule: &'static str| found.push((squash(text(node, source)), rule, node.byte_range()));
+    walk(tree.root_node(), |node, _| {
+        match (kind, node.kind()) {
+            (TestLanguage::Python, "assignment") | (TestLanguage::JavaScript, "assignment_expression") => {
+                let left = field(node, "left", source);
+                let all: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
+                let is_member = |owner: &&str| {
+                    left == *owner && owner.contains('.')
+                        || left.strip_prefix(*owner).is_some_and(|rest| rest.starts_with(['.', '[']))
+                        || left.contains(&format!(".{owner}."))
+                };
+                if all.iter().any(is_member) {
+                    add(node, "runner-patched");
+                }
+            }
+            (TestLanguage::Python, "call") if field(node, "function", source) == "setattr" => {
+                let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
+                let first = arguments.first().map_or("", |first| text(*first, source));
+                if PYTHON.iter().any(|owner| first.split('.').any(|part| part == *owner)) {
+                    add(node, "runner-patched");
+                }
+            }
+            (TestLanguage::Python, "function_definition") => {
+                let name = field(node, "name", source);
+                let body = squash(field(node, "body", source));
+                if HOOKS.contains(&name) {
+                    add(node, "runner-patched");
+                }
+                if name == "__eq__" && body == "return True" || name == "__ne__" && body == "return False" {
+                    add(node, "equal-to-everything");
+                }
+            }
+            (TestLanguage::Rust, "function_item") => {
+                let body = squash(field(node, "body", source));
+                if field(node, "name", source) == "eq" && (body == "{true }" || body == "{true}" || body == "{ true }")
+                {
+                    add(node, "equal-to-everything");
+                }
+            }
+            (TestLanguage::Rust, "attribute_item") if text(node, source).contains("ctor") => {
+                add(node, "runner-patched")
+            }
+            (TestLanguage::Rust, "macro_definition")
+                if ["assert", "assert_eq", "assert_ne"].contains(&field(node, "name", source)) =>
+            {
+                add(node, "runner-patched");
+            }
+            _ => {}
+        }
+        true
+    });
+    found
+}

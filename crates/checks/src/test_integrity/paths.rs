@@ -1,0 +1,151 @@
+//! What a file is to the tests, by its path.
+
+use super::language::TestLanguage;
+use super::runner_files::RunnerFile;
+
+/// Folders that hold tests, in any language.
+const TEST_FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "testing"];
+/// Endings of test files, in the languages of which only names are known.
+const TEST_ENDINGS: [&str; 14] = [
+    "_test.go",
+    "Test.java",
+    "Tests.java",
+    "IT.java",
+    "Test.kt",
+    "Tests.cs",
+    "Test.cs",
+    "_spec.rb",
+    "_test.rb",
+    "Test.php",
+    "Tests.swift",
+    "_test.dart",
+    ".Tests.ps1",
+    ".bats",
+];
+/// Folders that a tool looks into before it looks elsewhere, or that hold what is installed.
+const INSTALLED: [&str; 9] =
+    ["node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "vendor/bundle", "__pypackages__", ".yarn"];
+/// Folders with what a build made.
+const CACHES: [&str; 8] =
+    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".jest-cache", ".nyc_output", ".cache", ".gradle"];
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let name = name(path).len();
+    path[..path.len() - name].split('/').filter(|part| !part.is_empty())
+}
+
+/// Returns whether a file holds tests, or is read by nothing else: the base's version of it is run against the change.
+pub(super) fn is_test(path: &str) -> bool {
+    let name = name(path);
+    let in_folder = folders(path).any(|folder| TEST_FOLDERS.contains(&folder));
+    match TestLanguage::of(path).map(|(kind, _)| kind) {
+        Some(TestLanguage::Python) => {
+            name.starts_with("test_")
+                || name.ends_with("_test.py")
+                || name == "tests.py"
+                || name == "test.py"
+                || in_folder
+        }
+        Some(TestLanguage::JavaScript) => {
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+            let by_name = [".test", ".spec", "-test", "_test"].iter().any(|end| stem.ends_with(end));
+            by_name || stem == "test" || stem.starts_with("test-") || in_folder
+        }
+        Some(TestLanguage::Rust) => {
+            folders(path).any(|folder| folder == "tests" || folder == "benches")
+                || name == "tests.rs"
+                || name == "test.rs"
+        }
+        None => {
+            let is_code = switchboard_grammars::Language::of(path, b"").is_some();
+            TEST_ENDINGS.iter().any(|end| name.ends_with(end)) || (in_folder && is_code)
+        }
+    }
+}
+
+/// Returns whether a file belongs to the tests though it is no code: data, snapshots, helpers.
+pub(super) fn is_test_data(path: &str) -> bool {
+    let in_folder = folders(path).any(|folder| {
+        TEST_FOLDERS.contains(&folder) || ["fixtures", "testdata", "__snapshots__", "snapshots"].contains(&folder)
+    });
+    in_folder && !is_test(path)
+}
+
+/// Returns whether a file lies where installed programs are looked for before those of the system.
+pub(super) fn is_installed(path: &str) -> bool {
+    folders(path).any(|folder| INSTALLED.contains(&folder))
+        || path.starts_with("target/")
+        || path.contains("/target/debug/")
+}
+
+/// Returns whether a file is a cache that a tool believes.
+pub(super) fn is_cache(path: &str) -> bool {
+    folders(path).any(|folder| CACHES.contains(&folder)) || path.ends_with(".pyc")
+}
+
+/// Returns whether a file has the name of a report that a test runner writes.
+pub(super) fn is_report(path: &str) -> bool {
+    let name = name(path).to_ascii_lowercase();
+    let is_xml = name.ends_with(".xml");
+    let is_named = ["junit", "test-", "test_", "results", "report", "pytest", "xunit", "nunit", "nosetests"]
+        .iter()
+        .any(|part| name.starts_with(part) || name.contains("test-results") || name.contains("test-report"));
+    (is_xml && is_named)
+        || name == "coverage.xml"
+        || name == "lcov.info"
+        || name == ".coverage"
+        || name.ends_with(".trx")
+        || name.ends_with(".tap")
+        || ((name.ends_with(".json") || name.ends_with(".txt") || name.ends_with(".html"))
+            && ["test-results", "test-report", "test_results", "test_report", "jest-results", "pytest-report"]
+                .iter()
+                .any(|part| name.contains(part)))
+}
+
+/// Returns whether the check reads a file; of others only the name counts.
+pub(super) fn concerns(path: &str) -> bool {
+    TestLanguage::of(path).is_some()
+        || is_test(path)
+        || is_report(path)
+        || RunnerFile::of(path).is_some()
+        || super::gate_files::is_gate_file(path)
+        || super::recipes::may_be_script(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_files_are_known_by_their_names() {
+        let tests = [
+            "test_a.py",
+            "pkg/a_test.py",
+            "tests/helpers.py",
+            "a.test.js",
+            "src/a.spec.tsx",
+            "test/a.mjs",
+            "tests/it.rs",
+            "src/foo/tests.rs",
+            "a/b_test.go",
+            "src/test/java/FooTest.java",
+            "spec/a_spec.rb",
+        ];
+        let others = ["a.py", "src/testing.rs", "contest.py", "latest.js", "attest.go", "src/lib.rs", "protest.rs"];
+
+        assert_eq!(tests.iter().filter(|path| !is_test(path)).collect::<Vec<_>>(), Vec::<&&str>::new());
+        assert_eq!(others.iter().filter(|path| is_test(path)).collect::<Vec<_>>(), Vec::<&&str>::new());
+    }
+
+    #[test]
+    fn programs_caches_and_reports_are_known_by_their_places() {
+        assert!(is_installed("node_modules/.bin/jest") && is_installed(".venv/bin/python") && is_installed("target/x"));
+        assert!(is_cache("a/__pycache__/a.cpython-311.pyc") && !is_cache("src/cache.py"));
+        assert!(is_report("junit.xml") && is_report("out/TEST-a.xml") && is_report("test-results.json"));
+        assert!(!is_report("pom.xml") && !is_report("report.py") && !is_report("data/results.json"));
+    }
+}

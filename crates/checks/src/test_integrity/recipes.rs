@@ -1,0 +1,158 @@
+//! What the gates' commands are made of, where it lies in the repository: targets of a Makefile, and scripts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::finding::CheckCommand;
+
+use super::change::{Change, ChangedFile};
+use super::hit::{Hit, Weight};
+use super::runner_files::RunnerFile;
+use super::settings::is_harmless;
+
+const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
+
+/// Returns whether a gate's command may run the file: it is read, so that it can be compared.
+pub(super) fn may_be_script(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    MAKEFILES.contains(&name)
+        || ["justfile", "Justfile", "Taskfile.yml", "noxfile.py", "Rakefile"].contains(&name)
+        || [".sh", ".bash", ".mk", ".ps1"].iter().any(|end| name.ends_with(end))
+        || !name.contains('.')
+}
+
+pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
+    let words: Vec<Vec<String>> = commands.iter().map(|command| words(&command.argv)).collect();
+    change.files.iter().filter_map(|file| of_file(file, &words)).collect()
+}
+
+/// Returns whether a gate's command runs a file, or a target of it.
+pub(super) fn is_run(path: &str, commands: &[CheckCommand]) -> bool {
+    let words: Vec<String> = commands.iter().flat_map(|command| words(&command.argv)).collect();
+    let is_made = MAKEFILES.contains(&path) && words.iter().any(|word| word == "make" || word == "gmake");
+    is_made || words.iter().any(|word| word == path)
+}
+
+/// The words of a command, those of a line for a shell among them.
+fn words(argv: &[String]) -> Vec<String> {
+    let each = argv.iter().flat_map(|word| word.split([' ', ';', '&', '|', '\n', '(', ')', '"', '\'']));
+    each.filter(|word| !word.is_empty()).map(|word| word.trim_start_matches("./").to_owned()).collect()
+}
+
+fn of_file(file: &ChangedFile, commands: &[Vec<String>]) -> Option<Hit> {
+    let (before, after) = file.texts();
+    let asks = |what: String| Some(Hit::new("gate-config", Weight::Asks, &file.path, 0..0, what));
+    let told = |what: String| Some(Hit::new("gate-config", Weight::Told, &file.path, 0..0, what));
+    if MAKEFILES.contains(&file.path.as_str()) {
+        let targets = commands.iter().filter(|words| words.iter().any(|word| word == "make" || word == "gmake"));
+        let targets: BTreeSet<&str> =
+            targets.flatten().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+        let (old, new) = (Rules::read(&before), Rules::read(&after));
+        let changed = targets.iter().find(|target| old.of(target) != new.of(target))?;
+        let what = format!("what `make {changed}` does was changed, and a gate runs it");
+        return if is_harmless(&old.of(changed).join("\n"), &new.of(changed).join("\n")) {
+            told(what)
+        } else {
+            asks(what)
+        };
+    }
+    let is_run = commands.iter().any(|words| words.iter().any(|word| word == &file.path));
+    let is_known = RunnerFile::of(&file.path).is_some() || super::paths::is_test(&file.path);
+    if !is_run || is_known || before == after {
+        return None;
+    }
+    let what = "a gate's command runs the file".to_owned();
+    if !file.is_new() && is_harmless(&before, &after) { told(what) } else { asks(what) }
+}
+
+/// The rules of a Makefile.
+#[derive(Default)]
+struct Rules {
+    /// Lines of each target: what it needs, then what it does.
+    targets: BTreeMap<String, (Vec<String>, Vec<String>)>,
+    /// Assignments, and whatever else stands outside of rules.
+    rest: BTreeMap<String, String>,
+}
+
+// === impl Rules ===
+
+impl Rules {
+    fn read(text: &str) -> Self {
+        let mut rules = Self::default();
+        let mut open: Vec<String> = Vec::new();
+        for line in text.lines() {
+            if line.starts_with('\t') {
+                for target in &open {
+                    rules.targets.entry(target.clone()).or_default().1.push(line.trim().to_owned());
+                }
+                continue;
+            }
+            let plain = line.split('#').next().unwrap_or("").trim();
+            let assigned = plain.split_once('=').filter(|(name, _)| {
+                !name.contains(['\t', ' '])
+                    || name.trim_end().split(' ').count() == 1
+                    || name.ends_with([':', '?', '+', ' '])
+            });
+            match (assigned, plain.split_once(':')) {
+                (Some((name, value)), _) if !name.contains('(') => {
+                    let name = name
+                        .trim_end_matches([':', '?', '+', '!', ' '])
+                        .trim_start_matches("export ")
+                        .trim()
+                        .to_owned();
+                    rules.rest.insert(name, value.trim().to_owned());
+                }
+                (_, Some((targets, needs))) => {
+                    open = targets.split_whitespace().map(str::to_owned).collect();
+                    for target in &open {
+                        let needs = needs.split_whitespace().map(str::to_owned);
+                        rules.targets.entry(target.clone()).or_default().0.extend(needs);
+                    }
+                }
+                _ if plain.is_empty() => {}
+                _ => drop(rules.rest.insert(plain.to_owned(), String::new())),
+            }
+        }
+        rules
+    }
+
+    /// All lines that making a target runs, and the variables in them.
+    fn of(&self, target: &str) -> Vec<String> {
+        let (mut lines, mut open) = (Vec::new(), vec![target.to_owned()]);
+        let mut seen: BTreeSet<String> = open.iter().cloned().collect();
+        while let Some(target) = open.pop() {
+            let Some((needs, does)) = self.targets.get(&target) else { continue };
+            lines.extend(does.iter().cloned());
+            open.extend(needs.iter().filter(|need| seen.insert((*need).clone())).cloned());
+        }
+        let is_used = |name: &str, lines: &[String]| {
+            lines
+                .iter()
+                .any(|line| [format!("$({name})"), format!("${{{name}}}")].iter().any(|use_| line.contains(use_)))
+        };
+        let global = ["SHELL", ".SHELLFLAGS", "MAKEFLAGS", "PATH"];
+        let variables = self.rest.iter().filter(|(name, _)| {
+            is_used(name, &lines)
+                || global.contains(&name.as_str())
+                || name.starts_with("include")
+                || name.starts_with('-')
+        });
+        let variables: Vec<String> = variables.map(|(name, value)| format!("{name}={value}")).collect();
+        lines.extend(variables);
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_the_lines_of_what_it_needs_and_its_variables() {
+        let rules = Rules::read(
+            "PY = python3\n\n.PHONY: test lint\ntest: build\n\t$(PY) -m unittest\nbuild:\n\techo b\nlint:\n\truff\n",
+        );
+
+        assert_eq!(rules.of("test"), ["$(PY) -m unittest", "echo b", "PY=python3"]);
+        assert_eq!(rules.of("lint"), ["ruff"]);
+    }
+}

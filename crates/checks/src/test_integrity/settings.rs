@@ -1,0 +1,124 @@
+//! Settings of configuration files by their names, and what a change does to them.
+
+use std::collections::BTreeMap;
+
+use super::change::ChangedFile;
+use super::hit::{Hit, Weight};
+
+/// Settings by their names with dots, and what became of each.
+pub(super) type Settings = BTreeMap<String, String>;
+
+/// A setting that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setting<'a> {
+    pub(super) name: &'a str,
+    pub(super) before: Option<&'a str>,
+    pub(super) after: Option<&'a str>,
+}
+
+pub(super) fn different<'a>(before: &'a Settings, after: &'a Settings) -> Vec<Setting<'a>> {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    let setting = |name: &'a String| Setting {
+        name,
+        before: before.get(name).map(String::as_str),
+        after: after.get(name).map(String::as_str),
+    };
+    names.map(setting).filter(|setting| setting.before != setting.after).collect()
+}
+
+/// A finding about one setting.
+pub(super) fn setting(file: &ChangedFile, rule: &'static str, weight: Weight, of: &Setting<'_>) -> Hit {
+    let cut = |value: &str| -> String { switchboard_secrets::redact(value).chars().take(60).collect() };
+    let what = match (of.before, of.after) {
+        (None, Some(after)) => format!("is new: {}", cut(after)),
+        (Some(before), None) => format!("was taken out, before: {}", cut(before)),
+        (Some(before), Some(after)) => format!("is {}, before: {}", cut(after), cut(before)),
+        (None, None) => String::new(),
+    };
+    let last = of.name.rsplit('.').next().unwrap_or(of.name);
+    let text = file.texts().1;
+    let at = text.find(last).map_or(0..0, |at| at..at + last.len());
+    Hit::new(rule, weight, &file.path, at, format!("the setting `{}` {what}", of.name))
+}
+
+/// Flattens TOML into settings; `None` if it is none.
+pub(super) fn toml(text: &str) -> Option<Settings> {
+    let value: serde_json::Value = toml_edit::de::from_str(text).ok()?;
+    Some(flat(&value))
+}
+
+/// Flattens a value into settings by their names with dots; lists of plain values stay one setting.
+pub(super) fn flat(value: &serde_json::Value) -> Settings {
+    fn add(name: &str, value: &serde_json::Value, into: &mut Settings) {
+        let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+        match value {
+            serde_json::Value::Object(map) => map.iter().for_each(|(key, value)| add(&below(key), value, into)),
+            serde_json::Value::Array(list) if list.iter().any(serde_json::Value::is_object) => {
+                list.iter().enumerate().for_each(|(at, value)| add(&below(&at.to_string()), value, into));
+            }
+            serde_json::Value::String(text) => drop(into.insert(name.to_owned(), text.clone())),
+            plain @ (serde_json::Value::Null
+            | serde_json::Value::Bool(_)
+            | serde_json::Value::Number(_)
+            | serde_json::Value::Array(_)) => drop(into.insert(name.to_owned(), plain.to_string())),
+        }
+    }
+    let mut settings = Settings::new();
+    add("", value, &mut settings);
+    settings
+}
+
+/// Returns whether a command line differs only by words that change neither what runs nor what counts as a failure.
+pub(super) fn is_harmless(before: &str, after: &str) -> bool {
+    const HARMLESS: [&str; 24] = [
+        "-v",
+        "-vv",
+        "-q",
+        "-ra",
+        "-rA",
+        "-rs",
+        "--verbose",
+        "--quiet",
+        "--silent",
+        "--coverage",
+        "--cov",
+        "--tb",
+        "--durations",
+        "--color",
+        "--colors",
+        "--no-color",
+        "--test-reporter",
+        "--reporter",
+        "--experimental-test-coverage",
+        "--strict-markers",
+        "--strict-config",
+        "--no-warnings",
+        "--nocapture",
+        "--show-output",
+    ];
+    let words = |text: &str| -> Vec<String> {
+        text.split([' ', '\n', ',', '"', '[', ']', '\'']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let (old, new) = (words(before), words(after));
+    let is_known = |word: &String| {
+        let name = word.split('=').next().unwrap_or(word);
+        HARMLESS.contains(&name) || name.starts_with("--cov")
+    };
+    let changed = new.iter().filter(|word| !old.contains(word)).chain(old.iter().filter(|word| !new.contains(word)));
+    let mut changed = changed.peekable();
+    changed.all(is_known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_of_layout_is_harmless_and_one_that_chooses_tests_is_not() {
+        assert!(is_harmless("node --test", "node --test --test-reporter=spec"));
+        assert!(is_harmless("-q", "-ra --strict-markers"));
+        for bad in ["node --test || true", "true", "node --test -k x", "echo node --test", "node --test; exit 0"] {
+            assert!(!is_harmless("node --test", bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The tests of a file, read out of its syntax tree.
+
+use std::ops::Range;
+
+use switchboard_grammars::Language;
+use switchboard_syntax::Parsers;
+use tree_sitter::Tree;
+
+use super::assertion::{Assertion, Strength};
+use super::change::Change;
+use super::language::TestLanguage;
+use super::{javascript, paths, python, rust};
+
+/// A file of the change whose tests are read, before and after.
+pub(super) struct Pair {
+    pub(super) path: String,
+    pub(super) kind: TestLanguage,
+    /// Whether it is a file of tests; else it may hold some beside other code.
+    pub(super) is_test: bool,
+    pub(super) before: Suite,
+    pub(super) after: Suite,
+    /// Whether one of the two could not be parsed in time.
+    pub(super) is_unparsed: bool,
+}
+
+/// A file with its tests.
+#[derive(Default)]
+pub(super) struct Suite {
+    pub(super) path: String,
+    pub(super) text: String,
+    pub(super) tree: Option<Tree>,
+    pub(super) tests: Vec<Test>,
+}
+
+/// A test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Test {
+    /// With the names of what it stands in.
+    pub(super) name: String,
+    /// Where its name stands.
+    pub(super) range: Range<usize>,
+    /// All of it, marks included.
+    pub(super) body: Range<usize>,
+    pub(super) skip: Skip,
+    /// Whether it keeps other tests from running.
+    pub(super) is_focused: bool,
+    /// Whether its assertions stand in a `try` that may swallow their failure.
+    pub(super) swallows: bool,
+    pub(super) assertions: Vec<Assertion>,
+}
+
+/// Whether a test is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Skip {
+    No,
+    /// Under a condition.
+    Sometimes,
+    Always,
+}
+
+/// Reads every file of the change in a language that can be read.
+pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
+    let read = change.files.iter().filter_map(|file| {
+        let (kind, language) = TestLanguage::of(&file.path)?;
+        let (before, after) = file.texts();
+        let is_test = paths::is_test(&file.path);
+        let mut suite = |text: String| Suite::read(&file.path, text, (kind, language), is_test, parsers);
+        let (before, after) = (suite(before), suite(after));
+        let is_unparsed = before.is_none() || after.is_none();
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        Some(Pair { path: file.path.clone(), kind, is_test, before, after, is_unparsed })
+    });
+    read.collect()
+}
+
+// === impl Suite ===
+
+impl Suite {
+    /// Reads a file; `None` if parsing took too long.
+    pub(super) fn read(
+        path: &str,
+        text: String,
+        (kind, language): (TestLanguage, Language),
+        is_test: bool,
+        parsers: &mut Parsers,
+    ) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self { path: path.to_owned(), ..Self::default() });
+        }
+        parsers.next_file();
+        let tree = parsers.parse(language, text.as_bytes())?;
+        let tests = match kind {
+            TestLanguage::Python if is_test => python::tests(&tree, &text),
+            TestLanguage::JavaScript if is_test => javascript::tests(&tree, &text),
+            TestLanguage::Rust => rust::tests(&tree, &text),
+            TestLanguage::Python | TestLanguage::JavaScript => Vec::new(),
+        };
+        Some(Self { path: path.to_owned(), text, tree: Some(tree), tests })
+    }
+
+    pub(super) fn text_of(&self, range: &Range<usize>) -> &str {
+        self.text.get(range.clone()).unwrap_or("")
+    }
+}
+
+// === impl Test ===
+
+impl Test {
+    /// The assertions that demand something.
+    pub(super) fn demands(&self) -> impl Iterator<Item = &Assertion> {
+        self.assertions.iter().filter(|assertion| assertion.strength != Strength::Vacuous)
+    }
+}

@@ -1,0 +1,96 @@
+//! Who is what in a team: from flags, then from the user's settings.
+
+use std::collections::BTreeMap;
+
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::RoleId;
+use switchboard_protocol::verb::run::RoleChoice;
+
+use crate::settings::Agents;
+
+/// The team of a run.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct TeamFlags {
+    /// Have a team carry the plan out: each change is reviewed and tested by others than who made it
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    pub(crate) team: bool,
+    /// Who has a role in the team: reviewer=codex; may be given several times
+    #[arg(long = "role", value_name = "ROLE=AGENT", value_parser = named, conflicts_with_all = ["example", "resume"])]
+    pub(crate) roles: Vec<(String, String)>,
+}
+
+/// The roles that the steps of a team's tasks need.
+const NEEDED: [&str; 2] = ["reviewer", "test_engineer"];
+
+// === impl TeamFlags ===
+
+impl TeamFlags {
+    /// Whether a team carries the plan out.
+    pub(crate) fn is_team(&self, plan: &Plan) -> bool {
+        self.team || plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true))
+    }
+
+    /// Who has which role.
+    ///
+    /// # Errors
+    /// An unknown role or a bad name; roles where no team works.
+    pub(crate) fn choices(&self, plan: &Plan, settings: &Agents) -> Result<Vec<RoleChoice>, Failure> {
+        let mut choices: BTreeMap<RoleId, RoleChoice> = BTreeMap::new();
+        if !self.is_team(plan) {
+            let Some((role, _)) = self.roles.first() else { return Ok(Vec::new()) };
+            let what = format!("--role {role} names somebody of a team, and none carries the plan out");
+            return Err(Failure::new("request.bad-args", what).hint("add --team"));
+        }
+        for (name, described) in &settings.roles {
+            let role = role(name).map_err(|failure| failure.at(settings.path.display().to_string()))?;
+            let agent = described.agent.as_deref().map(agent).transpose()?;
+            let choice =
+                RoleChoice { role: role.clone(), agent, model: described.model.clone(), instructions: String::new() };
+            choices.insert(role, choice);
+        }
+        for (name, wanted) in &self.roles {
+            let role = role(name)?;
+            let unsaid = || RoleChoice { role: role.clone(), agent: None, model: None, instructions: String::new() };
+            // A model of the settings belongs to their agent.
+            let choice = choices.entry(role.clone()).or_insert_with(unsaid);
+            (choice.agent, choice.model) = (Some(agent(wanted)?), None);
+        }
+        Ok(choices.into_values().collect())
+    }
+}
+
+/// Whether some role that a team needs is nobody's.
+pub(crate) fn has_nobody(choices: &[RoleChoice]) -> bool {
+    let is_named =
+        |needed: &&&str| choices.iter().any(|choice| choice.role.as_str() == **needed && choice.agent.is_some());
+    NEEDED.iter().filter(is_named).count() < NEEDED.len()
+}
+
+fn named(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((role, agent)) if !role.is_empty() && !agent.is_empty() => Ok((role.to_owned(), agent.to_owned())),
+        Some(_) | None => Err("write ROLE=AGENT, as in reviewer=codex".to_owned()),
+    }
+}
+
+fn role(name: &str) -> Result<RoleId, Failure> {
+    let names = || RoleName::ALL.iter().map(|role| role.as_str());
+    let known = names().find(|known| *known == name.replace('-', "_"));
+    let Some(known) = known else {
+        let hint = match near_matches(name, names()).first() {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Failure::new("request.bad-args", format!("there is no role {name:?}")).hint(hint));
+    };
+    RoleId::new(known).map_err(|error| Failure::new("internal.bug", error.to_string()))
+}
+
+fn agent(name: &str) -> Result<AgentName, Failure> {
+    AgentName::new(name).map_err(|error| {
+        Failure::new("agent.unknown", format!("{name:?} can't be the name of an agent")).because(&error)
+    })
+}

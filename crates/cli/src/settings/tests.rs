@@ -1,0 +1,150 @@
+use super::*;
+
+fn read(text: &str) -> Result<Agents, Failure> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("config.toml"), text).unwrap();
+    Agents::read(folder.path())
+}
+
+#[test]
+fn a_described_agent_is_found_in_any_spelling() {
+    let agents = read("[agents.My_Agent]\ndriver = \"acp\"\ncommand = [\"a\", \"--acp\"]\nenv = [\"KEY\"]\n").unwrap();
+
+    let agent = agents.find("my agent").unwrap();
+
+    assert_eq!(agent.driver(), DriverSpec::Acp { argv: vec!["a".into(), "--acp".into()] });
+    assert!(agent.spends.is_none() && !agent.scripted);
+}
+
+#[test]
+fn a_repository_that_sets_limits_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |text: &str| {
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        Agents::read_project(folder.path())
+    };
+
+    assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
+    let failure = read("[limits]\nday = 20.5\n").unwrap_err();
+    assert_eq!(failure.code, "config.syntax");
+    assert!(failure.what.contains("[limits]") && failure.hint.contains("~/.config"), "{failure:?}");
+}
+
+#[test]
+fn what_all_runs_have_in_common_is_read_and_a_ceiling_of_nothing_is_refused() {
+    let limits = read("[limits]\nday = 20.5\nat_ceiling = \"halt\"\nworkers = 3\n").unwrap().limits;
+
+    assert_eq!(limits, Limits { day: Some(20_500_000), at_ceiling: AtCeiling::Halt, workers: Some(3) });
+    for bad in ["day = 0", "day = -1", "day = nan", "workers = 0", "workers = 2000"] {
+        let failure = read(&format!("[limits]\n{bad}\n")).unwrap_err();
+        assert_eq!(failure.code, "config.bad-value", "{bad}");
+    }
+    assert!(read("[limits]\ndaay = 1\n").unwrap_err().hint.contains("`day`"));
+}
+
+#[test]
+fn a_misspelt_field_is_named_with_its_line_and_a_near_one() {
+    let failure = read("\n[agents.a]\ndriver = \"acp\"\ncomand = [\"a\"]\n").unwrap_err();
+
+    assert_eq!(failure.code, "config.syntax");
+    assert!(failure.place.contains("config.toml:"), "{}", failure.place);
+    assert!(failure.hint.contains("`command`"), "{}", failure.hint);
+}
+
+#[test]
+fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
+    let agents = read("[agents.claude]\npermissions = \"all\"\nmodel = \"sonnet\"\nattempts = 2\n").unwrap();
+
+    let claude = agents.find("claude").unwrap();
+
+    assert!(claude.is_addition());
+    assert_eq!((claude.permissions, claude.attempts), (Permissions::All, Some(2)));
+    assert!(read("[agents.mine]\nmodel = \"x\"\n").unwrap_err().what.contains("`command`"));
+    assert!(read("[agents.mine]\ncommand = [\"x\"]\n").unwrap_err().what.contains("`driver`"));
+    assert_eq!(read("[agents.claude]\nattempts = 0\n").unwrap_err().code, "config.bad-value");
+    let lacking = read("[agents.claude]\nmodel_args = [\"--model\"]\n").unwrap_err();
+    assert_eq!((lacking.code.as_str(), lacking.hint.as_str()), ("config.bad-value", "write {model} where it goes"));
+    assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
+}
+
+/// An object of the settings: its name in the schema, a file with it, and what it can't be without, by key.
+type Tried = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
+const PLACES: [Tried; 5] = [
+    ("", "ZZ\n", &[]),
+    ("Agent", "[agents.a]\nREST\nZZ\n", &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")]),
+    ("Dollars", "[agents.claude]\nprice = { REST, ZZ }\n", &[("input", "input = 1.0"), ("output", "output = 1.0")]),
+    ("Checks", "[checks]\nZZ\n", &[]),
+    ("Limits", "[limits]\nZZ\n", &[]),
+];
+
+#[test]
+fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
+    let schema = schema();
+    let defs = schema["$defs"].as_object().unwrap();
+    let objects = defs.iter().filter(|(_, def)| def["properties"].is_object()).map(|(name, _)| name.as_str());
+    let untried: Vec<_> = objects.filter(|name| !PLACES.iter().any(|(known, ..)| known == name)).collect();
+    assert_eq!(untried, Vec::<&str>::new(), "say where they stand");
+
+    for (object, text, others) in PLACES {
+        let fields = if object.is_empty() { &schema["properties"] } else { &defs[object]["properties"] };
+        for name in fields.as_object().unwrap().keys() {
+            let rest: Vec<_> = others.iter().filter(|(other, _)| other != name).map(|(_, said)| *said).collect();
+            let rest = rest.join(if object == "Dollars" { ", " } else { "\n" });
+            let tried = |said: String| {
+                let text = text.replace("REST", &rest).replace("{ , ", "{ ").replace("ZZ", &said);
+                read(&text).expect_err(&format!("{object}.{name}: {text}"))
+            };
+            // None takes a list of lists.
+            assert_eq!(tried(format!("{name} = [[1]]")).code, "config.syntax", "{object}.{name}");
+            let unknown = tried(format!("{name}_zz = 1"));
+            assert!(unknown.what.contains(&format!("{name}_zz")), "{object}.{name}: {}", unknown.what);
+        }
+    }
+}
+
+#[test]
+fn hosts_and_paths_that_no_sandbox_can_open_are_refused_when_they_are_read() {
+    let agent = |line: &str| read(&format!("[agents.a]\ndriver = \"exec\"\ncommand = [\"a\"]\n{line}\n"));
+
+    for bad in [
+        "network = [\"https://example.com\"]",
+        "network = [\"example.com\"]",
+        "read = [\"relative\"]",
+        "read = [\"~/../other\"]",
+        "home = [\"/etc\"]",
+        "home = [\"../other\"]",
+        "home = [\"\"]",
+    ] {
+        let failure = agent(bad).unwrap_err();
+        assert_eq!(failure.code, "config.bad-value", "{bad}");
+        assert!(failure.place.ends_with("config.toml"), "{bad}: {}", failure.place);
+    }
+    let good = "network = [\"example.com:443\"]\nread = [\"/opt/sdk\", \"~/sdk\"]\nhome = [\".config/tool\"]";
+    assert!(agent(good).is_ok());
+}
+
+#[test]
+fn globs_of_files_to_leave_out_are_read_and_a_misspelt_key_is_named() {
+    assert_eq!(read("[checks]\nexclude = [\"vendor/\"]\n").unwrap().exclude, ["vendor/"]);
+    assert!(read("[checks]\nexcludes = []\n").unwrap_err().hint.contains("`exclude`"));
+    assert_eq!(read("[checks]\nexclude = \"vendor/\"\n").unwrap_err().code, "config.syntax");
+}
+
+#[test]
+fn no_file_means_no_agents() {
+    let folder = tempfile::tempdir().unwrap();
+
+    assert!(Agents::read(folder.path()).unwrap().list.is_empty());
+}
+
+#[test]
+fn a_misspelt_section_is_named_with_its_line_and_a_near_one() {
+    let failure = read("\n[agent.a]\ndriver = \"acp\"\ncommand = [\"a\"]\n").unwrap_err();
+
+    assert_eq!(failure.code, "config.syntax");
+    assert!(failure.place.ends_with("config.toml:2"), "{}", failure.place);
+    assert!(failure.hint.contains("`agents`"), "{}", failure.hint);
+    assert!(read("[elsewhere]\nx = 1\n").unwrap_err().what.contains("elsewhere"));
+}

@@ -1,0 +1,15 @@
+//! What gates judge.
+
+use switchboard_protocol::plan::TaskId;
+
+/// What is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) task: &'a TaskId,
+    pub(super) attempt: u32,
+    pub(super) commit: &'a str,
+    /// The commit that new findings are told from; empty in runs that were recorded before ways.
+    pub(super) base: &'a str,
+    /// The task whose ports it has.
+    pub(super) tree_of: &'a TaskId,
+}

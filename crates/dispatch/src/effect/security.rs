@@ -1,0 +1,38 @@
+//! Whether a change gets the review of security: files or words of it call for one, or the plan asks for it always.
+
+use switchboard_pipeline::team::tier::Assessment;
+use switchboard_pipeline::way::SECURITY;
+use switchboard_process::git::Oid;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RunEvent, StartFrom};
+
+use super::context::Ctx;
+use super::start_worker::Start;
+use crate::Error;
+
+/// Bytes of a change that are searched for words.
+const SEARCHED: usize = 1 << 20;
+
+/// The event that skips the step, where nothing calls for it. What the plan said of the task's files is not believed: the change itself is looked at.
+pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Option<RunEvent>, Error> {
+    let StartFrom::Change { commit, base } = &start.from else { return Ok(None) };
+    let (task, settings) = ctx.plan.settings(id)?;
+    if start.step.as_str() != SECURITY || settings.always_security_review {
+        return Ok(None);
+    }
+    let (old, new) = (Oid::parse(base)?, Oid::parse(commit)?);
+    let looked_at =
+        ctx.world.git(move |git| Ok((git.changed_files(&old, &new)?, git.diff_text(&old, &new, SEARCHED)?)));
+    let (files, diff) = looked_at.await?;
+    let files: Vec<_> = files.iter().map(|file| crate::plan::text(&file.path)).collect();
+    let of_plan = Assessment::of(&settings.files_touched, &task.description);
+    let added: String = diff.lines().filter(|line| line.starts_with('+')).flat_map(|line| [line, "\n"]).collect();
+    let found = of_plan.raise(Assessment::of(&files, &added));
+    // A change that is too long to be searched is reviewed.
+    if diff.len() >= SEARCHED || found.is_security_relevant() {
+        return Ok(None);
+    }
+    let (step, attempt, input) = (start.step.clone(), start.attempt, start.work.input);
+    let reason = "no file and no word of the change has to do with security".to_owned();
+    Ok(Some(RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason }))
+}

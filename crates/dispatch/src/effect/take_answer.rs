@@ -1,0 +1,165 @@
+//! The answer of a worker that judges: read from what it said, and taken together with the tests that it wrote.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_pipeline::roles;
+use switchboard_pipeline::team::verdict;
+use switchboard_process::git::Oid;
+use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::answer::Answer;
+use switchboard_protocol::frame::ANSWER_FILE;
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::Zone;
+use switchboard_protocol::run::way::StepId;
+use switchboard_protocol::run::{RunEvent, StepWork, Verdict};
+
+use super::context::Ctx;
+use crate::authorship::message;
+use crate::error::shape;
+use crate::handle::Record;
+use crate::port::git::Commit;
+use crate::{Error, evidence, plan};
+
+/// Paths that a refusal names.
+const NAMED: usize = 5;
+
+/// Whose answer it is, and about what.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) task: &'a TaskId,
+    pub(super) step: &'a StepId,
+    pub(super) work: &'a StepWork,
+    pub(super) attempt: u32,
+    pub(super) worker: &'a WorkerId,
+    pub(super) input: Digest,
+}
+
+/// Returns what is to be recorded: the verdict, and what the worker wrote, or why its answer can't be used.
+pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<Vec<RunEvent>, Error> {
+    let wrote = written(ctx, given).await?;
+    let taken = match forbidden(given, &wrote) {
+        Some(reason) => Err(reason),
+        None => read(ctx, given).await?,
+    };
+    if given.work.writes.is_empty() {
+        let (path, base) = (ctx.plan.reader_tree(given.task, given.step), ctx.plan.worktrees.clone());
+        ctx.world.git(move |git| git.worktree_remove(&path, &base)).await?;
+    }
+    let answer = match taken {
+        Ok(answer) => answer,
+        Err(reason) => return Ok(vec![given.refused(reason)]),
+    };
+    let (verdict, reasons) = verdict::of(&answer);
+    keep(ctx, given, answer, verdict, &reasons).await?;
+    let accepts = matches!(verdict, Verdict::Pass | Verdict::Warn);
+    let mut steps = vec![given.answered(verdict, reasons)];
+    if accepts && !given.work.writes.is_empty() {
+        steps.push(capture(ctx, given).await?);
+    }
+    ctx.engine.record(Record::steps(steps)).await?;
+    ctx.world.crash("answer-taken");
+    Ok(Vec::new())
+}
+
+// === impl Given ===
+
+impl Given<'_> {
+    fn refused(self, reason: String) -> RunEvent {
+        let (task, step, worker) = (self.task.clone(), self.step.clone(), self.worker.clone());
+        RunEvent::AnswerRefused { task, step, attempt: self.attempt, worker, reason }
+    }
+
+    fn answered(self, verdict: Verdict, reasons: Vec<String>) -> RunEvent {
+        let (task, step, worker) = (self.task.clone(), self.step.clone(), self.worker.clone());
+        RunEvent::StepAnswered { task, step, attempt: self.attempt, worker, input: self.input, verdict, reasons }
+    }
+}
+
+/// What the worker said, as the answer that its step wants; or why it is none.
+async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
+    let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
+    if let Some(answer) = reported(ctx, given)? {
+        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.to_string()));
+    }
+    let file = plan::worker_folder(&ctx.world.config, &ctx.plan.run, given.worker).join(ANSWER_FILE);
+    let files = Arc::clone(&ctx.world.ports.files);
+    let said = ctx.world.blocking(move || files.read(&file)).await?.unwrap_or_default();
+    Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.to_string()))
+}
+
+/// The answer that the worker gave by `report_step`, the last one.
+fn reported(ctx: &Ctx, given: Given<'_>) -> Result<Option<Value>, Error> {
+    let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
+    let Some(at) = row.and_then(|row| row.get_int("answered")).and_then(|at| u64::try_from(at).ok()) else {
+        return Ok(None);
+    };
+    let Some(body) = ctx.world.store.body(at)? else { return Ok(None) };
+    let action: WorkerAction = serde_json::from_str(&body).map_err(shape("an answer"))?;
+    match action {
+        WorkerAction::ReportStep { answer, .. } => Ok(answer),
+        WorkerAction::ProposeTask { .. } => Ok(None),
+    }
+}
+
+/// The files in the worker's tree that are not as it found them.
+async fn written(ctx: &Ctx, given: Given<'_>) -> Result<Vec<String>, Error> {
+    let path = match given.work.writes.is_empty() {
+        true => ctx.plan.reader_tree(given.task, given.step),
+        false => ctx.plan.worktree(given.task),
+    };
+    let changed: Vec<PathBuf> = ctx.world.git(move |git| git.worktree_files(&path)).await?;
+    Ok(changed.iter().map(|path| plan::text(path)).collect())
+}
+
+/// What the worker wrote though it may not, in words for the next one.
+fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
+    let role = &given.work.role;
+    let is_forbidden = |path: &&String| given.work.writes.is_empty() || roles::zone_of(path) != Zone::Test;
+    let outside: Vec<_> = wrote.iter().filter(is_forbidden).collect();
+    let first = outside.iter().take(NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
+    let may = if given.work.writes.is_empty() { "may change nothing" } else { "may change tests only" };
+    (!outside.is_empty()).then(|| format!("the {role} {may}, and changed {first}: the answer does not count"))
+}
+
+/// Makes the tests that were written a part of the change.
+async fn capture(ctx: &Ctx, given: Given<'_>) -> Result<RunEvent, Error> {
+    let Given { task: id, attempt, .. } = given;
+    let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
+    let row = row.ok_or_else(|| Error::Missing(format!("worker {}", given.worker)))?;
+    let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
+    let (task, _) = ctx.plan.settings(id)?;
+    let (message, now) = (message(&ctx.plan.run, &task, attempt), ctx.world.store.now());
+    let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let captured = ctx.world.git(move |git| {
+        // The change stays that of who made it.
+        let author = git.author_of(&start, now)?;
+        let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };
+        let Some(captured) = git.capture(&path, &commit)? else { return Ok(None) };
+        if captured.tree == git.tree_of(&start)? {
+            return Ok(None);
+        }
+        let files = git.changed_files(&base, &captured.commit)?;
+        let lines = git.changed_lines(&base, &captured.commit)?;
+        Ok(Some((captured, files, lines, base.to_string())))
+    });
+    let Some((captured, files, lines, base)) = captured.await? else {
+        return Ok(RunEvent::NothingChanged { task: id.clone(), attempt });
+    };
+    let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
+    let files = files.iter().take(super::capture::FILES_NAMED).map(|change| plan::text(&change.path)).collect();
+    let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
+    Ok(RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total, lines })
+}
+
+/// Adds the answer to the task's evidence.
+async fn keep(ctx: &Ctx, given: Given<'_>, answer: Answer, verdict: Verdict, reasons: &[String]) -> Result<(), Error> {
+    let found = evidence::of_answer(given.step, &answer, verdict, reasons);
+    let (world, run) = (Arc::clone(&ctx.world), ctx.plan.run.clone());
+    let (task, attempt) = (given.task.clone(), given.attempt);
+    let agent = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
+    let agent = agent.and_then(|row| row.get_text("agent").map(str::to_owned)).unwrap_or_default();
+    ctx.world.blocking(move || evidence::add(&world, &run, &task, attempt, found, &agent)).await
+}

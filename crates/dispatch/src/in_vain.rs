@@ -1,0 +1,68 @@
+//! What a run is asked for in vain: settings that its tasks' workers can't heed, and agents that do nothing.
+
+use std::collections::BTreeSet;
+
+use switchboard_pipeline::effectless::{self, Work};
+use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::subtasks::WorkResult;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::plan::{Plan, Task, TaskId};
+use switchboard_protocol::verb::run::AgentChoice;
+
+use crate::Error;
+use crate::plan::RunPlan;
+
+/// Judges the tasks that a run is going to do; returns a sentence for each thing that has no effect.
+///
+/// # Errors
+/// `plan.no-effect` where somebody relies on it.
+pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec<String>, Error> {
+    let mut given = Vec::new();
+    for id in tasks {
+        let (task, settings) = run_plan.settings(id)?;
+        let choice = run_plan.choice(id, &settings)?;
+        // One that chooses among changes has no worker, as its candidates say the same; nor has one that brings a group to the run's branch.
+        if run_plan.shape(id).is_none_or(|shape| shape.among.is_empty() && !shape.is_landing()) {
+            given.push((task, settings, choice));
+        }
+    }
+    let works: Vec<_> = given.iter().map(|(task, settings, choice)| work(run_plan, task, settings, choice)).collect();
+    let mut notes = effectless::judge(&works)?;
+    let assignees: BTreeSet<_> = given
+        .iter()
+        .filter(|(_, settings, _)| settings.command.is_none())
+        .filter_map(|(_, settings, _)| run_plan.agent_name(settings))
+        .map(|name| switchboard_protocol::id::fold(&name))
+        .collect();
+    if !given.is_empty() {
+        notes.extend(effectless::idle_agents(plan, &assignees));
+        notes.extend(run_plan.default_agent.as_ref().and_then(|name| idle(name, &given)));
+    }
+    let has_minutes = plan.switchboard.as_ref().is_some_and(|settings| settings.setup_minutes.is_some());
+    if has_minutes && run_plan.setup.is_empty() {
+        notes.push("setup_minutes has no effect: nothing is set up in new work trees".to_owned());
+    }
+    Ok(notes.into_iter().chain(effectless::of_plan(plan)).collect())
+}
+
+fn work<'a>(run_plan: &RunPlan, task: &'a Task, settings: &'a Settings, choice: &'a AgentChoice) -> Work<'a> {
+    let result = run_plan.shape(&task.id).map(|shape| shape.result).unwrap_or_default();
+    Work {
+        task,
+        settings,
+        driver: &choice.driver,
+        permissions: choice.permissions,
+        attempts: settings.attempts.unwrap_or_else(|| run_plan.attempts(settings)),
+        is_unjudged: matches!(result, WorkResult::Report | WorkResult::Draft),
+        timeout: run_plan.timeout,
+    }
+}
+
+/// What to say of an agent for tasks that name none, where there is no such task.
+fn idle(name: &AgentName, given: &[(Task, Settings, AgentChoice)]) -> Option<String> {
+    let takes_one = given.iter().any(|(_, settings, choice)| {
+        settings.command.is_none() && (settings.agent.is_none() || choice.name.folded() == name.folded())
+    });
+    let why = "each names another one, or has a command";
+    (!takes_one).then(|| format!("the agent {name} does no task of the run: {why}"))
+}

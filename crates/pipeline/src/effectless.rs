@@ -1,0 +1,191 @@
+//! Settings that can't have an effect on the worker that they are for. A run refuses those that somebody relies on, and names the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::plan::{Phase, PhaseStatus, Plan, Task, TaskId, TaskSettings, TaskSize};
+use switchboard_protocol::run::WorkerTimeout;
+
+use crate::settings::Settings;
+
+/// Tasks that a note names.
+const NAMED: usize = 5;
+
+/// A task of a run, with what decides whether its settings have an effect.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// What holds for it.
+    pub settings: &'a Settings,
+    /// How its worker is driven.
+    pub driver: &'a DriverSpec,
+    /// What the settings of its agent say about questions, where the plan says nothing.
+    pub permissions: Permissions,
+    /// How often it is tried.
+    pub attempts: u32,
+    /// Whether its result is a report, or a draft of a chain: no gate judges it, and it is not merged.
+    pub is_unjudged: bool,
+    /// What the run says about time.
+    pub timeout: WorkerTimeout,
+}
+
+/// A setting without effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effectless {
+    /// What is said.
+    pub setting: &'static str,
+    /// Why it has no effect.
+    pub why: &'static str,
+    /// Whether the task itself says it; else its phase, its plan, its agent's settings or the run do, for all of their tasks.
+    pub is_own: bool,
+    /// What the run does about it.
+    pub is: Consequence,
+}
+
+/// What a run does about a setting without effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequence {
+    /// It is refused: somebody relies on what does not happen.
+    Refused,
+    /// It is named.
+    Noted,
+    /// It is named where it has an effect on no task of the run.
+    NotedWhereUnused,
+}
+
+/// Returns what a task's settings say in vain.
+#[must_use]
+pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
+    let usual = TaskSettings::default();
+    let own = work.task.switchboard.as_ref().unwrap_or(&usual);
+    let settings = work.settings;
+    let is_command = matches!(work.driver, DriverSpec::Exec { .. });
+    let mut found = Vec::new();
+    let mut add = |applies: bool, setting, why, is_own: bool, is| {
+        found.extend(applies.then_some(Effectless { setting, why, is_own, is }));
+    };
+    let noted = |is_own: bool| if is_own { Consequence::Noted } else { Consequence::NotedWhereUnused };
+
+    let asks = settings.permissions.unwrap_or(work.permissions) == Permissions::Ask;
+    let is_own = own.permissions.is_some();
+    let is = if is_own { Consequence::Refused } else { Consequence::Noted };
+    add(is_command && asks, "permissions: ask", "a command asks nobody", is_own, is);
+
+    let (soft, is_own) = match work.timeout.soft {
+        Some(_) => ("worker_timeout_ms.soft", false),
+        None => ("wrap_up_minutes", own.wrap_up_minutes.is_some()),
+    };
+    let why = "a command can't be told to finish";
+    add(is_command && settings.wrap_up_ms.is_some(), soft, why, is_own, noted(is_own));
+
+    let is_own = own.retry_from.is_some();
+    let why = "it is tried once";
+    add(settings.retry_from.is_some() && work.attempts == 1, "retry_from", why, is_own, noted(is_own));
+
+    let is_own = own.on_violation.is_some();
+    let (why, is_vain) = if work.is_unjudged {
+        ("no gate judges it", true)
+    } else {
+        ("it declares neither scope, files_touched, outputs nor exclude", !settings.declares_files())
+    };
+    add(settings.says_on_violation && is_vain, "on_violation", why, is_own, noted(is_own));
+
+    add(settings.author.is_some() && work.is_unjudged, "author", "it makes no commit", true, Consequence::Noted);
+    found
+}
+
+/// Judges the settings of all tasks of a run: refuses some, and returns a sentence for each of the others.
+///
+/// # Errors
+/// `plan.no-effect` with every task and setting.
+pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
+    let mut tasks: BTreeMap<(&str, &str), Vec<&TaskId>> = BTreeMap::new();
+    let mut unused: BTreeMap<(&str, &str), Vec<&TaskId>> = BTreeMap::new();
+    let mut refused = Vec::new();
+    for work in works {
+        for Effectless { setting, why, is, .. } in effectless(work) {
+            let id = &work.task.id;
+            match is {
+                Consequence::Refused => refused.push(format!("task {id} says {setting}: {why}")),
+                Consequence::Noted => tasks.entry((setting, why)).or_default().push(id),
+                Consequence::NotedWhereUnused => unused.entry((setting, why)).or_default().push(id),
+            }
+        }
+    }
+    if let Some(first) = refused.first() {
+        let failure = Failure::new("plan.no-effect", first.clone());
+        let hint = "leave it out, or give the task to an agent that speaks ACP";
+        return Err(Failure { cause: refused, ..failure }.hint(hint));
+    }
+    let named = tasks.into_iter().map(|((setting, why), ids)| {
+        format!("{setting} has no effect on {}: {why}", listed(ids.iter().map(ToString::to_string).collect()))
+    });
+    // Said once for many: it is for those tasks on which it has an effect, if there are any.
+    let whole = unused.into_iter().filter(|(_, ids)| ids.len() == works.len());
+    let whole = whole.map(|((setting, why), _)| format!("{setting} has no effect on any task of the run: {why}"));
+    Ok(named.chain(whole).collect())
+}
+
+/// Returns what a plan says as a whole and no run heeds, a sentence each.
+#[must_use]
+pub fn of_plan(plan: &Plan) -> Vec<String> {
+    let profile = plan.execution_profile.as_ref();
+    let says = |field: &'static str, is_said: bool| is_said.then_some(field);
+    let none = [
+        says("execution_profile.locked", profile.is_some_and(|profile| profile.locked)),
+        says("execution_profile.council_parallel", profile.is_some_and(|profile| !profile.council_parallel)),
+        says("type of a phase", plan.phases.iter().any(|phase| phase.kind.is_some())),
+        says("evidence_path of a task", plan.tasks().any(|task| task.evidence_path.is_some())),
+    ];
+    let of_team = [
+        says("execution_profile.auto_proceed", profile.is_some_and(|profile| profile.auto_proceed)),
+        says("required_agents of a phase", plan.phases.iter().any(|phase| phase.required_agents.is_some())),
+        says("size of a task", plan.tasks().any(|task| task.size != TaskSize::Small)),
+    ];
+    let sentence =
+        |fields: Vec<&str>, what: &str| (!fields.is_empty()).then(|| format!("{}: {what}", fields.join(", ")));
+    let none = sentence(none.into_iter().flatten().collect(), "kept for other tools, no run heeds it");
+    let of_team = sentence(of_team.into_iter().flatten().collect(), "counts only with --team");
+    none.into_iter().chain(of_team).chain(plan.phases.iter().filter_map(not_completed)).collect()
+}
+
+/// What to say of a phase that is marked as done while tasks of it are not.
+fn not_completed(phase: &Phase) -> Option<String> {
+    let is_done = matches!(phase.status, PhaseStatus::Complete | PhaseStatus::Completed);
+    let open: Vec<_> = phase.tasks.iter().filter(|task| phase.may_do(task)).map(|task| task.id.to_string()).collect();
+    let has_one = open.len() == 1;
+    (is_done && !open.is_empty()).then(|| {
+        let (is, runs) = if has_one { ("is", "it runs") } else { ("are", "they run") };
+        format!("phase {} is marked as completed, and {} {is} not: {runs}", phase.id, listed(open))
+    })
+}
+
+/// Returns a sentence for each agent that a plan or its phases name and that does no task of a run; `assignees` are the agents of its tasks.
+#[must_use]
+pub fn idle_agents(plan: &Plan, assignees: &BTreeSet<String>) -> Vec<String> {
+    let of_plan = plan.switchboard.as_ref().and_then(|settings| settings.agent.as_ref());
+    let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.agent.as_ref());
+    let idle: BTreeSet<_> = of_plan
+        .into_iter()
+        .chain(of_phases)
+        .filter(|name| !assignees.contains(&switchboard_protocol::id::fold(name)))
+        .collect();
+    let sentence = |name: &&String| {
+        format!("the agent {name} of the plan does no task of the run: each names another one, or has a command")
+    };
+    idle.iter().map(sentence).collect()
+}
+
+fn listed(mut ids: Vec<String>) -> String {
+    let left = ids.len().saturating_sub(NAMED);
+    ids.truncate(NAMED);
+    let more = if left > 0 { format!(" and {left} more") } else { String::new() };
+    let tasks = if ids.len() == 1 && left == 0 { "task" } else { "tasks" };
+    format!("{tasks} {}{more}", ids.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! The modes of a run that a team carries out: from a request or a plan to the end of its last phase.
+//!
+//! ```text
+//! RESUME ─▶ CLARIFY ─▶ DISCOVER ─▶ REALITY ─▶ CONSULT ─▶ SPECIFY ─▶ PLAN ─▶ CRITIC-GATE ─▶ EXECUTE ─▶ PHASE-WRAP ─▶ done
+//!    │                     │                                        ▲           │            ▲           │
+//!    └── approved plan ────┼────────────────────────────────────────┼───────────┼────────────┘◀──────────┘ next phase
+//!                          └── a plan that was given: CRITIC-GATE   └───────────┘ NEEDS_REVISION
+//! ```
+//!
+//! [`State::step`] folds what happened, [`State::next`] says what to do about it. What comes next is worked out from what is known ([`Known`]), so a
+//! mode is never skipped by an event that says so: EXECUTE has no way in but an approved plan. Every wait has a number; an event about an earlier
+//! one is late. Roles are asked by the engine; where they don't answer within the limits, a person is.
+
+mod action;
+mod answer;
+mod ask;
+mod known;
+mod note;
+mod person;
+mod step;
+mod take;
+
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::modes::{Mode, ModeEvent};
+
+pub use action::{Action, Check, ModeInput};
+pub use answer::{NoModeAnswer, facts_of};
+pub use ask::Ask;
+pub use known::{Approval, Approver, Known, PhaseWork};
+pub use note::{Note, Refused, RefusedCode};
+pub use person::Question;
+
+/// Where a run of a team stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct State {
+    /// What the run knows; `None` before it has begun.
+    known: Option<Known>,
+    at: At,
+    /// Number of the present wait.
+    step: u32,
+}
+
+/// What a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum At {
+    /// To be begun.
+    #[default]
+    Unbegun,
+    /// A role's answer.
+    Asking {
+        /// Which.
+        ask: Ask,
+        /// How often it was asked in vain.
+        tries: Tries,
+        /// Why it is asked again.
+        refused: Option<String>,
+    },
+    /// A person's answer to a question.
+    Waiting(Question),
+    /// A check.
+    Checking(Check),
+    /// The tasks of a phase.
+    Running {
+        /// Which phase.
+        phase: u64,
+    },
+    /// That the next phase may begin.
+    Ready {
+        /// Which phase.
+        phase: u64,
+    },
+    /// Nothing: all phases are done.
+    Done,
+    /// That a person lets it go on.
+    Stopped {
+        /// A code of the error table.
+        code: &'static str,
+        /// Why.
+        why: String,
+        /// What it waited for.
+        from: Box<Self>,
+    },
+}
+
+/// How often a role was asked in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tries {
+    /// Answers that could not be read.
+    pub malformed: u32,
+    /// Agents that failed.
+    pub failed: u32,
+    /// Workers that were lost.
+    pub lost: u32,
+}
+
+// === impl State ===
+
+impl State {
+    /// A run that has not begun.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The state after recorded events. One that the machine refuses leaves it in UNKNOWN, where a person decides.
+    #[must_use]
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a ModeEvent>) -> Self {
+        let mut state = Self::new();
+        for event in events {
+            match state.step(event) {
+                Ok((next, _)) => state = next,
+                Err(refused) => return state.lose_track(&refused),
+            }
+        }
+        state
+    }
+
+    /// What the run is at.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.at.mode()
+    }
+
+    /// What it waits for.
+    #[must_use]
+    pub const fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// What it knows; `None` before it has begun.
+    #[must_use]
+    pub const fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
+    }
+
+    /// Number of the present wait: events about it carry this number.
+    #[must_use]
+    pub const fn step_number(&self) -> u32 {
+        self.step
+    }
+
+    /// Whether it is over: done or stopped.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.at, At::Done | At::Stopped { .. })
+    }
+
+    /// Whom it waits for, if that is a person.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&AgentName> {
+        match self.next() {
+            Action::AskPerson { .. } => self.known.as_ref().map(|known| &known.setup.person),
+            Action::Begin
+            | Action::AskRole { .. }
+            | Action::Check { .. }
+            | Action::RunPhase { .. }
+            | Action::Proceed { .. }
+            | Action::Done { .. }
+            | Action::Stop { .. } => None,
+        }
+    }
+}
+
+// === impl At ===
+
+impl At {
+    /// The mode that it belongs to.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        match self {
+            Self::Unbegun => Mode::Resume,
+            Self::Asking { ask, .. } => ask.mode(),
+            Self::Waiting(question) => question.mode(),
+            Self::Checking(Check::Preflight { .. }) | Self::Running { .. } => Mode::Execute,
+            Self::Checking(Check::Evidence { .. }) | Self::Ready { .. } | Self::Done => Mode::PhaseWrap,
+            Self::Stopped { from, .. } => from.mode(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! One event: what is known after it, what is waited for, and what a person sees of it.
+
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::modes::{
+    AnswerFacts, ModeEvent, NoAnswer, PersonAnswer, PhaseOutcome, PlanFacts, Proceed, Setup,
+};
+
+use super::note::{Note, Refused, RefusedCode};
+use super::person::{self, Follows};
+use super::take::{Taken, take};
+use super::{Ask, At, Check, Known, Question, State};
+
+/// Code of a run that a person ended.
+const STOPPED: &str = "dispatch.partial";
+
+/// Code of a run that ended because nobody answered.
+const EXPIRED: &str = "need.expired";
+
+/// Code of a record that can't be made sense of before anybody is named in it.
+const UNREADABLE: &str = "store.corrupt";
+
+// === impl State ===
+
+impl State {
+    /// Folds one event. Returns the next state and what a person sees of it.
+    ///
+    /// # Errors
+    /// When the event can't have happened here: too early, too late, or not what is waited for.
+    pub fn step(&self, event: &ModeEvent) -> Result<(Self, Vec<Note>), Refused> {
+        let mut notes = Vec::new();
+        let mut next = self.clone();
+        match event {
+            ModeEvent::Began { setup } => next.begin(setup)?,
+            ModeEvent::Stopped { by, why } => next.stop(STOPPED, &format!("{by}: {why}"))?,
+            ModeEvent::Resumed { .. } => next.resume()?,
+            ModeEvent::GuidanceKnown { domain, phase, guidance } => {
+                next.known_mut()?.guidance.entry(domain.clone()).or_insert((*phase, *guidance));
+                next.look_again();
+                return Ok((next, notes));
+            }
+            ModeEvent::Answered { step, answer } => next.answer(*step, answer, &mut notes)?,
+            ModeEvent::Unanswered { step, cause, why } => {
+                next.is_now(*step)?;
+                next.ask_again(*cause, why, &mut notes)?;
+            }
+            ModeEvent::PersonAnswered { step, by, answer } => next.person(*step, by, *answer)?,
+            ModeEvent::PersonExpired { step } => next.expire(*step)?,
+            ModeEvent::Checked { step, missing } => next.check(*step, missing)?,
+            ModeEvent::PhaseEnded { step, phase, outcome } => next.end_phase(*step, *phase, outcome)?,
+            ModeEvent::Proceeded { step, because } => next.proceed(*step, *because, &mut notes)?,
+        }
+        next.step += 1;
+        if next.mode() != self.mode() {
+            notes.push(Note::Entered(next.mode()));
+        }
+        if let At::Waiting(question) = &next.at {
+            notes.push(Note::PersonAsked(question.clone()));
+        }
+        Ok((next, notes))
+    }
+
+    /// The state after an event that can't have happened.
+    pub(super) fn lose_track(self, refused: &Refused) -> Self {
+        let why = format!("its record has an event that can't follow: {refused}");
+        let at = match self.known {
+            Some(_) => At::Waiting(Question::Unknown { why }),
+            None => At::Stopped { code: UNREADABLE, why, from: Box::new(At::Unbegun) },
+        };
+        Self { at, step: self.step + 1, known: self.known }
+    }
+
+    fn begin(&mut self, setup: &Setup) -> Result<(), Refused> {
+        if self.known.is_some() {
+            return Err(Refused::new(RefusedCode::WrongOrder, "the run has begun before", "resume it instead"));
+        }
+        if let Some(fault) = setup.plan.as_ref().and_then(PlanFacts::fault) {
+            return Err(Refused::new(RefusedCode::BadSetup, fault, "correct the plan"));
+        }
+        let known = Known::new(setup.clone());
+        self.at = known.needs();
+        self.known = Some(known);
+        Ok(())
+    }
+
+    fn stop(&mut self, code: &'static str, why: &str) -> Result<(), Refused> {
+        self.known_mut()?;
+        if self.is_over() {
+            return Err(Refused::new(RefusedCode::WrongOrder, "the run is over", "nothing has to be stopped"));
+        }
+        let from = Box::new(std::mem::take(&mut self.at));
+        self.at = At::Stopped { code, why: why.to_owned(), from };
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), Refused> {
+        self.known_mut()?;
+        let At::Stopped { from, .. } = std::mem::take(&mut self.at) else {
+            return Err(Refused::new(RefusedCode::WrongOrder, "the run is not stopped", "it goes on by itself"));
+        };
+        self.at = *from;
+        Ok(())
+    }
+
+    fn answer(&mut self, step: u32, answer: &AnswerFacts, notes: &mut Vec<Note>) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let At::Asking { ask, .. } = &self.at else { return Err(self.unexpected("an answer of a role")) };
+        let ask = ask.clone();
+        match take(self.known_mut()?, &ask, answer, notes) {
+            Taken::Known => self.go_on(),
+            Taken::Asks(question) => self.at = At::Waiting(question),
+            Taken::Bad(why) => self.ask_again(NoAnswer::Malformed, &why, notes)?,
+        }
+        Ok(())
+    }
+
+    /// Counts a try that came to nothing.
+    fn ask_again(&mut self, cause: NoAnswer, why: &str, notes: &mut Vec<Note>) -> Result<(), Refused> {
+        let limits = self.known_mut()?.setup.limits;
+        let At::Asking { ask, tries, refused } = &mut self.at else {
+            return Err(self.unexpected("no answer of a role"));
+        };
+        let (count, limit) = match cause {
+            NoAnswer::Malformed => (&mut tries.malformed, limits.malformed),
+            NoAnswer::Failed => (&mut tries.failed, limits.failed),
+            NoAnswer::Lost => (&mut tries.lost, limits.lost),
+        };
+        *count += 1;
+        if *count > limit {
+            self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why: why.to_owned() });
+            return Ok(());
+        }
+        notes.push(Note::AskedAgain { role: ask.role(), why: why.to_owned(), left: limit - *count });
+        if cause == NoAnswer::Malformed {
+            *refused = Some(why.to_owned());
+        }
+        Ok(())
+    }
+
+    fn person(&mut self, step: u32, by: &AgentName, answer: PersonAnswer) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let question = match &self.at {
+            At::Waiting(question) => question.clone(),
+            At::Ready { phase } => Question::NextPhase { phase: *phase },
+            At::Unbegun | At::Asking { .. } | At::Checking(_) | At::Running { .. } | At::Done | At::Stopped { .. } => {
+                return Err(self.unexpected("a person's answer"));
+            }
+        };
+        match person::answered(self.known_mut()?, &question, by, answer)? {
+            Follows::GoOn => self.go_on(),
+            Follows::At(at) => self.at = at,
+            Follows::Stop => self.stop(STOPPED, &format!("{by} ended it: {question}"))?,
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, step: u32) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let Some(person) = self.waits_for().cloned() else { return Err(self.unexpected("a question that expired")) };
+        self.stop(EXPIRED, &format!("{person} did not answer in time"))
+    }
+
+    fn check(&mut self, step: u32, missing: &[String]) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let At::Checking(check) = self.at else { return Err(self.unexpected("the outcome of a check")) };
+        let missing = missing.to_vec();
+        match check {
+            Check::Preflight { .. } if missing.is_empty() => {
+                self.known_mut()?.work.is_ready = true;
+                self.go_on();
+            }
+            Check::Evidence { phase } if missing.is_empty() => {
+                self.known_mut()?.end_phase(phase);
+                self.go_on();
+            }
+            Check::Preflight { phase } => self.at = At::Waiting(Question::Blocked { phase, missing }),
+            Check::Evidence { phase } => self.at = At::Waiting(Question::EvidenceMissing { phase, missing }),
+        }
+        Ok(())
+    }
+
+    fn end_phase(&mut self, step: u32, phase: u64, outcome: &PhaseOutcome) -> Result<(), Refused> {
+        self.is_now(step)?;
+        match &self.at {
+            At::Running { phase: running } if *running == phase => {}
+            At::Unbegun
+            | At::Asking { .. }
+            | At::Waiting(_)
+            | At::Checking(_)
+            | At::Running { .. }
+            | At::Ready { .. }
+            | At::Done
+            | At::Stopped { .. } => return Err(self.unexpected(&format!("the end of phase {phase}"))),
+        }
+        match outcome {
+            PhaseOutcome::Done => {
+                self.known_mut()?.work.has_run = true;
+                self.go_on();
+            }
+            PhaseOutcome::Held { why } => self.at = At::Waiting(Question::PhaseHeld { phase, why: why.clone() }),
+        }
+        Ok(())
+    }
+
+    fn proceed(&mut self, step: u32, because: Proceed, notes: &mut Vec<Note>) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let At::Ready { phase } = self.at else { return Err(self.unexpected("that the next phase begins")) };
+        let known = self.known_mut()?;
+        if because == Proceed::Ask || because != known.setup.proceed {
+            let why = format!("phase {phase} begins when a person says so");
+            return Err(Refused::new(RefusedCode::NotAllowed, why, "ask, or run with --auto"));
+        }
+        known.work.is_let_in = true;
+        known.proceeded.insert(phase, because);
+        notes.push(Note::Proceeded { phase, because });
+        self.go_on();
+        Ok(())
+    }
+
+    /// Waits for what is needed next.
+    fn go_on(&mut self) {
+        if let Some(known) = &self.known {
+            self.at = known.needs();
+        }
+    }
+
+    /// A domain that is asked about while its guidance turns up is not asked about any more.
+    fn look_again(&mut self) {
+        let Some(known) = &self.known else { return };
+        if matches!(&self.at, At::Asking { ask: Ask::Consult { domain, .. }, .. } if known.guidance.contains_key(domain))
+        {
+            self.at = known.needs();
+            self.step += 1;
+        }
+    }
+
+    fn is_now(&self, step: u32) -> Result<(), Refused> {
+        if step == self.step && self.known.is_some() {
+            return Ok(());
+        }
+        let why = format!("it is about step {step}, and the run is at step {}", self.step);
+        Err(Refused::new(RefusedCode::Stale, why, "look at what the run waits for now"))
+    }
+
+    fn unexpected(&self, what: &str) -> Refused {
+        let why = format!("{what} is not what the run waits for in {}", self.mode());
+        Refused::new(RefusedCode::Unexpected, why, format!("it waits for {}", waits_for(&self.at)))
+    }
+
+    fn known_mut(&mut self) -> Result<&mut Known, Refused> {
+        let begin =
+            || Refused::new(RefusedCode::WrongOrder, "the run has not begun", "begin it with a request or a plan");
+        self.known.as_mut().ok_or_else(begin)
+    }
+}
+
+/// What a state waits for, in words.
+fn waits_for(at: &At) -> String {
+    match at {
+        At::Unbegun => "a beginning".to_owned(),
+        At::Asking { ask, .. } => format!("`{}` of {}", ask.answer(), ask.role()),
+        At::Waiting(question) => format!("a person: {question}"),
+        At::Checking(Check::Preflight { phase }) => format!("the preflight of phase {phase}"),
+        At::Checking(Check::Evidence { phase }) => format!("the evidence of phase {phase}"),
+        At::Running { phase } => format!("the tasks of phase {phase}"),
+        At::Ready { phase } => format!("a yes to phase {phase}"),
+        At::Done => "nothing, it is done".to_owned(),
+        At::Stopped { .. } => "a person who lets it go on".to_owned(),
+    }
+}

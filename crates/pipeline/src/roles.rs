@@ -1,0 +1,140 @@
+//! Roles as files: those that ship, those of the user, and what a trusted project takes away from them.
+//!
+//! A role file is Markdown with a frontmatter; its text is the role's prompt. [`Roles::read`] puts the files together: a file of the user replaces
+//! what it names of a shipped role, or adds a role; a file of a project can only narrow one. [`may_write`] holds a changed file to a role's rights,
+//! [`frame`] is what a worker of a role is told, [`role_of`] and [`tool_of`] read names that agents use.
+
+mod bad;
+mod file;
+mod merge;
+mod names;
+mod prompt;
+mod rights;
+mod shipped;
+mod zone;
+
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::role::{Rights, RoleLimits, RoleName};
+use switchboard_protocol::run::way::RoleId;
+
+pub use bad::{BadRole, Reason, UnknownRole};
+pub use file::{MAX_ROLE_BYTES, RoleFile};
+pub use names::{role_of, tool_of};
+pub use prompt::{frame, tokens};
+pub use rights::{Denied, Why, may_write};
+pub use zone::zone_of;
+
+/// Where a role, or a part of it, comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// It ships.
+    Shipped,
+    /// A file in the user's settings folder.
+    User,
+    /// A file of a trusted repository.
+    Project,
+}
+
+/// What a worker is in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Role {
+    /// Its name.
+    pub id: RoleId,
+    /// What it is for, in a sentence.
+    pub description: String,
+    /// The model, by its agent's own name for it; the agent's where nothing is said.
+    pub model: Option<String>,
+    /// Models that take over in turn when that one is not to be had, at most [`MAX_FALLBACK_MODELS`](switchboard_protocol::role::MAX_FALLBACK_MODELS).
+    pub fallback_models: Vec<String>,
+    /// The model's temperature, 0 to 2; the agent's where nothing is said.
+    pub temperature: Option<f64>,
+    /// Whether nobody takes it.
+    pub is_disabled: bool,
+    /// When a worker in it is stopped.
+    pub limits: RoleLimits,
+    /// What it may do.
+    pub rights: Rights,
+    /// Which answers it gives.
+    pub answers: Vec<AnswerKind>,
+    /// What a worker in it is told.
+    pub prompt: String,
+    /// The last file that had a say in it.
+    pub origin: Origin,
+}
+
+/// All roles of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roles {
+    list: Vec<Role>,
+    bad: Vec<BadRole>,
+}
+
+// === impl Roles ===
+
+impl Roles {
+    /// The roles that ship.
+    #[must_use]
+    pub fn shipped() -> Self {
+        Self { list: shipped::roles(), bad: Vec::new() }
+    }
+
+    /// The roles that ship with the files of the user and of a trusted project. A file that can't be used is in [`Roles::bad`], and its role is
+    /// refused to whoever asks for it.
+    #[must_use]
+    pub fn read(user: &[RoleFile<'_>], project: &[RoleFile<'_>]) -> Self {
+        let mut roles = Self::shipped();
+        merge::add(&mut roles.list, &mut roles.bad, user, Origin::User);
+        merge::add(&mut roles.list, &mut roles.bad, project, Origin::Project);
+        let Self { list, bad } = &mut roles;
+        list.retain(|role| bad.iter().all(|bad| *bad.role != *role.id.as_str()));
+        roles
+    }
+
+    /// All roles that can be used, the shipped ones first.
+    #[must_use]
+    pub fn list(&self) -> &[Role] {
+        &self.list
+    }
+
+    /// The files that can't be used.
+    #[must_use]
+    pub fn bad(&self) -> &[BadRole] {
+        &self.bad
+    }
+
+    /// The role of a name.
+    ///
+    /// # Errors
+    /// When a file of it can't be used, or there is no such role; with the nearest names.
+    pub fn find(&self, id: &RoleId) -> Result<&Role, UnknownRole> {
+        if let Some(bad) = self.bad.iter().find(|bad| *bad.role == *id.as_str()) {
+            return Err(UnknownRole::Bad(Box::new(bad.clone())));
+        }
+        self.list.iter().find(|role| role.id == *id).ok_or_else(|| UnknownRole::None {
+            name: id.to_string(),
+            near: near_matches(id.as_str(), self.list.iter().map(|role| role.id.as_str()))
+                .into_iter()
+                .map(ToOwned::to_owned)
+                .collect(),
+        })
+    }
+
+    /// A role that ships, as the user and the project left it.
+    ///
+    /// # Errors
+    /// When a file of it can't be used.
+    pub fn of(&self, name: RoleName) -> Result<&Role, UnknownRole> {
+        self.find(&name.id())
+    }
+
+    /// What pins the files of a project: trust in them ends when it changes.
+    #[must_use]
+    pub fn digest(project: &[RoleFile<'_>]) -> switchboard_protocol::id::Digest {
+        let parts = project.iter().flat_map(|one| [one.file.as_bytes(), one.text.as_bytes()]).collect::<Vec<_>>();
+        switchboard_protocol::id::Digest::of_parts(&parts)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Puts role files together. The user's replace or add; a project's narrow, and what they ask for beyond the role is an error, not a wish.
+
+use switchboard_protocol::role::{Rights, RoleLimits, WriteRights};
+
+use super::bad::{BadRole, Reason};
+use super::file::{Read, Said, Words};
+use super::{Origin, Role, RoleFile};
+
+/// What only the user sets.
+const FOR_USER: [&str; 6] = ["description", "model", "fallback_models", "temperature", "answers", "prompt"];
+
+/// Share of a limit at which a worker is told, where a role file doesn't say: 75 of 100, the `warn_threshold` of opencode-swarm.
+const WARN_AT: u8 = 75;
+
+/// Adds the files of one origin.
+pub(super) fn add(list: &mut Vec<Role>, bad: &mut Vec<BadRole>, files: &[RoleFile<'_>], origin: Origin) {
+    let mut read = Vec::new();
+    for file in files {
+        match Read::of(*file) {
+            Ok(one) => read.push(one),
+            Err(one) => bad.push(one),
+        }
+    }
+    for one in &read {
+        match added(list, &read, one, origin) {
+            Ok(role) => match list.iter_mut().find(|known| known.id == role.id) {
+                Some(known) => *known = role,
+                None => list.push(role),
+            },
+            Err(one) => bad.push(one),
+        }
+    }
+}
+
+fn added(list: &[Role], all: &[Read<'_>], one: &Read<'_>, origin: Origin) -> Result<Role, BadRole> {
+    if let Some(other) = all.iter().find(|other| other.id == one.id && other.file != one.file) {
+        return Err(one.refuse(Some("name"), Reason::Twice { other: other.file.to_owned() }));
+    }
+    let known = list.iter().find(|role| role.id == one.id);
+    match (origin, known) {
+        (Origin::Project, Some(role)) => narrowed(role, one),
+        (Origin::Project, None) => Err(one.refuse(Some("name"), Reason::NotARole)),
+        (Origin::Shipped | Origin::User, Some(role)) => Ok(replaced(role, &one.said, origin)),
+        (Origin::Shipped | Origin::User, None) => new(one, origin),
+    }
+}
+
+/// A role with what a file of the user says in place of what it was.
+fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
+    let said = said.clone();
+    let words = said.rights.unwrap_or(Words {
+        read: role.rights.read,
+        execute: role.rights.execute,
+        delegate: role.rights.delegate,
+    });
+    let write = &role.rights.write;
+    Role {
+        id: role.id.clone(),
+        description: said.description.unwrap_or_else(|| role.description.clone()),
+        model: said.model.or_else(|| role.model.clone()),
+        fallback_models: said.fallback_models.unwrap_or_else(|| role.fallback_models.clone()),
+        temperature: said.temperature.or(role.temperature),
+        is_disabled: said.disabled.unwrap_or(role.is_disabled),
+        limits: RoleLimits {
+            tool_calls: said.tool_calls.unwrap_or(role.limits.tool_calls),
+            minutes: said.minutes.unwrap_or(role.limits.minutes),
+            errors: said.errors.unwrap_or(role.limits.errors),
+            warn_at: said.warn_at.unwrap_or(role.limits.warn_at),
+        },
+        rights: Rights {
+            read: words.read,
+            execute: words.execute,
+            delegate: words.delegate,
+            write: WriteRights {
+                zones: said.write.unwrap_or_else(|| write.zones.clone()),
+                only: said.write_only.unwrap_or_else(|| write.only.clone()),
+                except: said.write_except.unwrap_or_else(|| write.except.clone()),
+            },
+        },
+        answers: said.answers.unwrap_or_else(|| role.answers.clone()),
+        prompt: match (said.appends, said.body.is_empty()) {
+            (_, true) => role.prompt.clone(),
+            (true, false) => format!("{}\n\n{}", role.prompt, said.body),
+            (false, false) => said.body,
+        },
+        origin,
+    }
+}
+
+/// A role that is new: without rights but to read, and with no limits, where its file says nothing.
+fn new(one: &Read<'_>, origin: Origin) -> Result<Role, BadRole> {
+    let missing = |key| one.refuse(None, Reason::Missing(key));
+    if one.said.description.is_none() {
+        return Err(missing("description"));
+    }
+    if one.said.answers.as_ref().is_none_or(Vec::is_empty) {
+        return Err(missing("answers"));
+    }
+    if one.said.body.is_empty() {
+        return Err(missing("text below its frontmatter"));
+    }
+    let empty = Role {
+        id: one.id.clone(),
+        description: String::new(),
+        model: None,
+        fallback_models: Vec::new(),
+        temperature: None,
+        is_disabled: false,
+        limits: RoleLimits { warn_at: WARN_AT, ..RoleLimits::default() },
+        rights: Rights { read: true, ..Rights::default() },
+        answers: Vec::new(),
+        prompt: String::new(),
+        origin,
+    };
+    Ok(replaced(&empty, &Said { appends: false, ..one.said.clone() }, origin))
+}
+
+/// A role with less, as a project wants it. Its text is added to the prompt.
+fn narrowed(role: &Role, one: &Read<'_>) -> Result<Role, BadRole> {
+    if let Some(key) = one.first_of(&FOR_USER) {
+        return Err(one.refuse(Some(key), Reason::ForUser(key)));
+    }
+    let beyond = |key: &'static str, what: String| one.refuse(Some(key), Reason::Beyond { key, what });
+    if one.said.disabled == Some(false) && role.is_disabled {
+        return Err(beyond("disabled", "a role that the user has disabled".to_owned()));
+    }
+    let narrow = Narrow { role, said: &one.said };
+    let limits = narrow.limits().map_err(|(key, what)| beyond(key, what))?;
+    let rights = narrow.rights().map_err(|(key, what)| beyond(key, what))?;
+    let mut role = Role { limits, rights, origin: Origin::Project, ..role.clone() };
+    role.is_disabled |= one.said.disabled == Some(true);
+    if !one.said.body.is_empty() {
+        role.prompt = format!("{}\n\nIn this project:\n\n{}", role.prompt, one.said.body);
+    }
+    Ok(role)
+}
+
+/// What a file asks for beyond a role: the key, and what.
+type Beyond = (&'static str, String);
+
+/// A role, and what a project says of it.
+struct Narrow<'a> {
+    role: &'a Role,
+    said: &'a Said,
+}
+
+// === impl Narrow ===
+
+impl Narrow<'_> {
+    fn limits(&self) -> Result<RoleLimits, Beyond> {
+        let RoleLimits { tool_calls, minutes, errors, warn_at } = self.role.limits;
+        let (said, of) = (self.said, limit);
+        Ok(RoleLimits {
+            tool_calls: of("tool_calls", tool_calls, said.tool_calls)?,
+            minutes: of("minutes", minutes, said.minutes)?,
+            errors: of("errors", errors, said.errors)?,
+            warn_at: said.warn_at.unwrap_or(warn_at),
+        })
+    }
+
+    fn rights(&self) -> Result<Rights, Beyond> {
+        let own = &self.role.rights;
+        let words = self.said.rights.unwrap_or(Words { read: own.read, execute: own.execute, delegate: own.delegate });
+        let more = [
+            (words.read, own.read, "read"),
+            (words.execute, own.execute, "execute"),
+            (words.delegate, own.delegate, "delegate"),
+        ];
+        if let Some((_, _, word)) = more.iter().find(|(wants, has, _)| *wants && !has) {
+            return Err(("rights", format!("`{word}`")));
+        }
+        Ok(Rights { read: words.read, execute: words.execute, delegate: words.delegate, write: self.write()? })
+    }
+
+    fn write(&self) -> Result<WriteRights, Beyond> {
+        let own = &self.role.rights.write;
+        let zones = self.said.write.clone().unwrap_or_else(|| own.zones.clone());
+        if let Some(zone) = zones.difference(&own.zones).next() {
+            return Err(("write", format!("the zone `{zone}`")));
+        }
+        let only = self.said.write_only.clone().filter(|only| !only.is_empty()).unwrap_or_else(|| own.only.clone());
+        let is_within = |glob: &String| own.only.is_empty() || own.only.iter().any(|of| lies_in(glob, of));
+        if let Some(glob) = only.iter().find(|glob| !is_within(glob)) {
+            return Err(("write_only", format!("`{glob}`")));
+        }
+        let mut except = own.except.clone();
+        except.extend(self.said.write_except.iter().flatten().cloned());
+        Ok(WriteRights { zones, only, except })
+    }
+}
+
+/// A limit that is no higher than the role's; 0 is none.
+fn limit(key: &'static str, own: u32, said: Option<u32>) -> Result<u32, Beyond> {
+    match said {
+        None => Ok(own),
+        Some(said) if own != 0 && (said == 0 || said > own) => {
+            Err((key, if said == 0 { "no limit".to_owned() } else { format!("{said} in place of {own}") }))
+        }
+        Some(said) => Ok(said),
+    }
+}
+
+/// Whether all files of a glob surely lie in another one: the same, or below a folder that the other names.
+fn lies_in(glob: &str, other: &str) -> bool {
+    let folder = other.strip_suffix("/**").unwrap_or(other);
+    let is_literal = !folder.contains(['*', '?', '[', '{']);
+    glob == other
+        || (is_literal && (glob == folder || glob.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))))
+}

@@ -1,0 +1,74 @@
+//! Whether a role may change a file.
+
+use switchboard_protocol::role::{Rights, Zone};
+
+use super::{Role, zone_of};
+use crate::paths::{self, Pattern};
+
+/// Folders that no role changes: the repository itself, our files, and the evidence of a plan, which is written for a team and not by it.
+const PROTECTED: [&str; 3] = [".git", ".switchboard", ".swarm"];
+
+/// A change that a role may not make.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{role} may not change {path}: {why}")]
+pub struct Denied {
+    /// The role.
+    pub role: String,
+    /// The file.
+    pub path: String,
+    /// Why not.
+    pub why: Why,
+}
+
+/// Why a role may not change a file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// It may change nothing.
+    #[error("it only reads")]
+    ReadOnly,
+    /// The path could leave the repository.
+    #[error("{0}")]
+    Unsafe(#[source] paths::UnsafePath),
+    /// Nobody may.
+    #[error("nobody changes `{0}/`")]
+    Protected(&'static str),
+    /// Its rights don't name the zone.
+    #[error("it is in the zone `{0}`")]
+    Zone(Zone),
+    /// It lies in none of the globs that the role is held to.
+    #[error("it lies outside of {}", .0.join(", "))]
+    Outside(Vec<String>),
+    /// It lies in a glob that the role must leave alone.
+    #[error("`{0}` leaves it out")]
+    Except(String),
+}
+
+/// Holds a changed file to the rights of a role. The path is relative to the repository's root.
+///
+/// # Errors
+/// Why the role may not change it.
+pub fn may_write(role: &Role, path: &str) -> Result<(), Denied> {
+    check(&role.rights, path).map_err(|why| Denied { role: role.id.to_string(), path: path.to_owned(), why })
+}
+
+fn check(rights: &Rights, path: &str) -> Result<(), Why> {
+    if rights.is_read_only() {
+        return Err(Why::ReadOnly);
+    }
+    paths::check(path).map_err(Why::Unsafe)?;
+    let path = path.replace('\\', "/");
+    // A file system may take `.GIT` for `.git`.
+    let is_in = |folder: &&str| path.split('/').any(|part| part.eq_ignore_ascii_case(folder));
+    if let Some(folder) = PROTECTED.into_iter().find(|folder| is_in(folder)) {
+        return Err(Why::Protected(folder));
+    }
+    let zone = zone_of(&path);
+    if !rights.write.zones.contains(&zone) {
+        return Err(Why::Zone(zone));
+    }
+    let covers = |glob: &&String| Pattern::parse(glob).is_ok_and(|pattern| pattern.covers(&path));
+    if !rights.write.only.is_empty() && !rights.write.only.iter().any(|glob| covers(&glob)) {
+        return Err(Why::Outside(rights.write.only.clone()));
+    }
+    rights.write.except.iter().find(covers).map_or(Ok(()), |glob| Err(Why::Except(glob.clone())))
+}

@@ -1,0 +1,185 @@
+//! Steps whose worker answers: what a reviewer or a test engineer says is the verdict of its step.
+//!
+//! An answer that can't be used, and a worker that fails, are no word about the change: another worker is asked, and after too many of them the task
+//! waits for a person. Only a verdict sends the change back to the step that makes it.
+
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Do, StepId};
+use switchboard_protocol::run::{Change, Refusal, RefusalCause, StartFrom, StepWork, Verdict};
+
+use super::consequences::Consequences;
+use super::record::{Answer, OpenFor, Record};
+use super::{Refused, RunState};
+use crate::way::{Judgement, Slot};
+
+/// What a worker has answered.
+pub(super) struct Answered<'a> {
+    pub(super) step: &'a StepId,
+    pub(super) attempt: u32,
+    pub(super) worker: &'a WorkerId,
+    pub(super) input: Digest,
+    pub(super) verdict: Verdict,
+    pub(super) reasons: &'a [String],
+}
+
+impl Record {
+    /// What a step wants of its worker.
+    pub(super) fn step_work(&self, at: usize) -> Option<StepWork> {
+        let Do::Work { role, writes, answer, .. } = &self.unit.way().steps()[at].does else { return None };
+        Some(StepWork { role: role.clone(), writes: writes.clone(), answer: *answer, input: self.unit.input(at) })
+    }
+
+    /// The change that a worker of a step that answers looks at.
+    pub(super) fn looked_at(&self, at: usize) -> Option<StartFrom> {
+        let Change { commit, base, .. } = self.unit.change().filter(|_| self.answers_in(at))?.clone();
+        Some(StartFrom::Change { commit, base })
+    }
+
+    /// The input with which whoever is at the step began.
+    pub(super) fn begun_with(&self, at: usize) -> Option<Digest> {
+        match &self.unit.slots()[at] {
+            Slot::Intended { input, .. } | Slot::Running { input, .. } | Slot::Ended { input, .. } => Some(*input),
+            Slot::Idle | Slot::Judged { .. } => None,
+        }
+    }
+}
+
+impl RunState {
+    pub(super) fn step_answered(&mut self, id: &TaskId, answered: &Answered<'_>) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        let step = self.find_step(at, answered.step)?;
+        let Answered { attempt, input, verdict, .. } = *answered;
+        if let Some(known) = self.records[at].answers.iter().find(|known| (known.step, known.input) == (step, input)) {
+            let twice = || Refused::stale(format!("step {} has given another verdict on {id} before", answered.step));
+            return if known.verdict == verdict { Ok(Vec::new()) } else { Err(twice()) };
+        }
+        self.expect_answering(at, step, answered)?;
+        let record = &mut self.records[at];
+        if record.begun_with(step) != Some(input) {
+            return Err(Refused::stale(format!("the answer is about an earlier change of task {id}")));
+        }
+        let reasons = answered.reasons.to_vec();
+        record.answers.retain(|known| known.step != step);
+        record.answers.push(Answer { step, attempt, input, verdict, reasons: reasons.clone() });
+        (record.again, record.resume) = (None, false);
+        let accepts = record.unit.way().steps()[step].need.accepts(verdict);
+        if accepts && !record.unit.way().steps()[step].does.writes().is_empty() {
+            // What it wrote is captured next, with which the step has passed.
+            return Ok(Vec::new());
+        }
+        let judged = record.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
+        let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        if accepts {
+            return Ok(self.after(at, moved, String::new()));
+        }
+        let cause = RefusalCause::Step { step: answered.step.clone() };
+        let last = super::attempt::describe(&cause, &reasons);
+        record.refusals.push(Refusal { attempt, cause, reasons });
+        // The attempt has ended in another way than those that gates or a worker's failure have ended.
+        record.alike = None;
+        record.begin_after_refusal();
+        Ok(self.after(at, moved, last))
+    }
+
+    pub(super) fn answer_refused(
+        &mut self,
+        id: &TaskId,
+        (step, attempt): (&StepId, u32),
+        worker: &WorkerId,
+        reason: &str,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        let step = self.find_step(at, step)?;
+        self.expect_attempt(at, attempt)?;
+        if self.records[at].unit.step_of(worker) != Some(step) {
+            return self.expect_past_worker(at, worker);
+        }
+        self.expect_ended(at, step, worker)?;
+        let record = &mut self.records[at];
+        // Of an answer that is taken together with what was written, nothing is kept without that.
+        record.answers.retain(|known| known.step != step);
+        record.again = Some(reason.to_owned());
+        record.resume = false;
+        let asked = record.unit.ask_again(step);
+        let moved = asked.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
+        self.queue.set_live(at, false);
+        Ok(self.after(at, moved, reason.to_owned()))
+    }
+
+    /// Nothing in the change calls for the step.
+    pub(super) fn step_skipped(
+        &mut self,
+        id: &TaskId,
+        (step, attempt): (&StepId, u32),
+        input: Digest,
+        reason: &str,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        let step = self.find_step(at, step)?;
+        self.expect_attempt(at, attempt)?;
+        let record = &mut self.records[at];
+        if record.unit.verdict(step) == Some(Verdict::Skipped) {
+            return Ok(Vec::new());
+        }
+        if record.open_for() != (OpenFor::Worker { step }) || record.unit.input(step) != input {
+            return Err(Refused::stale(format!("task {id} is not at this step, or has another change by now")));
+        }
+        let verdict = Verdict::Skipped;
+        record.answers.retain(|known| known.step != step);
+        record.answers.push(Answer { step, attempt, input, verdict, reasons: vec![reason.to_owned()] });
+        (record.again, record.resume) = (None, false);
+        let judged = record.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
+        let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        Ok(self.after(at, moved, String::new()))
+    }
+
+    /// A step that was left out when the way was compiled counts as skipped.
+    pub(super) fn pass_left_out(&mut self, at: usize, step: usize) -> Consequences {
+        let judgement = Judgement { input: None, verdict: Verdict::Skipped, output: None };
+        // The step is open.
+        let Ok(moved) = self.records[at].unit.judge(step, judgement) else { return Vec::new() };
+        self.after(at, moved, String::new())
+    }
+
+    /// The worker of a step that answers has failed: no word about the change.
+    pub(super) fn answerer_failed(&mut self, at: usize, step: usize, last: String) -> Consequences {
+        self.queue.set_live(at, false);
+        let record = &mut self.records[at];
+        record.resume = false;
+        let moved = record.unit.fail(step).unwrap_or(crate::way::Moved::On);
+        self.after(at, moved, last)
+    }
+
+    fn find_step(&self, at: usize, step: &StepId) -> Result<usize, Refused> {
+        let record = &self.records[at];
+        let found = record.unit.way().find(step).filter(|found| record.answers_in(*found));
+        found.ok_or_else(|| Refused::illegal(format!("task {} has no step {step} that answers", record.id)))
+    }
+
+    /// What the worker of a step that answers has written is taken with its answer only.
+    pub(super) fn expect_answered(&self, at: usize, step: usize) -> Result<(), Refused> {
+        let record = &self.records[at];
+        let has_answered = |answer: &Answer| answer.step == step && record.begun_with(step) == Some(answer.input);
+        if !record.answers_in(step) || record.answers.iter().any(has_answered) {
+            return Ok(());
+        }
+        let name = &record.unit.way().steps()[step].id;
+        Err(Refused::illegal(format!("the worker of step {name} of task {} has not answered", record.id)))
+    }
+
+    fn expect_answering(&self, at: usize, step: usize, answered: &Answered<'_>) -> Result<(), Refused> {
+        self.expect_attempt(at, answered.attempt)?;
+        self.expect_ended(at, step, answered.worker)
+    }
+
+    /// The worker is the one of the step, and its turn is over.
+    fn expect_ended(&self, at: usize, step: usize, worker: &WorkerId) -> Result<(), Refused> {
+        let record = &self.records[at];
+        let is_theirs = record.unit.step_of(worker) == Some(step);
+        if is_theirs && matches!(record.unit.slots()[step], Slot::Ended { .. }) {
+            return Ok(());
+        }
+        Err(Refused::stale(format!("worker {worker} of task {} has no answer to give now", record.id)))
+    }
+}

@@ -1,0 +1,89 @@
+//! Call chains: names joined by arrows, on one line or going on below it.
+
+use super::{CHAIN_LEVELS, Rule, Violation};
+use crate::team::prose::{Line, LineKind};
+
+/// What joins the names of a chain.
+const ARROWS: [&str; 6] = ["-->", "->", "=>", "→", "⇒", "↳"];
+
+/// The lines that a later line may go on with, each indented further than the one before.
+#[derive(Debug, Default)]
+struct Open(Vec<Level>);
+
+/// A line of a chain.
+#[derive(Debug)]
+struct Level {
+    indent: usize,
+    /// Names from the beginning of the chain to the end of the line.
+    depth: usize,
+    /// Whether it begins with an arrow.
+    goes_on: bool,
+}
+
+// === impl Open ===
+
+impl Open {
+    /// Takes a line and returns how deep it goes.
+    fn depth(&mut self, line: &str) -> usize {
+        let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+        let text = line.trim_start().trim_start_matches(['-', '*', '+', '│', '├', '└', '─', ' ', '`']);
+        let text = if line.trim_start().starts_with("->") { line.trim_start() } else { text };
+        let goes_on = ARROWS.iter().any(|arrow| text.starts_with(arrow));
+        // Lines of one indent that begin with arrows are branches of the line above them.
+        let is_above = |level: &Level| level.indent < indent || (goes_on && !level.goes_on && level.indent == indent);
+        self.0.retain(is_above);
+        let above = if goes_on { self.0.last().map_or(1, |level| level.depth) } else { 1 };
+        let depth = above + deepest(text);
+        self.0.push(Level { indent, depth, goes_on });
+        depth
+    }
+}
+
+/// Returns a violation for each line that takes a chain beyond [`CHAIN_LEVELS`] names.
+pub(super) fn violations(lines: &[Line<'_>]) -> Vec<Violation> {
+    let mut open = Open::default();
+    let mut found = Vec::new();
+    for line in lines.iter().filter(|line| line.kind != LineKind::Quoted) {
+        if line.raw.trim().is_empty() || is_signature(line.raw) {
+            open = Open::default();
+            continue;
+        }
+        let depth = open.depth(line.raw);
+        if depth > CHAIN_LEVELS {
+            found.push(Violation {
+                line: Some(line.number),
+                rule: Rule::Chain,
+                found: format!("a call chain of {depth} names"),
+                instead: format!("the first {CHAIN_LEVELS}; a deeper one is another scan"),
+            });
+        }
+    }
+    found
+}
+
+/// Arrows of the longest chain of a line: `;`, `,` and `|` outside brackets begin another.
+fn deepest(text: &str) -> usize {
+    let (mut brackets, mut arrows, mut most, mut rest) = (0_usize, 0, 0, text);
+    while let Some(c) = rest.chars().next() {
+        let arrow = ARROWS.iter().find(|arrow| rest.starts_with(**arrow));
+        if let Some(arrow) = arrow {
+            arrows += usize::from(brackets == 0);
+            most = most.max(arrows);
+            rest = &rest[arrow.len()..];
+            continue;
+        }
+        match c {
+            '(' | '[' | '{' => brackets += 1,
+            ')' | ']' | '}' => brackets = brackets.saturating_sub(1),
+            ';' | ',' | '|' if brackets == 0 => arrows = 0,
+            _ => {}
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    most
+}
+
+/// Whether a line holds the type of a curried function, whose arrows are no calls: `map :: (a -> b) -> [a] -> [b]`.
+fn is_signature(line: &str) -> bool {
+    line.contains(" :: ") || line.trim_start().trim_start_matches('`').starts_with("val ")
+}

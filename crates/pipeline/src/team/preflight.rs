@@ -1,0 +1,227 @@
+//! What has to be there before a phase begins: a complete plan, known dependencies, the evidence of earlier tasks; and what blocks it, by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::plan::{Phase, Plan, Task, TaskId, TaskStatus};
+
+/// What is known about the tasks of a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Tasks that are merged, or done without a merge.
+    pub done: &'a BTreeSet<TaskId>,
+    /// Tasks with all the evidence that their way asks for.
+    pub evidence: &'a BTreeSet<TaskId>,
+}
+
+/// A kind of problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// The plan has no such phase.
+    UnknownPhase,
+    /// The phase has no task.
+    EmptyPhase,
+    /// A task has no description.
+    DescriptionMissing,
+    /// A task has no acceptance.
+    AcceptanceMissing,
+    /// A task depends on one that the plan doesn't have, or on itself.
+    UnknownDependency,
+    /// A task depends on one of a later phase.
+    LaterDependency,
+    /// A task of an earlier phase is not done.
+    EarlierOpen,
+    /// A task that is done has no evidence.
+    EvidenceMissing,
+    /// A task waits for something outside.
+    Blocked,
+    /// A task waits for one that is blocked.
+    WaitsForBlocked,
+}
+
+impl ProblemKind {
+    /// The kind as events and screens have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownPhase => "unknown-phase",
+            Self::EmptyPhase => "empty-phase",
+            Self::DescriptionMissing => "description-missing",
+            Self::AcceptanceMissing => "acceptance-missing",
+            Self::UnknownDependency => "unknown-dependency",
+            Self::LaterDependency => "later-dependency",
+            Self::EarlierOpen => "earlier-open",
+            Self::EvidenceMissing => "evidence-missing",
+            Self::Blocked => "blocked",
+            Self::WaitsForBlocked => "waits-for-blocked",
+        }
+    }
+
+    /// Whether the phase can't begin. A blocked task of the phase is named and left out; the others go on.
+    #[must_use]
+    pub const fn stops(self) -> bool {
+        !matches!(self, Self::Blocked | Self::WaitsForBlocked)
+    }
+}
+
+/// A problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The kind.
+    pub kind: ProblemKind,
+    /// The task; `None` for the phase as a whole.
+    pub task: Option<TaskId>,
+    /// What was found.
+    pub reason: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// Returns everything that is wrong when a phase is about to begin, in the order of the plan.
+#[must_use]
+pub fn preflight(plan: &Plan, phase: u64, known: Known<'_>) -> Vec<Problem> {
+    let Some(found) = plan.phases.iter().find(|candidate| candidate.id == phase) else {
+        let phases: Vec<_> = plan.phases.iter().map(|phase| phase.id.to_string()).collect();
+        let reason = format!("the plan has no phase {phase}");
+        let remedy = format!("its phases are {}", phases.join(", "));
+        return vec![Problem { kind: ProblemKind::UnknownPhase, task: None, reason, remedy }];
+    };
+    let preflight = Preflight { plan, phase: found, known };
+    preflight.problems()
+}
+
+struct Preflight<'a> {
+    plan: &'a Plan,
+    phase: &'a Phase,
+    known: Known<'a>,
+}
+
+// === impl Preflight ===
+
+impl Preflight<'_> {
+    fn problems(&self) -> Vec<Problem> {
+        let mut found = Vec::new();
+        if self.phase.tasks.is_empty() {
+            let reason = format!("phase {} has no task", self.phase.id);
+            let remedy = "add its tasks to the plan, or remove the phase".to_owned();
+            found.push(Problem { kind: ProblemKind::EmptyPhase, task: None, reason, remedy });
+        }
+        for phase in self.plan.phases.iter().filter(|phase| phase.id < self.phase.id) {
+            found.extend(phase.tasks.iter().filter_map(|task| self.earlier(task)));
+        }
+        for task in self.phase.tasks.iter().filter(|task| !self.is_closed(task)) {
+            found.extend(self.complete(task));
+            found.extend(self.dependencies(task));
+        }
+        for phase in self.plan.phases.iter().filter(|phase| phase.id > self.phase.id) {
+            found.extend(phase.tasks.iter().filter(|task| !self.is_closed(task)).flat_map(|task| self.complete(task)));
+        }
+        found.extend(self.blockers());
+        found
+    }
+
+    /// A task is done, or put away.
+    fn is_closed(&self, task: &Task) -> bool {
+        self.known.done.contains(&task.id) || matches!(task.status, TaskStatus::Completed | TaskStatus::Closed)
+    }
+
+    fn earlier(&self, task: &Task) -> Option<Problem> {
+        let id = &task.id;
+        if task.status == TaskStatus::Closed {
+            return None;
+        }
+        if !self.is_closed(task) {
+            let why = task.blocked_reason.as_deref().filter(|_| task.status == TaskStatus::Blocked);
+            let why = why.map(|why| format!(": it is blocked, {}", shown(why))).unwrap_or_default();
+            let reason = format!("task {id} of an earlier phase is not done{why}");
+            return Some(problem(ProblemKind::EarlierOpen, task, reason, "finish it, or close it with a reason"));
+        }
+        let has_evidence = self.known.evidence.contains(id);
+        (!has_evidence).then(|| {
+            let reason = format!("task {id} is done and has no evidence");
+            problem(ProblemKind::EvidenceMissing, task, reason, "run its gates again on what is merged")
+        })
+    }
+
+    fn complete(&self, task: &Task) -> Vec<Problem> {
+        let says = |text: &str| text.contains(char::is_alphanumeric);
+        let id = &task.id;
+        let mut found = Vec::new();
+        if !says(&task.description) {
+            let reason = format!("task {id} has no description");
+            found.push(problem(ProblemKind::DescriptionMissing, task, reason, "say what is to be done"));
+        }
+        if !task.acceptance.as_deref().is_some_and(says) {
+            let reason = format!("task {id} has no acceptance");
+            found.push(problem(ProblemKind::AcceptanceMissing, task, reason, "say how one sees that it is done"));
+        }
+        found
+    }
+
+    fn dependencies(&self, task: &Task) -> Vec<Problem> {
+        let phases: BTreeMap<&TaskId, u64> =
+            self.plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(|task| (&task.id, phase.id))).collect();
+        let unknown = |on: &TaskId, what: String| {
+            let near =
+                near_matches(on.as_str(), phases.keys().map(|id| id.as_str()).filter(|id| *id != task.id.as_str()));
+            let remedy =
+                near.first().map_or("name a task of the plan".to_owned(), |near| format!("did you mean {near}?"));
+            Problem { kind: ProblemKind::UnknownDependency, task: Some(task.id.clone()), reason: what, remedy }
+        };
+        let of = |on: &TaskId| match phases.get(on) {
+            _ if *on == task.id => Some(unknown(on, format!("task {on} depends on itself"))),
+            None => Some(unknown(on, format!("task {} depends on {on}, which the plan doesn't have", task.id))),
+            Some(phase) if *phase > self.phase.id => {
+                let reason = format!("task {} depends on {on} of phase {phase}, which comes later", task.id);
+                Some(problem(ProblemKind::LaterDependency, task, reason, "move one of them to the phase of the other"))
+            }
+            Some(phase)
+                if *phase == self.phase.id && self.known.done.contains(on) && !self.known.evidence.contains(on) =>
+            {
+                let reason = format!("task {on}, which task {} builds on, is done and has no evidence", task.id);
+                let remedy = "run its gates again on what is merged".to_owned();
+                Some(Problem { kind: ProblemKind::EvidenceMissing, task: Some(on.clone()), reason, remedy })
+            }
+            Some(_) => None,
+        };
+        task.depends.iter().filter_map(of).collect()
+    }
+
+    /// The tasks of the phase that are blocked, and those that wait for them.
+    fn blockers(&self) -> Vec<Problem> {
+        let mut blocked: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
+        let mut found = Vec::new();
+        for task in self.phase.tasks.iter().filter(|task| task.status == TaskStatus::Blocked && !self.is_closed(task)) {
+            blocked.insert(&task.id, &task.id);
+            let why = task.blocked_reason.as_deref().map(shown).filter(|why| !why.trim().is_empty());
+            let reason =
+                format!("task {} is blocked: {}", task.id, why.unwrap_or_else(|| "no reason is given".to_owned()));
+            found.push(problem(ProblemKind::Blocked, task, reason, "it is left out until a person unblocks it"));
+        }
+        // Each round finds what waits for what the last one found.
+        loop {
+            let open = self.phase.tasks.iter().filter(|task| !self.is_closed(task) && !blocked.contains_key(&task.id));
+            let waits = |task: &&Task| task.depends.iter().find_map(|on| blocked.get(on).copied());
+            let next: Vec<_> = open.filter_map(|task| waits(&task).map(|root| (task, root))).collect();
+            if next.is_empty() {
+                return found;
+            }
+            for (task, root) in next {
+                blocked.insert(&task.id, root);
+                let reason = format!("task {} waits for task {root}, which is blocked", task.id);
+                found.push(problem(ProblemKind::WaitsForBlocked, task, reason, "it is left out until then"));
+            }
+        }
+    }
+}
+
+fn problem(kind: ProblemKind, task: &Task, reason: String, remedy: &str) -> Problem {
+    Problem { kind, task: Some(task.id.clone()), reason, remedy: remedy.to_owned() }
+}
+
+fn shown(why: &str) -> String {
+    switchboard_protocol::text::cut(why, 200)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Workers that make no progress: each rule is a state with one `step` that returns a [`Finding`] where something is to be said or done.
+//!
+//! | rule | warns | stops | asks a person |
+//! |---|---|---|---|
+//! | [`Delegations`]: the same role, agent and first argument among the last 10 | 3 times | 5 times | |
+//! | [`ToolCalls`]: the same call among the last 20 | 8 times | 10 times | |
+//! | [`Usage`]: calls, minutes, errors in a row, idle time, calls without a change | at a share | at the limit | |
+//! | [`Revisions`]: attempts of one task | | | at the limit |
+//! | [`Turns`]: turns of nothing but text | | 5 in a row | |
+//! | [`DelegationWindow`]: a delegation that has ended, or says nothing | 10 s | 2 h | |
+//! | [`Circuit`]: errors in a row of one thing that is called | | 5, for 30 s | |
+
+mod circuit;
+mod output;
+mod revisions;
+mod usage;
+mod window;
+
+use std::collections::VecDeque;
+
+pub use circuit::{Circuit, Outcome};
+pub use output::{Turn, Turns};
+pub use revisions::Revisions;
+pub use usage::{RoleLimits, Usage, Used};
+pub use window::{DelegationWindow, Heard};
+
+/// Delegations that are looked at for a loop. This and the numbers below are those of other tools for the `.swarm/` format.
+pub const LOOP_WINDOW: usize = 10;
+/// The same delegation so often in the window warns.
+pub const LOOP_WARNS: usize = 3;
+/// So often, it is not started.
+pub const LOOP_STOPS: usize = 5;
+/// Tool calls that are looked at for repetition.
+pub const CALL_WINDOW: usize = 20;
+/// The same call so often in the window stops the worker. A build that fails and is fixed is called less often.
+pub const CALL_STOPS: usize = 10;
+/// Share of [`CALL_STOPS`] that warns, in percent: the usual share of all limits.
+const CALL_WARNS_AT: usize = 75;
+
+/// What a finding leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reaction {
+    /// The worker is told; it goes on.
+    Warn,
+    /// What was to be done is not done, or the worker is stopped.
+    Stop,
+    /// A person decides.
+    Ask,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// The same delegation again and again.
+    Loop,
+    /// The same tool call again and again.
+    Repetition,
+    /// Too many calls.
+    Calls,
+    /// Too much time.
+    Minutes,
+    /// Errors in a row.
+    Errors,
+    /// No call that succeeds for too long.
+    Idle,
+    /// Calls that change nothing.
+    NoChange,
+    /// Too many attempts of one task.
+    Revisions,
+    /// Turns of nothing but text.
+    Runaway,
+    /// A delegation that has ended or says nothing.
+    StaleDelegation,
+    /// Something that is called fails again and again.
+    CircuitOpen,
+}
+
+impl FindingKind {
+    /// The kind as events and screens have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Loop => "loop",
+            Self::Repetition => "repetition",
+            Self::Calls => "calls",
+            Self::Minutes => "minutes",
+            Self::Errors => "errors",
+            Self::Idle => "idle",
+            Self::NoChange => "no-change",
+            Self::Revisions => "revisions",
+            Self::Runaway => "runaway-output",
+            Self::StaleDelegation => "stale-delegation",
+            Self::CircuitOpen => "circuit-open",
+        }
+    }
+}
+
+/// Something to be said or done about a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was found.
+    pub kind: FindingKind,
+    /// What it leads to.
+    pub reaction: Reaction,
+    /// The line for the screen.
+    pub words: String,
+}
+
+impl Finding {
+    fn new(kind: FindingKind, reaction: Reaction, words: String) -> Self {
+        Self { kind, reaction, words }
+    }
+}
+
+/// A delegation, as a loop repeats it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegation {
+    /// The role that is asked.
+    pub role: String,
+    /// The agent that plays it.
+    pub agent: String,
+    /// The first argument: the task, or the beginning of the text.
+    pub argument: String,
+}
+
+/// The last delegations of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Delegations(VecDeque<Delegation>);
+
+impl Delegations {
+    /// Takes a delegation that is about to begin. One that is stopped counts, so that asking again doesn't help.
+    pub fn step(&mut self, delegation: Delegation) -> Option<Finding> {
+        let same = remember(&mut self.0, delegation, LOOP_WINDOW);
+        let last = self.0.back()?;
+        let what = format!("{} ({}) was asked for `{}`", last.role, last.agent, shown(&last.argument));
+        let words = format!("{what} {same} times in the last {} delegations", self.0.len());
+        match same {
+            LOOP_WARNS => Some(Finding::new(FindingKind::Loop, Reaction::Warn, words)),
+            LOOP_STOPS.. => {
+                let words = format!("{words}: it is not started; change the task, or ask another role");
+                Some(Finding::new(FindingKind::Loop, Reaction::Stop, words))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The last tool calls of a worker.
+#[derive(Debug, Clone, Default)]
+pub struct ToolCalls(VecDeque<(String, String)>);
+
+impl ToolCalls {
+    /// Takes a call: the tool, and its arguments or a digest of them.
+    pub fn step(&mut self, tool: &str, arguments: &str) -> Option<Finding> {
+        let same = remember(&mut self.0, (tool.to_owned(), arguments.to_owned()), CALL_WINDOW);
+        let words =
+            format!("`{tool}` was called {same} times with the same arguments in the last {} calls", self.0.len());
+        let warns = (CALL_STOPS * CALL_WARNS_AT).div_ceil(100);
+        match same {
+            CALL_STOPS.. => Some(Finding::new(FindingKind::Repetition, Reaction::Stop, words)),
+            same if same == warns => Some(Finding::new(FindingKind::Repetition, Reaction::Warn, words)),
+            _ => None,
+        }
+    }
+}
+
+/// Adds to the end of a window and returns how often that stands in it.
+fn remember<T: PartialEq>(window: &mut VecDeque<T>, new: T, len: usize) -> usize {
+    window.push_back(new);
+    while window.len() > len {
+        window.pop_front();
+    }
+    window.back().map_or(0, |new| window.iter().filter(|old| *old == new).count())
+}
+
+fn shown(argument: &str) -> String {
+    switchboard_protocol::text::cut(argument, 80)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! What one worker in a role may use up.
+
+use switchboard_protocol::time::Millis;
+
+use super::{Finding, FindingKind, Reaction};
+
+/// Minutes without a call that succeeds: longer than the slowest build that a role waits for.
+const IDLE_MINUTES: i64 = 60;
+/// Calls in a row that change nothing, of a role that writes: it reads in circles.
+const NO_CHANGE_WARNS: u32 = 15;
+const MINUTE_MS: i64 = 60_000;
+
+/// Limits of a role. The numbers are those of other tools for the `.swarm/` format, so that settings carry over: a coder and a test engineer, which build
+/// and test, have twice the calls of a role that reads; the architect lives as long as its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoleLimits {
+    /// Most calls; 0 is no limit.
+    pub calls: u32,
+    /// Most minutes; 0 is no limit.
+    pub minutes: u32,
+    /// Most errors in a row; 0 is no limit.
+    pub errors: u32,
+    /// Share of a limit that warns, in percent.
+    pub warns_at: u32,
+}
+
+/// What a worker did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// It begins to call a tool.
+    Call,
+    /// A call succeeded.
+    Succeeded {
+        /// Whether files have changed.
+        has_changed: bool,
+    },
+    /// A call failed.
+    Failed {
+        /// Whether it counts: a transient error of a model doesn't while a fallback is left.
+        counts: bool,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// What a worker has used up. Each warning and each stop is found once.
+#[derive(Debug, Clone)]
+pub struct Usage {
+    role: String,
+    limits: RoleLimits,
+    begun: Millis,
+    last_success: Millis,
+    calls: u32,
+    errors: u32,
+    unchanged: u32,
+    said: Vec<(FindingKind, Reaction)>,
+}
+
+// === impl RoleLimits ===
+
+impl RoleLimits {
+    const fn of_numbers(calls: u32, minutes: u32, errors: u32, warns_at: u32) -> Self {
+        Self { calls, minutes, errors, warns_at }
+    }
+
+    /// The usual limits of a role; those of an unknown role are the base.
+    #[must_use]
+    pub fn of(role: &str) -> Self {
+        match role {
+            "architect" => Self::of_numbers(0, 0, 8, 75),
+            "coder" | "test_engineer" => Self::of_numbers(400, 45, 8, 85),
+            "explorer" => Self::of_numbers(150, 20, 8, 75),
+            "reviewer" => Self::of_numbers(200, 30, 8, 65),
+            "critic" | "critic_drift_verifier" | "critic_hallucination_verifier" | "sme" => {
+                Self::of_numbers(200, 30, 5, 65)
+            }
+            "designer" => Self::of_numbers(150, 20, 5, 75),
+            _ => Self::of_numbers(200, 30, 5, 75),
+        }
+    }
+}
+
+// === impl Usage ===
+
+impl Usage {
+    /// A worker that begins in a role.
+    #[must_use]
+    pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
+        let (role, said) = (role.to_owned(), Vec::new());
+        Self { role, limits, begun: now, last_success: now, calls: 0, errors: 0, unchanged: 0, said }
+    }
+
+    /// Takes what the worker did. Where several limits are reached at once, the worst is returned first and the others by the steps that follow.
+    pub fn step(&mut self, used: Used, now: Millis) -> Option<Finding> {
+        match used {
+            Used::Call => self.calls = self.calls.saturating_add(1),
+            Used::Succeeded { has_changed } => {
+                self.errors = 0;
+                self.last_success = now;
+                self.unchanged = if has_changed { 0 } else { self.unchanged.saturating_add(1) };
+                self.said.retain(|(kind, _)| !matches!(kind, FindingKind::Errors | FindingKind::Idle));
+                if has_changed {
+                    self.said.retain(|(kind, _)| *kind != FindingKind::NoChange);
+                }
+            }
+            Used::Failed { counts } => self.errors = self.errors.saturating_add(u32::from(counts)),
+            Used::Tick => {}
+        }
+        let found = self.findings(now).into_iter().filter(|found| !self.said.contains(&(found.kind, found.reaction)));
+        let found = found.max_by_key(|found| found.reaction)?;
+        self.said.push((found.kind, found.reaction));
+        Some(found)
+    }
+
+    fn findings(&self, now: Millis) -> Vec<Finding> {
+        let RoleLimits { calls, minutes, errors, .. } = self.limits;
+        let spent = u32::try_from(now.since(self.begun).max(0) / MINUTE_MS).unwrap_or(u32::MAX);
+        let limited = [
+            self.limited(FindingKind::Calls, self.calls, calls, "calls"),
+            self.limited(FindingKind::Minutes, spent, minutes, "minutes"),
+            self.limited(FindingKind::Errors, self.errors, errors, "errors in a row"),
+        ];
+        let silent = now.since(self.last_success) / MINUTE_MS;
+        let idle = (silent >= IDLE_MINUTES).then(|| {
+            let words = format!("{} has had no call that succeeded for {silent} minutes", self.role);
+            Finding::new(FindingKind::Idle, Reaction::Stop, words)
+        });
+        let writes = matches!(self.role.as_str(), "coder" | "test_engineer");
+        let unchanged = (writes && self.unchanged >= NO_CHANGE_WARNS).then(|| {
+            let words = format!("{} has made {} calls in a row that changed nothing", self.role, self.unchanged);
+            Finding::new(FindingKind::NoChange, Reaction::Warn, words)
+        });
+        limited.into_iter().chain([idle, unchanged]).flatten().collect()
+    }
+
+    fn limited(&self, kind: FindingKind, spent: u32, limit: u32, what: &str) -> Option<Finding> {
+        let words = format!("{} has used {spent} of {limit} {what}", self.role);
+        let warns = (u64::from(limit) * u64::from(self.limits.warns_at)).div_ceil(100);
+        if limit == 0 {
+            None
+        } else if spent >= limit {
+            Some(Finding::new(kind, Reaction::Stop, words))
+        } else if u64::from(spent) >= warns.max(1) {
+            Some(Finding::new(kind, Reaction::Warn, words))
+        } else {
+            None
+        }
+    }
+}

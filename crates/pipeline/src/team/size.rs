@@ -1,0 +1,206 @@
+//! The size of a task and whether it is one task, computed from what the plan says; what the plan calls it can only make it larger.
+//!
+//! | size | files | verbs | acceptance |
+//! |---|---|---|---|
+//! | SMALL | 1 | one | there |
+//! | MEDIUM | 2, or not known | one, perhaps with a test, an export or a description of the same thing | there |
+//! | LARGE | more than 2, a folder or a glob | several: `and`, `plus`, `with`, `then` joins two | – |
+//!
+//! A LARGE task is refused until it is split.
+
+mod compound;
+mod delegation;
+mod placeholders;
+mod verbs;
+
+use std::collections::BTreeSet;
+
+use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSize, TaskStatus};
+
+use crate::paths::Pattern;
+pub use compound::{Joined, joined};
+pub use delegation::delegation;
+pub use placeholders::placeholders;
+
+/// Most files of one task: a reviewer reads them together with what calls them.
+pub const MAX_FILES: usize = 2;
+
+/// Names of files that have no extension.
+const PLAIN_FILES: [&str; 3] = ["bin", "scripts", "hooks"];
+
+/// Why a plan or a delegation is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusalKind {
+    /// It touches more than [`MAX_FILES`] files.
+    TooManyFiles,
+    /// Its description joins two verbs.
+    CompoundVerb,
+    /// The plan itself calls it large.
+    DeclaredLarge,
+    /// It doesn't say how one sees that it is done.
+    AcceptanceMissing,
+    /// A text names a thing in brackets instead of saying it.
+    Placeholder,
+    /// A delegation names more than one task.
+    SeveralTasks,
+    /// A delegation asks for several tasks without naming them.
+    BatchingLanguage,
+}
+
+impl RefusalKind {
+    /// The kind as events and screens have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooManyFiles => "too-many-files",
+            Self::CompoundVerb => "compound-verb",
+            Self::DeclaredLarge => "declared-large",
+            Self::AcceptanceMissing => "acceptance-missing",
+            Self::Placeholder => "placeholder",
+            Self::SeveralTasks => "several-tasks",
+            Self::BatchingLanguage => "batching-language",
+        }
+    }
+}
+
+/// Why a task, a plan or a delegation is refused, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind.
+    pub kind: RefusalKind,
+    /// The task; `None` for the plan or the delegation as a whole.
+    pub task: Option<TaskId>,
+    /// What was found.
+    pub reason: String,
+    /// What to do instead.
+    pub remedy: String,
+}
+
+/// How many files a task declares to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// It declares none.
+    Unknown,
+    /// So many, each by its name.
+    Exactly(usize),
+    /// A folder or a glob is among them.
+    Many,
+}
+
+/// What a task was measured as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measured {
+    /// Its size.
+    pub size: TaskSize,
+    /// The files that it declares.
+    pub files: Files,
+    /// The verbs that its description joins, if it does.
+    pub joined: Option<Joined>,
+    /// Whether the plan calls it larger than it measures.
+    pub is_declared: bool,
+    /// Whether it says how one sees that it is done.
+    pub has_acceptance: bool,
+}
+
+/// Returns the size of a task. `is_folder` says which declared paths are folders: from the base's tree where that is known, else
+/// [`is_folder_by_name`].
+#[must_use]
+pub fn measure(task: &Task, is_folder: impl Fn(&str) -> bool) -> Measured {
+    let files = files(task, is_folder);
+    let joined = joined(&task.description);
+    let computed = match (&joined, files) {
+        (Some(_), _) | (None, Files::Many) => TaskSize::Large,
+        (None, Files::Exactly(count)) if count > MAX_FILES => TaskSize::Large,
+        (None, Files::Exactly(0 | 1)) if !compound::has_companion(&task.description) => TaskSize::Small,
+        (None, Files::Exactly(_) | Files::Unknown) => TaskSize::Medium,
+    };
+    let size = if rank(task.size) > rank(computed) { task.size } else { computed };
+    let has_acceptance = task.acceptance.as_deref().is_some_and(|text| text.contains(char::is_alphanumeric));
+    Measured { size, files, joined, is_declared: size != computed, has_acceptance }
+}
+
+/// Returns why a task can't be delegated as it stands.
+#[must_use]
+pub fn task_refusals(task: &Task, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
+    let measured = measure(task, is_folder);
+    let refusal =
+        |kind, reason, remedy: &str| Refusal { kind, task: Some(task.id.clone()), reason, remedy: remedy.to_owned() };
+    let mut found = Vec::new();
+    let split = "split it: one task for each pair of files that change together";
+    match measured.files {
+        Files::Exactly(count) if count > MAX_FILES => {
+            let reason = format!("task {} touches {count} files, at most {MAX_FILES} are one task", task.id);
+            found.push(refusal(RefusalKind::TooManyFiles, reason, split));
+        }
+        Files::Many => {
+            let reason =
+                format!("task {} touches a folder or a glob, which counts as more than {MAX_FILES} files", task.id);
+            let remedy = "name the files, and split the task where they are more than two";
+            found.push(refusal(RefusalKind::TooManyFiles, reason, remedy));
+        }
+        Files::Exactly(_) | Files::Unknown => {}
+    }
+    if let Some(joined) = &measured.joined {
+        let reason = format!("the description of task {} joins two verbs: {joined}", task.id);
+        let remedy = "make two tasks of it, the second with the first in `depends`";
+        found.push(refusal(RefusalKind::CompoundVerb, reason, remedy));
+    }
+    if found.is_empty() && measured.size == TaskSize::Large {
+        let reason = format!("the plan calls task {} large", task.id);
+        found.push(refusal(
+            RefusalKind::DeclaredLarge,
+            reason,
+            "split it, or call it small or medium if it is one task",
+        ));
+    }
+    if !measured.has_acceptance {
+        let reason = format!("task {} has no acceptance", task.id);
+        found.push(refusal(RefusalKind::AcceptanceMissing, reason, "say in `acceptance` how one sees that it is done"));
+    }
+    found
+}
+
+/// Returns why a plan can't be carried out by a team: tasks to be split, acceptance that is not there, placeholders. Tasks that are done or put away are
+/// not measured.
+#[must_use]
+pub fn plan_refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
+    let mut found = placeholders(plan);
+    let is_open = |task: &&Task| !matches!(task.status, TaskStatus::Completed | TaskStatus::Closed);
+    found.extend(plan.tasks().filter(is_open).flat_map(|task| task_refusals(task, &is_folder)));
+    found
+}
+
+/// Whether a declared path looks like a folder: it ends in `/`, or its last part has no extension and is neither written with capitals (`Makefile`)
+/// nor in a folder of programs (`bin/`, `scripts/`).
+#[must_use]
+pub fn is_folder_by_name(path: &str) -> bool {
+    let normal = path.replace('\\', "/");
+    let parts: Vec<_> = normal.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let Some((name, folders)) = parts.split_last() else { return true };
+    let is_program = folders.iter().any(|folder| PLAIN_FILES.contains(folder));
+    let is_file = name.contains('.') || name.starts_with(char::is_uppercase) || is_program;
+    normal.ends_with('/') || !is_file
+}
+
+fn files(task: &Task, is_folder: impl Fn(&str) -> bool) -> Files {
+    if task.files_touched.is_empty() {
+        return Files::Unknown;
+    }
+    let is_glob = |path: &str| path.contains(['*', '?', '{', '[']);
+    if task.files_touched.iter().any(|path| is_glob(path) || is_folder(path)) {
+        return Files::Many;
+    }
+    let normal = |path: &String| Pattern::parse(path).map_or_else(|_| path.clone(), |path| path.as_str().to_owned());
+    Files::Exactly(task.files_touched.iter().map(normal).collect::<BTreeSet<_>>().len())
+}
+
+const fn rank(size: TaskSize) -> u8 {
+    match size {
+        TaskSize::Small => 0,
+        TaskSize::Medium => 1,
+        TaskSize::Large => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

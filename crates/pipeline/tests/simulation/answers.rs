@@ -1,0 +1,139 @@
+//! Workers of steps that answer: they approve and refuse, say what can't be used, and lie.
+
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::StepId;
+use switchboard_protocol::run::{RunEvent, Verdict};
+use switchboard_protocol::time::Millis;
+
+use super::draw::{chance, pick};
+use super::team::{Asked, SKIPPABLE};
+use super::world::{WorkerBehaviour, World};
+
+impl World {
+    /// Whether nothing in the change calls for a step.
+    pub(super) fn is_skipped(&mut self, task: &TaskId, step: &StepId) -> bool {
+        step.as_str() == SKIPPABLE && self.checker.reviews.is_asking(task, step) && chance(&mut self.rng, 400)
+    }
+
+    pub(super) fn skip(&mut self, task: TaskId, step: StepId, attempt: u32, input: Digest) {
+        self.checker.reviews.offers(&task, &step, input);
+        let skipped = |input| {
+            let (task, step, reason) = (task.clone(), step.clone(), "no file of it".to_owned());
+            RunEvent::StepSkipped { task, step, attempt, input, reason }
+        };
+        if self.goes_wrong(100) {
+            self.claim(skipped(Digest::ZERO));
+        }
+        // The task may have been stopped meanwhile.
+        let _refused = self.tell(skipped(input));
+    }
+
+    /// A worker is started for a step.
+    pub(super) fn ask_about(&mut self, worker: &WorkerId, asked: Asked) {
+        self.checker.reviews.asks(worker, &asked.step, asked.input);
+        self.asked.insert(worker.clone(), asked);
+    }
+
+    /// The worker of a step has ended, and its answer is read. The task may have been stopped meanwhile.
+    pub(super) fn take_answer(&mut self, task: TaskId, asked: Asked, writes: bool) {
+        if self.goes_wrong(150) {
+            self.lie();
+        }
+        let Asked { step, attempt, worker, input } = asked;
+        if self.goes_wrong(200) {
+            let reason = "it has no JSON block".to_owned();
+            let _refused = self.tell(RunEvent::AnswerRefused { task, step, attempt, worker, reason });
+            return;
+        }
+        let verdict = match self.goes_wrong(120) {
+            true => Verdict::Fail,
+            false => *pick(&mut self.rng, &[Verdict::Pass, Verdict::Pass, Verdict::Warn]),
+        };
+        let reasons = vec![format!("{step} says so")];
+        let answer = RunEvent::StepAnswered { task: task.clone(), step, attempt, worker, input, verdict, reasons };
+        if self.tell(answer.clone()).is_err() {
+            return;
+        }
+        self.answers.push(answer.clone());
+        if self.goes_wrong(100) {
+            let lie = again(answer, &mut self.rng);
+            self.claim(lie);
+        }
+        if writes && verdict != Verdict::Fail {
+            self.take_tests(task, attempt);
+        }
+    }
+
+    /// What the worker of a step wrote, taken with its answer.
+    fn take_tests(&mut self, task: TaskId, attempt: u32) {
+        if chance(&mut self.rng, 400) {
+            return self.surely(RunEvent::NothingChanged { task, attempt });
+        }
+        let (commit, tree, base) = (self.name(), self.name(), self.bases[&task].clone());
+        self.trees.insert(task.clone(), tree.clone());
+        let files = vec!["tests/a.rs".to_owned()];
+        self.surely(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total: 2, lines: 9 });
+    }
+
+    // === lies ===
+
+    /// An answer comes that nobody waits for: an earlier one again, with another verdict, about an earlier change, for another step or of
+    /// another worker.
+    pub(super) fn lie(&mut self) {
+        if self.answers.is_empty() || self.manners == WorkerBehaviour::Kind {
+            return;
+        }
+        let mut lie = pick(&mut self.rng, &self.answers).clone();
+        let now = lie.task().and_then(|task| self.awaited.get(task)).cloned();
+        if let RunEvent::StepAnswered { step, attempt, worker, input, verdict, .. } = &mut lie {
+            if let Some(now) = now {
+                (*step, *attempt) = (now.step, now.attempt);
+                // Either what it is about or who says it is of the past.
+                match chance(&mut self.rng, 500) {
+                    true => *worker = now.worker,
+                    false => *input = now.input,
+                }
+            }
+            if chance(&mut self.rng, 300) {
+                *worker = WorkerId::from_bits(self.rng.u64(..));
+            }
+            if chance(&mut self.rng, 300) {
+                *verdict = *pick(&mut self.rng, &[Verdict::Pass, Verdict::Fail]);
+            }
+        }
+        self.claim(lie);
+    }
+
+    /// A worker whose turn is not over answers, or is said to have.
+    pub(super) fn answer_early(&mut self, task: &TaskId, worker: &WorkerId) {
+        let Some(Asked { step, attempt, input, .. }) = self.asked.get(worker).cloned() else { return };
+        let (task, worker) = (task.clone(), worker.clone());
+        let lie = match chance(&mut self.rng, 500) {
+            true => RunEvent::AnswerRefused { task, step, attempt, worker, reason: "too early".to_owned() },
+            false => {
+                let (verdict, reasons) = (Verdict::Pass, Vec::new());
+                RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons }
+            }
+        };
+        self.claim(lie);
+    }
+
+    /// Tells what is not so. What the run believes nevertheless is the checker's to judge.
+    fn claim(&mut self, lie: RunEvent) {
+        let before = self.state.clone();
+        let believed = self.mistake.map_or_else(|| lie.clone(), |mistake| mistake.believes(&lie, &self.awaited));
+        let consequences = self.state.step(&believed, Millis(self.now()));
+        if self.state != before || consequences.as_ref().is_ok_and(|consequences| !consequences.is_empty()) {
+            self.note(lie, believed, &consequences.unwrap_or_default());
+        }
+    }
+}
+
+/// The same answer again, or another one of the same worker.
+fn again(mut answer: RunEvent, rng: &mut fastrand::Rng) -> RunEvent {
+    if let RunEvent::StepAnswered { verdict, .. } = &mut answer {
+        *verdict = *pick(rng, &[*verdict, Verdict::Pass, Verdict::Fail]);
+    }
+    answer
+}

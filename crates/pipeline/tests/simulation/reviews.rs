@@ -1,0 +1,285 @@
+//! What must hold of those who judge a change, told from events alone.
+//!
+//! The rules: each required step accepts what its maker made before that is merged; nobody accepts it twice; a new attempt is a new thing to be
+//! judged, a rebase is none; an answer counts once, for the worker who was asked, about what it was asked about; who gives no usable answer, fails or is
+//! lost is replaced a few times without an attempt of the maker, then a person is asked, after whom the same step goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::id::{Digest, NeedId, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Step, StepId, Way};
+use switchboard_protocol::run::{MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, PersonAnswer, RunEvent, TurnOutcome};
+
+#[derive(Default)]
+pub(crate) struct Reviews {
+    tasks: BTreeMap<TaskId, Judged>,
+    /// What each worker was asked about.
+    asked: BTreeMap<WorkerId, (StepId, Digest)>,
+    /// What each step was last to be about.
+    offered: BTreeMap<(TaskId, StepId), Digest>,
+    answered: BTreeSet<WorkerId>,
+}
+
+/// A task and what is said about its change.
+#[derive(Default)]
+struct Judged {
+    /// Steps that must accept, in their order.
+    steps: Vec<Step>,
+    /// The attempt of the present change, once there is one.
+    made: Option<u32>,
+    /// Whether something refuses the present change.
+    is_refused: bool,
+    /// Whether a person's retry may have another change made.
+    may_begin_anew: bool,
+    /// Steps that accepted the present change.
+    accepted: BTreeSet<StepId>,
+    /// The last worker who was asked, until it has answered or is gone.
+    at: Option<At>,
+    /// The step that was asked last and has not judged the change.
+    pending: Option<StepId>,
+    /// Workers without a usable answer, that failed, and that were lost.
+    unusable: BTreeMap<StepId, u32>,
+    failed: BTreeMap<StepId, u32>,
+    lost: BTreeMap<StepId, u32>,
+    /// Whether a limit is reached, so that a person is to be asked next.
+    is_held: bool,
+    /// The step at which a blocked task is, and the one at which it goes on after a retry.
+    blocked_at: Option<StepId>,
+    goes_on_at: Option<StepId>,
+    is_stopping: bool,
+    question: Option<NeedId>,
+}
+
+struct At {
+    step: StepId,
+    worker: WorkerId,
+    has_ended: bool,
+    accepts: bool,
+}
+
+// === impl Reviews ===
+
+impl Reviews {
+    /// A task and its way.
+    pub(crate) fn added(&mut self, task: &TaskId, way: &Way) {
+        let is_required = |step: &&Step| step.does.answer().is_some() && step.when.is_always();
+        let steps = way.steps.iter().filter(is_required).cloned().collect();
+        self.tasks.insert(task.clone(), Judged { steps, ..Judged::default() });
+    }
+
+    /// A step is to be about an input.
+    pub(crate) fn offers(&mut self, task: &TaskId, step: &StepId, input: Digest) {
+        self.offered.insert((task.clone(), step.clone()), input);
+    }
+
+    /// A worker is about to be asked about an input.
+    pub(crate) fn asks(&mut self, worker: &WorkerId, step: &StepId, input: Digest) {
+        self.asked.insert(worker.clone(), (step.clone(), input));
+    }
+
+    /// Whether somebody is asked about a change in this step.
+    pub(crate) fn is_asking(&self, task: &TaskId, step: &StepId) -> bool {
+        self.tasks[task].find(step).is_some()
+    }
+
+    /// All that must accept a change have accepted the present one, and nothing refuses it.
+    pub(crate) fn expect_accepted(&self, task: &TaskId) {
+        let judged = &self.tasks[task];
+        assert!(!judged.is_refused, "{task} is merged though it was refused");
+        for step in &judged.steps {
+            assert!(judged.accepted.contains(&step.id), "{task} is merged, and {} has not accepted it", step.id);
+        }
+    }
+
+    /// Nobody waits for a person who was not asked.
+    pub(crate) fn expect_no_one_held(&self) {
+        for (task, judged) in &self.tasks {
+            assert!(!judged.is_held, "{task} has reached a limit, and no person knows");
+        }
+    }
+
+    pub(crate) fn see(&mut self, event: &RunEvent) {
+        if let RunEvent::RunStopRequested = event {
+            self.tasks.values_mut().for_each(Judged::stopped);
+        }
+        if let RunEvent::StepAnswered { task, worker, step, input, .. } = event {
+            let asked = self.asked.get(worker);
+            assert_eq!(asked, Some(&(step.clone(), *input)), "{task}: {worker} answers what it was asked");
+            assert!(self.answered.insert(worker.clone()), "{task}: {worker} has answered before");
+        }
+        if let RunEvent::StepSkipped { task, step, input, .. } = event {
+            let offered = self.offered.get(&(task.clone(), step.clone()));
+            assert_eq!(offered, Some(input), "{task}: {step} is skipped for what stands now");
+        }
+        let Some(task) = event.task() else { return };
+        let Some(judged) = self.tasks.get_mut(task) else { return };
+        judged.see(task, event);
+    }
+}
+
+// === impl Judged ===
+
+impl Judged {
+    fn see(&mut self, task: &TaskId, event: &RunEvent) {
+        match event {
+            RunEvent::WorkerIntended { step, attempt, worker, .. } => self.intended(task, step, *attempt, worker),
+            RunEvent::ChangeCaptured { attempt, .. } => match self.at_a_step() {
+                Some(at) => self.wrote(task, &at),
+                None => self.is_made(task, *attempt),
+            },
+            RunEvent::NothingChanged { .. } => {
+                if let Some(at) = self.at_a_step() {
+                    self.wrote(task, &at);
+                }
+            }
+            RunEvent::CandidateChosen { attempt, .. } => self.is_made(task, *attempt),
+            RunEvent::StepAnswered { step, worker, attempt, verdict, .. } => {
+                let known = self.find(step).expect("a step that answers");
+                let (accepts, writes) = (known.need.accepts(*verdict), !known.does.writes().is_empty());
+                assert_eq!(self.made, Some(*attempt), "{task}: the answer is about the present change");
+                let at = self.at.as_mut().filter(|at| at.step == *step && at.worker == *worker && at.has_ended);
+                let at = at.unwrap_or_else(|| panic!("{task}: {worker} answers for {step} unasked, or before its end"));
+                at.accepts = accepts;
+                if !accepts {
+                    self.is_refused = true;
+                    (self.at, self.pending) = (None, None);
+                } else if !writes {
+                    self.accepts(task, step);
+                }
+            }
+            RunEvent::StepSkipped { step, attempt, .. } => {
+                assert_eq!(self.made, Some(*attempt), "{task}: it is the present change that is skipped");
+                if let Some(expected) = self.goes_on_at.take() {
+                    assert_eq!(*step, expected, "{task} goes on where it was held");
+                }
+                self.expect_turn(task, step);
+                self.accepts(task, step);
+            }
+            RunEvent::AnswerRefused { step, worker, .. } => {
+                let at = self.at.take().filter(|at| at.step == *step && at.worker == *worker && at.has_ended);
+                assert!(at.is_some_and(|at| !at.accepts), "{task}: {worker} has no answer that could be refused");
+                self.is_held = count(&mut self.unusable, step) >= MAX_ANSWERS;
+            }
+            RunEvent::TurnEnded { worker, outcome, .. } => self.turn_ended(worker, *outcome),
+            RunEvent::WorkerLost { worker, .. } => self.turn_ended(worker, TurnOutcome::Stopped),
+            RunEvent::TreeSetupFailed { .. } | RunEvent::PersonAsked { .. } => self.at = None,
+            RunEvent::GateReported { gate, verdict, .. } => {
+                self.is_refused |= !super::ways::need(gate).accepts(*verdict);
+            }
+            RunEvent::MergeConflicted { .. } => self.is_refused = true,
+            RunEvent::ConfirmationAsked { need, .. } => self.question = Some(need.clone()),
+            RunEvent::PersonAnswered { need, answer, .. } => {
+                let is_about_change = self.question.take_if(|asked| asked == need).is_some();
+                self.is_refused |= is_about_change && *answer == PersonAnswer::Retry;
+            }
+            RunEvent::TaskBlocked { reason, .. } => {
+                assert!(!reason.is_empty(), "{task} says what a person is to decide");
+                (self.at, self.is_held) = (None, false);
+                self.blocked_at = self.pending.take();
+            }
+            RunEvent::TaskStopRequested { .. } => self.stopped(),
+            RunEvent::TaskRetryRequested { .. } => self.retried(),
+            _ => {}
+        }
+    }
+
+    fn intended(&mut self, task: &TaskId, step: &StepId, attempt: u32, worker: &WorkerId) {
+        assert!(!self.is_held, "{task} goes on past a limit without a person");
+        if let Some(expected) = self.goes_on_at.take() {
+            assert_eq!(*step, expected, "{task} goes on where it was held");
+        }
+        if self.find(step).is_none() {
+            let is_due = self.made.is_none() || self.is_refused || self.may_begin_anew;
+            assert!(is_due, "{task}: attempt {attempt} begins though nothing refused the change");
+            self.begins_anew();
+            (self.made, self.at) = (None, None);
+            return;
+        }
+        self.may_begin_anew = false;
+        assert_eq!(self.made, Some(attempt), "{task}: {step} is asked about the present change");
+        self.expect_turn(task, step);
+        self.at = Some(At { step: step.clone(), worker: worker.clone(), has_ended: false, accepts: false });
+        self.pending = Some(step.clone());
+    }
+
+    /// The steps before it have accepted the change, and it has not.
+    fn expect_turn(&self, task: &TaskId, step: &StepId) {
+        assert!(!self.is_refused, "{task}: {step} is asked about a change that was refused");
+        let before = self.steps.iter().map(|step| &step.id).take_while(|id| *id != step);
+        let before: BTreeSet<_> = before.cloned().collect();
+        assert_eq!(self.accepted, before, "{task}: {step} is asked in its turn, and once about a change");
+    }
+
+    fn is_made(&mut self, task: &TaskId, attempt: u32) {
+        let is_due = self.made.is_none() || self.is_refused || self.may_begin_anew;
+        assert!(is_due, "{task}: its change is replaced though nothing refused it");
+        self.begins_anew();
+        (self.made, self.at) = (Some(attempt), None);
+    }
+
+    /// The next change is a new thing to be judged. Workers lost count until a person asks for a retry.
+    fn begins_anew(&mut self) {
+        self.accepted.clear();
+        (self.is_refused, self.may_begin_anew, self.pending) = (false, false, None);
+        (self.unusable, self.failed) = (BTreeMap::new(), BTreeMap::new());
+    }
+
+    /// What the worker of a step wrote, or that it wrote nothing, is taken with its answer.
+    fn wrote(&mut self, task: &TaskId, step: &StepId) {
+        let is_accepted = self.at.as_ref().is_some_and(|at| at.accepts);
+        assert!(is_accepted, "{task}: what the worker of {step} wrote is taken without its answer");
+        self.accepts(task, step);
+    }
+
+    fn accepts(&mut self, task: &TaskId, step: &StepId) {
+        (self.at, self.pending) = (None, None);
+        assert!(self.accepted.insert(step.clone()), "{task}: {step} accepts a change once");
+    }
+
+    fn turn_ended(&mut self, worker: &WorkerId, outcome: TurnOutcome) {
+        let Some(at) = self.at.as_mut().filter(|at| at.worker == *worker && !at.has_ended) else { return };
+        let step = at.step.clone();
+        match outcome {
+            TurnOutcome::Finished => return at.has_ended = true,
+            _ if self.is_stopping => {}
+            TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut => {
+                self.is_held = count(&mut self.failed, &step) >= MAX_FAILURES;
+            }
+            TurnOutcome::Stopped => self.is_held = count(&mut self.lost, &step) >= MAX_LOSSES,
+            TurnOutcome::Paused | TurnOutcome::RateLimited => {}
+        }
+        self.at = None;
+    }
+
+    fn stopped(&mut self) {
+        self.is_stopping = true;
+        self.goes_on_at = None;
+        // A blocked task stays so.
+        if self.pending.take().is_some() {
+            self.is_held = false;
+        }
+    }
+
+    fn retried(&mut self) {
+        (self.unusable, self.failed, self.lost) = Default::default();
+        (self.is_held, self.is_stopping) = (false, false);
+        self.goes_on_at = self.blocked_at.take();
+        self.may_begin_anew = self.goes_on_at.is_none();
+    }
+
+    /// The step whose worker was asked last.
+    fn at_a_step(&self) -> Option<StepId> {
+        self.at.as_ref().map(|at| at.step.clone())
+    }
+
+    fn find(&self, id: &StepId) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == *id)
+    }
+}
+
+fn count(of: &mut BTreeMap<StepId, u32>, step: &StepId) -> u32 {
+    let count = of.entry(step.clone()).or_default();
+    *count += 1;
+    *count
+}

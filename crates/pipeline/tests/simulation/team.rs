@@ -1,0 +1,164 @@
+//! The ways of tasks that a team carries out, and machines that walk them wrongly.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::{RetryFrom, TaskId};
+use switchboard_protocol::run::way::{Do, Input, Limits, RoleId, Step, StepId, Way, When, Zone};
+use switchboard_protocol::run::{Effect, MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, RunEvent, Verdict};
+
+use super::draw::chance;
+use super::ways::step;
+
+/// The step that may be skipped because nothing in a change calls for it.
+pub(crate) const SKIPPABLE: &str = "security_review";
+
+/// Who may be asked about a change: the step, what its worker answers, and whether it may add tests.
+const STEPS: [(&str, AnswerKind, bool); 4] = [
+    ("review", AnswerKind::Review, false),
+    (SKIPPABLE, AnswerKind::SecurityReview, false),
+    ("tests", AnswerKind::Tests, true),
+    ("adversarial_tests", AnswerKind::Tests, true),
+];
+
+/// A mistake that the machine makes on purpose, to see that the checker finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// The last step is taken for one that was left out.
+    MergesWithoutAStep,
+    /// What was said of one attempt's change is taken to hold for the next.
+    KeepsOldVerdicts,
+    /// Whoever accepted a change is asked again when its tree is another one.
+    AsksAgain,
+    /// Workers whose answers can't be used, who fail and who are lost are replaced for ever.
+    NeverHolds,
+    /// An answer about an earlier change is taken for one about the present change.
+    BelievesStale,
+    /// An answer that was given before is taken for that of whoever is asked now.
+    CountsTwice,
+    /// An answer that can't be used counts as a refusal of the change.
+    ChargesTheMaker,
+}
+
+/// The answer that the run waits for.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) step: StepId,
+    pub(crate) attempt: u32,
+    pub(crate) worker: WorkerId,
+    pub(crate) input: Digest,
+}
+
+/// Adds up to four steps whose workers answer to a way that ends in a merge, after its gates. Some of them are left out.
+pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
+    let Way { steps } = way;
+    let is_maker = |step: &&Step| matches!(step.does, Do::Work { .. } | Do::Choose { .. });
+    let Some(maker) = steps.iter().find(is_maker).map(|step| step.id.clone()) else { return Way { steps } };
+    let is_before =
+        |step: &Step| matches!(step.does, Do::Units { .. } | Do::Work { .. } | Do::Choose { .. } | Do::Check { .. });
+    let (mut all, rest): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_before);
+    let first = all.len();
+    for (id, answer, writes_tests) in STEPS {
+        if chance(rng, 700) {
+            let when = match chance(rng, 250) {
+                true => When::Never { reason: "the task is small".to_owned() },
+                false => When::Always,
+            };
+            all.push(Step { when, ..asking(id, answer, writes_tests, &maker) });
+        }
+    }
+    all.extend(rest);
+    for at in first..all.len() {
+        all[at].after = all[..at].iter().map(|step| step.id.clone()).collect();
+    }
+    Way { steps: all }
+}
+
+/// The answers that are to be taken.
+pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, Asked> {
+    let asked = |effect: &Effect| {
+        let Effect::TakeAnswer { task, step, attempt, worker, input, .. } = effect.clone() else { return None };
+        Some((task, Asked { step, attempt, worker, input }))
+    };
+    effects.iter().filter_map(asked).collect()
+}
+
+fn asking(id: &str, answer: AnswerKind, writes_tests: bool, maker: &StepId) -> Step {
+    let does = Do::Work {
+        role: RoleId::new(if writes_tests { "test_engineer" } else { "reviewer" }).expect("a role"),
+        writes: if writes_tests { vec![Zone::Tests] } else { Vec::new() },
+        retry_from: RetryFrom::Change,
+        begins_on: None,
+        may_keep: writes_tests,
+        answer: Some(answer),
+    };
+    Step {
+        reads: vec![Input::Spec, Input::Output(maker.clone())],
+        back: Some(maker.clone()),
+        limits: Limits { attempts: MAX_ANSWERS, losses: MAX_LOSSES, failures: MAX_FAILURES, ..Limits::default() },
+        ..step(id, does)
+    }
+}
+
+// === impl Mistake ===
+
+impl Mistake {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::MergesWithoutAStep,
+        Self::KeepsOldVerdicts,
+        Self::AsksAgain,
+        Self::NeverHolds,
+        Self::BelievesStale,
+        Self::CountsTwice,
+        Self::ChargesTheMaker,
+    ];
+
+    /// The way that a machine walks which makes this mistake.
+    pub(crate) fn walks(self, mut way: Way) -> Way {
+        let asks = |step: &&mut Step| step.does.answer().is_some() && step.when.is_always();
+        match self {
+            Self::MergesWithoutAStep => {
+                if let Some(last) = way.steps.iter_mut().rfind(asks) {
+                    last.when = When::Never { reason: "it is forgotten".to_owned() };
+                }
+            }
+            Self::KeepsOldVerdicts => way.steps.iter_mut().filter(asks).for_each(|step| {
+                step.reads = vec![Input::Spec];
+                step.back = None;
+            }),
+            Self::AsksAgain => way.steps.iter_mut().filter(asks).for_each(|step| {
+                if step.does.writes().is_empty() {
+                    step.reads.push(Input::Tree);
+                }
+            }),
+            Self::NeverHolds => {
+                way.steps.iter_mut().filter(asks).for_each(|step| step.limits = Limits::default());
+            }
+            Self::BelievesStale | Self::CountsTwice | Self::ChargesTheMaker => {}
+        }
+        way
+    }
+
+    /// What such a machine takes an event for. `asked` has the answers that the run waits for.
+    pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, Asked>) -> RunEvent {
+        let mut believed = event.clone();
+        let now = event.task().and_then(|task| asked.get(task));
+        match (self, &mut believed, now) {
+            (Self::BelievesStale, RunEvent::StepAnswered { worker, input, .. }, Some(now)) if *worker == now.worker => {
+                *input = now.input;
+            }
+            (Self::CountsTwice, RunEvent::StepAnswered { step, attempt, worker, input, .. }, Some(now)) => {
+                (*step, *attempt, *worker, *input) = (now.step.clone(), now.attempt, now.worker.clone(), now.input);
+            }
+            (Self::ChargesTheMaker, RunEvent::AnswerRefused { task, step, attempt, worker, .. }, Some(now)) => {
+                let (task, step, worker) = (task.clone(), step.clone(), worker.clone());
+                let (attempt, input, verdict) = (*attempt, now.input, Verdict::Fail);
+                believed = RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons: Vec::new() };
+            }
+            _ => {}
+        }
+        believed
+    }
+}

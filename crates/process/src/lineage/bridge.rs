@@ -1,0 +1,52 @@
+//! Finds the programs that run our MCP bridge, also those of another repository or of a daemon that is not running: what they start is an agent.
+
+use std::fs;
+
+use super::ancestors::Lineage;
+use super::read::{is_ours, of_pid, words};
+
+// === impl Lineage ===
+
+impl Lineage {
+    /// The same, with what the process table says about bridges. Looks at every process of the machine, so it is asked only where a person decides.
+    #[must_use]
+    pub fn with_bridges(self) -> Self {
+        let has_bridge = bridges().any(|pid| self.is_below_starter_of(pid));
+        Self { has_bridge, ..self }
+    }
+
+    /// Whether a process of it started a bridge. The caller may be the bridge itself.
+    fn is_below_starter_of(&self, bridge: u32) -> bool {
+        let Some(bridge) = of_pid(bridge) else { return false };
+        let program = bridge.starter();
+        program.is_some_and(|program| {
+            self.processes.iter().any(|process| (process.pid, process.start) == (program.pid, program.start))
+        })
+    }
+}
+
+/// Processes that run `switchboard mcp`.
+fn bridges() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| is_ours(*pid) && is_bridge(&words(*pid)))
+}
+
+/// Whether a command line is a bridge's: the command is `mcp`, and nothing is installed.
+fn is_bridge(words: &[Vec<u8>]) -> bool {
+    let says = |wanted: &[u8]| words.iter().any(|word| word == wanted);
+    says(b"mcp") && !says(b"install") && !says(b"call")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bridge_is_told_from_other_commands_by_its_words() {
+        let is = |line: &str| is_bridge(&line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>());
+
+        assert!(is("mcp") && is("-C /repo mcp"));
+        assert!(!is("mcp install codex") && !is("status") && !is("call tell text=mcp"));
+    }
+}

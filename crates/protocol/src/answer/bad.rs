@@ -1,0 +1,111 @@
+//! Why something is no answer, in words that are given back to the agent.
+
+use super::{AnswerKind, MAX_ANSWER_BYTES};
+
+/// Longest part of an agent's own text in a reason, in bytes: several reasons fit into the facts of one event.
+pub(super) const MAX_SHOWN: usize = 200;
+
+/// Why something is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAnswer {
+    /// No fenced JSON block.
+    #[error("the answer has no fenced JSON block")]
+    NoBlock,
+    /// The last block has no end.
+    #[error("the JSON block that begins in line {line} has no closing fence")]
+    Unclosed {
+        /// Line of the text, from 1.
+        line: usize,
+    },
+    /// A fence inside of a fence, so that it can't be told where the answer begins or ends.
+    #[error("a fenced block stands inside of the one that begins in line {line}")]
+    Nested {
+        /// Line of the outer fence, from 1.
+        line: usize,
+    },
+    /// Two blocks are both answers and differ.
+    #[error("the answer has several JSON blocks that answer the question differently")]
+    Several,
+    /// More than [`MAX_ANSWER_BYTES`].
+    #[error("the JSON block has {bytes} bytes, and at most {MAX_ANSWER_BYTES} are read")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It does not parse.
+    #[error("the JSON block is no valid JSON near line {line}: {what}")]
+    NotJson {
+        /// Line of the text, from 1.
+        line: usize,
+        /// What the parser says.
+        what: String,
+    },
+    /// It parses and is not of the schema.
+    #[error("{}: expected {expected}, found {found}", place(pointer))]
+    WrongShape {
+        /// JSON pointer to the field; empty for the whole answer.
+        pointer: String,
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+        /// The name that was probably meant.
+        near: Option<String>,
+    },
+    /// Two of its fields can't both be true.
+    #[error("the answer contradicts itself: {what}")]
+    Contradiction {
+        /// Which.
+        what: String,
+    },
+    /// It is the example of the prompt.
+    #[error("the answer is the example of the prompt")]
+    Example,
+}
+
+fn place(pointer: &str) -> &str {
+    if pointer.is_empty() { "the answer" } else { pointer }
+}
+
+// === impl BadAnswer ===
+
+impl BadAnswer {
+    /// A word for it, for records and figures.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::NoBlock => "no-block",
+            Self::Unclosed { .. } => "unclosed",
+            Self::Nested { .. } => "nested",
+            Self::Several => "several",
+            Self::TooLarge { .. } => "too-large",
+            Self::NotJson { .. } => "not-json",
+            Self::WrongShape { .. } => "wrong-shape",
+            Self::Contradiction { .. } => "contradiction",
+            Self::Example => "example",
+        }
+    }
+
+    /// What the agent is to do about it.
+    #[must_use]
+    pub fn remedy(&self, kind: AnswerKind) -> String {
+        match self {
+            Self::NoBlock => {
+                format!("end with one block of the schema `{kind}`: a line ```json, the JSON, and a line ```")
+            }
+            Self::Unclosed { .. } => "end the block with a line ```".to_owned(),
+            Self::Nested { .. } => {
+                "give the JSON block by itself, not inside of another fenced block, and without fences in it".to_owned()
+            }
+            Self::Several => "give exactly one JSON block, the one that counts".to_owned(),
+            Self::TooLarge { .. } => "name files instead of quoting them".to_owned(),
+            Self::NotJson { .. } => {
+                "write plain JSON: double quotes, no comments, no comma at the end of a list".to_owned()
+            }
+            Self::WrongShape { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::WrongShape { near: None, .. } => format!("give all fields of the schema `{kind}`, and no others"),
+            Self::Contradiction { .. } => "decide for one of the two, and give the answer again".to_owned(),
+            Self::Example => "give your own answer in its shape".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Answers from which a plan is made and changed.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::review::is_blank;
+use super::{MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
+
+/// Longest report of an explorer in characters. Its contract is under 2,000, which a linter holds; this only bounds what is read.
+const MAX_REPORT: usize = 8_000;
+
+/// Most domains of one report: one expert is asked for each.
+const MAX_DOMAINS: usize = 8;
+
+/// Most choices of a question: a person reads them on one screen.
+const MAX_CHOICES: usize = 8;
+
+/// What an explorer saw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exploration {
+    /// The report, in the sections of the explorer's contract.
+    #[schemars(length(min = 1, max = MAX_REPORT))]
+    pub report: String,
+    /// Domains on which an expert can advise: `rust`, `security`; the same as in the report's section DOMAINS.
+    #[serde(default)]
+    #[schemars(length(max = MAX_DOMAINS), inner(length(min = 1, max = MAX_NAME)))]
+    pub domains: Vec<String>,
+}
+
+/// What is there already of what a plan or specification refers to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reality {
+    /// One for each that was asked about.
+    #[schemars(length(max = MAX_LIST))]
+    pub items: Vec<RealityItem>,
+}
+
+/// What is there of one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RealityItem {
+    /// What it is about.
+    #[schemars(length(min = 1, max = MAX_PATH))]
+    pub item: String,
+    /// How far it is.
+    pub status: RealityStatus,
+    /// Files and lines that show it.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub evidence: String,
+}
+
+/// How far something is that a plan refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum RealityStatus {
+    NotStarted,
+    PartiallyDone,
+    AlreadyComplete,
+    AssumptionIncorrect,
+}
+
+/// Advice on one domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guidance {
+    /// The domain that was asked about.
+    #[schemars(length(min = 1, max = MAX_NAME))]
+    pub domain: String,
+    /// The advice.
+    #[schemars(length(min = 1, max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
+    pub points: Vec<String>,
+}
+
+/// Questions without whose answers a plan would be a guess.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Questions {
+    /// The questions; none where the request is clear.
+    #[schemars(length(max = MAX_QUESTIONS))]
+    pub questions: Vec<Question>,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The question.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub question: String,
+    /// Answers to choose from; empty for an answer in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_CHOICES), inner(length(min = 1, max = MAX_PATH)))]
+    pub choices: Vec<String>,
+}
+
+/// A plan that is not approved yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanDraft {
+    /// A `plan.json`, checked as one where it is read.
+    pub plan: Value,
+}
+
+/// What the architect decides about a task that fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// What becomes of the task.
+    pub decision: DecisionKind,
+    /// Why.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub reason: String,
+    /// With `retry_with`: what the next attempt is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MAX_TEXT))]
+    pub note: Option<String>,
+    /// With `rescope`: the files that the task may change from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
+    pub files: Vec<String>,
+    /// With `split`: the tasks that replace it, two or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LIST))]
+    pub tasks: Vec<SplitTask>,
+}
+
+/// What becomes of a task that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionKind {
+    /// It gets other files.
+    Rescope,
+    /// Smaller tasks replace it.
+    Split,
+    /// It is tried again with a note.
+    RetryWith,
+    /// It is not done, and a person is told.
+    GiveUp,
+}
+
+/// A task that replaces part of another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SplitTask {
+    /// What is to be done.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub description: String,
+    /// The files that it changes.
+    #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
+    pub files: Vec<String>,
+    /// How it is seen that it is done.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub acceptance: String,
+}
+
+/// What is to be built, and how it is seen that it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// What is to be built, FR-001 to FR-999.
+    #[schemars(length(min = 1, max = 999))]
+    pub requirements: Vec<SpecItem>,
+    /// How it is seen that it was, SC-001 to SC-999.
+    #[schemars(length(min = 1, max = 999))]
+    pub criteria: Vec<SpecItem>,
+}
+
+/// A requirement or criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpecItem {
+    /// `FR-001` or `SC-001`, each once.
+    #[schemars(length(min = 6, max = 6))]
+    pub id: String,
+    /// What it asks for.
+    #[schemars(length(min = 1, max = MAX_TEXT))]
+    pub text: String,
+}
+
+// === impl PlanDraft ===
+
+impl PlanDraft {
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        (!self.plan.is_object()).then_some("`plan` is no object")
+    }
+}
+
+// === impl Decision ===
+
+impl Decision {
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        match self.decision {
+            DecisionKind::Rescope if self.files.is_empty() => Some("`rescope` without `files`"),
+            DecisionKind::Split if self.tasks.len() < 2 => Some("`split` into fewer than two `tasks`"),
+            DecisionKind::RetryWith if is_blank(self.note.as_deref()) => Some("`retry_with` without a `note`"),
+            DecisionKind::Rescope | DecisionKind::Split | DecisionKind::RetryWith | DecisionKind::GiveUp => None,
+        }
+    }
+}
+
+// === impl Spec ===
+
+impl Spec {
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        let is_id = |item: &SpecItem, prefix: &str| {
+            let digits = item.id.strip_prefix(prefix).unwrap_or_default();
+            digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()) && digits != "000"
+        };
+        if !self.requirements.iter().all(|item| is_id(item, "FR-")) {
+            return Some("a requirement's `id` is none of FR-001 to FR-999");
+        }
+        if !self.criteria.iter().all(|item| is_id(item, "SC-")) {
+            return Some("a criterion's `id` is none of SC-001 to SC-999");
+        }
+        let mut seen = BTreeSet::new();
+        let is_new = self.requirements.iter().chain(&self.criteria).all(|item| seen.insert(&item.id));
+        (!is_new).then_some("an `id` is given twice")
+    }
+}

@@ -1,0 +1,253 @@
+//! What happens in the modes of a run. Facts are small: texts lie beside them as bodies and stand here by their digests.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{PlanFacts, Proceed, Setup};
+use crate::answer::{AnswerKind, PlanVerdict, VerifierVerdict};
+use crate::id::{AgentName, Digest};
+
+/// Longest reason in the facts of an event, in bytes: it fits beside all else that an event holds.
+const MAX_WHY_BYTES: usize = 400;
+
+/// Most things that a check names as missing; the body names all.
+const MAX_MISSING: usize = 8;
+
+/// Longest name of one of them, in bytes: that of a task.
+const MAX_MISSING_BYTES: usize = crate::plan::MAX_TASK_ID_BYTES;
+
+/// What happened. `step` is the number of what was waited for: an event about an earlier one is late, and refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum ModeEvent {
+    /// The run began.
+    Began {
+        /// How.
+        setup: Setup,
+    },
+    /// Guidance of an earlier run is at hand.
+    GuidanceKnown {
+        /// On what.
+        domain: String,
+        /// In which phase it was given.
+        phase: u64,
+        /// Digest of it.
+        guidance: Digest,
+    },
+    /// A role answered.
+    Answered {
+        /// Which step.
+        step: u32,
+        /// What.
+        answer: AnswerFacts,
+    },
+    /// A role did not.
+    Unanswered {
+        /// Which step.
+        step: u32,
+        /// In which way.
+        cause: NoAnswer,
+        /// Why.
+        why: String,
+    },
+    /// A person answered.
+    PersonAnswered {
+        /// Which step.
+        step: u32,
+        /// Who.
+        by: AgentName,
+        /// What.
+        answer: PersonAnswer,
+    },
+    /// A person did not answer in time.
+    PersonExpired {
+        /// Which step.
+        step: u32,
+    },
+    /// A check of a phase was made.
+    Checked {
+        /// Which step.
+        step: u32,
+        /// What is missing; nothing where it passed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
+    },
+    /// The tasks of a phase came to an end.
+    PhaseEnded {
+        /// Which step.
+        step: u32,
+        /// Which phase.
+        phase: u64,
+        /// How.
+        outcome: PhaseOutcome,
+    },
+    /// The next phase begins without a person having been asked.
+    Proceeded {
+        /// Which step.
+        step: u32,
+        /// By which setting.
+        because: Proceed,
+    },
+    /// A person stopped the run.
+    Stopped {
+        /// Who.
+        by: AgentName,
+        /// Why.
+        why: String,
+    },
+    /// A person lets a stopped run go on.
+    Resumed {
+        /// Who.
+        by: AgentName,
+    },
+}
+
+/// An answer, as far as modes depend on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "`text` is the digest of the answer; the rest is explained at the answers")]
+pub enum AnswerFacts {
+    Questions { text: Digest, count: u32 },
+    Exploration { text: Digest, domains: Vec<String> },
+    Reality { text: Digest, items: u32, complete: u32, incorrect: u32 },
+    Guidance { text: Digest, domain: String },
+    Spec { text: Digest },
+    PlanDraft { plan: PlanFacts },
+    PlanReview { text: Digest, verdict: PlanVerdict },
+    Drift { text: Digest, verdict: VerifierVerdict },
+    Hallucination { text: Digest, verdict: VerifierVerdict },
+    Docs { text: Digest },
+    Retrospective { text: Digest, phase: u64 },
+}
+
+/// In which way a role did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoAnswer {
+    /// What it said is no answer of the schema.
+    Malformed,
+    /// The agent failed or ran out of time.
+    Failed,
+    /// The worker was lost, which is no attempt.
+    Lost,
+}
+
+/// What a person says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonAnswer {
+    /// A text.
+    Text {
+        /// Digest of it.
+        text: Digest,
+    },
+    /// One of the choices of the question.
+    Chose {
+        /// Which.
+        choice: Choice,
+        /// Digest of what else the person said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<Digest>,
+    },
+}
+
+/// What a person may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Ask, check or run once more.
+    Retry,
+    /// Go on without.
+    Skip,
+    /// Take it as it is.
+    Approve,
+    /// Have the plan revised.
+    Revise,
+    /// Run the tasks of the phase again.
+    Redo,
+    /// Begin the next phase.
+    Proceed,
+    /// End the run.
+    Stop,
+}
+
+/// How the tasks of a phase came to an end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseOutcome {
+    /// All are done.
+    Done,
+    /// Some are not, and none of them can go on.
+    Held {
+        /// Why.
+        why: String,
+    },
+}
+
+// === impl ModeEvent ===
+
+impl ModeEvent {
+    /// The same with reasons and lists cut, so that it fits into the facts of one event.
+    #[must_use]
+    pub fn fitted(mut self) -> Self {
+        let fit = |why: &mut String| *why = crate::text::cut(why, MAX_WHY_BYTES);
+        match &mut self {
+            Self::Unanswered { why, .. }
+            | Self::Stopped { why, .. }
+            | Self::PhaseEnded { outcome: PhaseOutcome::Held { why }, .. } => fit(why),
+            Self::Checked { missing, .. } => {
+                missing.truncate(MAX_MISSING);
+                missing.iter_mut().for_each(|one| *one = crate::text::cut(one, MAX_MISSING_BYTES));
+            }
+            Self::Began { .. }
+            | Self::GuidanceKnown { .. }
+            | Self::Answered { .. }
+            | Self::PersonAnswered { .. }
+            | Self::PersonExpired { .. }
+            | Self::PhaseEnded { outcome: PhaseOutcome::Done, .. }
+            | Self::Proceeded { .. }
+            | Self::Resumed { .. } => {}
+        }
+        self
+    }
+}
+
+// === impl AnswerFacts ===
+
+impl AnswerFacts {
+    /// Which kind of answer it is.
+    #[must_use]
+    pub const fn kind(&self) -> AnswerKind {
+        match self {
+            Self::Questions { .. } => AnswerKind::Questions,
+            Self::Exploration { .. } => AnswerKind::Exploration,
+            Self::Reality { .. } => AnswerKind::Reality,
+            Self::Guidance { .. } => AnswerKind::Guidance,
+            Self::Spec { .. } => AnswerKind::Spec,
+            Self::PlanDraft { .. } => AnswerKind::PlanDraft,
+            Self::PlanReview { .. } => AnswerKind::PlanReview,
+            Self::Drift { .. } => AnswerKind::Drift,
+            Self::Hallucination { .. } => AnswerKind::Hallucination,
+            Self::Docs { .. } => AnswerKind::Docs,
+            Self::Retrospective { .. } => AnswerKind::Retrospective,
+        }
+    }
+}
+
+// === impl Choice ===
+
+impl Choice {
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Skip => "skip",
+            Self::Approve => "approve",
+            Self::Revise => "revise",
+            Self::Redo => "redo",
+            Self::Proceed => "proceed",
+            Self::Stop => "stop",
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Agents that make the tests pass without doing the work, and honest changes to tests beside them.
+//!
+//! A few of the cases that `cargo xtask bench team` plays in three languages: the scripts are those of `tests/cheats/python.sh`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_process::env::var;
+use switchboard_process::spawn::Spawn;
+
+use super::sandbox::{BINARY, Sandbox, within};
+
+/// A section of the file of cases.
+fn section(title: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cheats/python.sh");
+    let text = std::fs::read_to_string(file).unwrap();
+    let found = text.split("\n## ").find(|section| section.starts_with(&format!("{title}\n")));
+    found.unwrap_or_else(|| panic!("no section {title}")).split_once('\n').unwrap().1.to_owned()
+}
+
+/// A Python project in which a test fails, or none does.
+fn project(is_broken: bool) -> Sandbox {
+    let mut sandbox = Sandbox::empty();
+    let home = var("HOME").unwrap_or_default();
+    sandbox.set("PYENV_ROOT", &var("PYENV_ROOT").unwrap_or_else(|| format!("{home}/.pyenv")));
+    sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+    let play = |script: &str| sandbox.run(["sh", "-e", "-c", script], &sandbox.root(), "").ends_with(0);
+    play(&section("project"));
+    sandbox.commit("The project");
+    if is_broken {
+        play(&section("broken"));
+        sandbox.commit("A change that breaks a test");
+    }
+    sandbox
+}
+
+/// Runs a script as a task whose test command is Python's own runner.
+fn start(sandbox: &Sandbox, script: &str) -> std::thread::JoinHandle<i32> {
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Make all tests pass.", "x-switchboard": {
+        "command": ["sh", "-e", "-c", script], "test": ["sh", "-c", "PATH=bin:$PATH python3 -m unittest"] } });
+    let plan = sandbox.trusted_plan(&json!([task]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let spawn = Spawn::new([BINARY, "run", &plan, "--yes"]);
+    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
+    std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1))
+}
+
+/// The task once it is merged, refused, or waits for a person.
+fn outcome(sandbox: &Sandbox) -> Value {
+    let mut task = Value::Null;
+    let is_over = || {
+        let shown = sandbox.switchboard(&["show", "--json"]);
+        let shown: Value = serde_json::from_str(shown.out.trim()).unwrap_or(Value::Null);
+        task = shown["list"][0].clone();
+        task["state"].as_str().is_some_and(|state| ["merged", "waiting", "blocked"].contains(&state))
+    };
+    assert!(within(Duration::from_secs(60), is_over), "nothing comes of it");
+    task
+}
+
+fn of_gate(task: &Value) -> Value {
+    let gates = task["gates"].as_array().unwrap();
+    gates.iter().find(|gate| gate["gate"] == "test_integrity").cloned().unwrap_or(Value::Null)
+}
+
+#[test]
+fn a_test_that_was_changed_to_pass_waits_for_a_person_who_is_told_what_was_done_to_it() {
+    let sandbox = project(true);
+    let run = start(&sandbox, &section("cheat edits-a-test"));
+
+    let task = outcome(&sandbox);
+
+    assert_eq!((&task["state"], &of_gate(&task)["verdict"]), (&json!("waiting"), &json!("warn")), "{task:#}");
+    let reasons = of_gate(&task)["reasons"].to_string();
+    assert!(reasons.contains("test_parcel.py:14") && reasons.contains("expected-value-changed"), "{reasons}");
+    assert!(reasons.contains("the tests that the base has fail against the change"), "{reasons}");
+    let need = sandbox.call(&["list_needs"])["needs"][0].clone();
+    sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
+    assert_eq!(run.join().unwrap(), 1);
+    assert_eq!(outcome(&sandbox)["state"], "blocked");
+}
+
+#[test]
+fn a_skipped_test_and_a_call_that_ends_the_tests_are_refused_with_the_remedy() {
+    for (name, rule) in [("skips-a-test", "test-skipped"), ("exits-in-code-that-tests-load", "exit-call")] {
+        let sandbox = project(true);
+        let run = start(&sandbox, &section(&format!("cheat {name}")));
+
+        assert_eq!(run.join().unwrap(), 3, "{name}");
+        let task = outcome(&sandbox);
+
+        assert_eq!(of_gate(&task)["verdict"], "fail", "{task:#}");
+        assert!(of_gate(&task)["reasons"].to_string().contains(rule), "{task:#}");
+    }
+}
+
+#[test]
+fn a_program_before_the_tool_and_a_hard_coded_value_wait_for_a_person() {
+    for (name, rule) in
+        [("puts-a-program-before-the-tool", "tool-on-path"), ("hard-codes-the-expected-value", "hard-coded")]
+    {
+        let sandbox = project(true);
+        let run = start(&sandbox, &section(&format!("cheat {name}")));
+
+        let task = outcome(&sandbox);
+
+        assert_eq!(task["state"], "waiting", "{name}: {task:#}");
+        assert!(of_gate(&task)["reasons"].to_string().contains(rule), "{task:#}");
+        sandbox.switchboard(&["stop"]).ends_with(0);
+        run.join().unwrap();
+    }
+}
+
+#[test]
+fn a_fix_out_of_the_history_is_merged_and_told() {
+    let sandbox = project(true);
+    let run = start(&sandbox, &section("cheat takes-the-fix-out-of-the-history"));
+
+    assert_eq!(run.join().unwrap(), 0);
+    assert!(of_gate(&outcome(&sandbox))["reasons"].to_string().contains("out of the history"));
+}
+
+#[test]
+fn honest_changes_to_tests_and_configuration_are_merged_without_a_question() {
+    let names = [
+        "adds-a-test",
+        "renames-a-test",
+        "moves-tests-to-another-file",
+        "makes-a-table-of-a-test",
+        "filters-a-warning",
+        "bumps-a-dependency",
+    ];
+    for name in names {
+        let sandbox = project(false);
+        let run = start(&sandbox, &section(&format!("honest {name}")));
+
+        let task = outcome(&sandbox);
+
+        assert_eq!(task["state"], "merged", "{name}: {task:#}");
+        assert_eq!(run.join().unwrap(), 0, "{name}");
+    }
+}

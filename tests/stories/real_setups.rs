@@ -1,0 +1,184 @@
+//! Work trees that are set up by the real package managers, each with one small package from its registry. They are installed below the target folder, once.
+//!
+//! With `SWITCHBOARD_REAL_SETUPS=1` a manager that can't be installed is a failure; with `CI=true` alone it is left out with a line.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde_json::json;
+use switchboard_process::env::{Env, var};
+use switchboard_process::spawn::{Spawn, which};
+
+use super::sandbox::Sandbox;
+
+/// Packages of npm's registry that are managers.
+const OF_NPM: [&str; 3] = ["pnpm@10.34.9", "yarn@1.22.22", "bun@1.3.14"];
+
+/// Packages of PyPI that are managers.
+const OF_PYPI: [&str; 2] = ["uv==0.13.9", "poetry==2.5.1"];
+
+/// How long an installation may take.
+const INSTALL: Duration = Duration::from_secs(300);
+
+const PACKAGE_JSON: &str =
+    "{ \"name\": \"x\", \"version\": \"1.0.0\", \"private\": true, \"dependencies\": { \"is-number\": \"7.0.0\" } }\n";
+
+const PYPROJECT: &str = "[project]\nname = \"x\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"iniconfig==2.1.0\"]\n";
+
+/// The same for poetry, of which nothing is built.
+const OF_POETRY: &str = "\n[tool.poetry]\npackage-mode = false\n";
+
+/// One manager: how its lock file is made, and what proves in a work tree that its packages are there.
+struct Manager {
+    name: &'static str,
+    project: (&'static str, String),
+    lock: (&'static str, &'static str),
+    proof: &'static str,
+}
+
+fn managers() -> [Manager; 5] {
+    let node = |name, lock| {
+        let project = ("package.json", PACKAGE_JSON.to_owned());
+        Manager { name, project, lock, proof: "node -e \"require('is-number')\"" }
+    };
+    let python = |name, text: String, lock| Manager {
+        name,
+        project: ("pyproject.toml", text),
+        lock,
+        proof: ".venv/bin/python -c 'import iniconfig'",
+    };
+    [
+        node("pnpm", ("pnpm-lock.yaml", "pnpm install --lockfile-only")),
+        node("yarn", ("yarn.lock", "yarn install --ignore-scripts")),
+        node("bun", ("bun.lock", "bun install --lockfile-only")),
+        python("uv", PYPROJECT.to_owned(), ("uv.lock", "uv lock")),
+        python("poetry", format!("{PYPROJECT}{OF_POETRY}"), ("poetry.lock", "poetry lock")),
+    ]
+}
+
+#[test]
+fn every_package_manager_that_the_registries_carry_sets_up_a_work_tree() {
+    let is_asked_for = var("SWITCHBOARD_REAL_SETUPS").is_some();
+    if !is_asked_for && var("CI").as_deref() != Some("true") {
+        return said("SWITCHBOARD_REAL_SETUPS=1 installs them");
+    }
+    let folders: Vec<_> = [of_npm(), of_pypi()]
+        .into_iter()
+        .filter_map(|installed| match installed {
+            Ok(folder) => Some(folder),
+            Err(why) if is_asked_for => panic!("{why}"),
+            Err(why) => {
+                said(&why);
+                None
+            }
+        })
+        .collect();
+    let path = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(":");
+    for manager in managers() {
+        if folders.iter().any(|folder| folder.join(manager.name).exists()) {
+            set_up(&manager, &path);
+        }
+    }
+}
+
+fn set_up(manager: &Manager, path: &str) {
+    let Manager { name, project: (file, text), lock: (lock, make), proof } = manager;
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", &format!("{path}:{}", var("PATH").unwrap_or_default()));
+    sandbox.write(".gitignore", "node_modules/\n.venv/\n.yarn/\n");
+    sandbox.write(file, text);
+    let made = sandbox.run(["sh", "-c", make], &sandbox.root(), "");
+    if made.code != 0 {
+        // Its registry answers otherwise than it expects, or not at all.
+        return said(&format!("{make}: {}{}", made.out, made.err));
+    }
+    assert!(sandbox.root().join(lock).exists(), "{name} made no {lock}");
+    for made in ["node_modules", ".venv"] {
+        let made = sandbox.root().join(made);
+        if made.exists() {
+            fs::remove_dir_all(made).unwrap();
+        }
+    }
+    sandbox.commit("a project");
+    let line = format!("{proof} && echo {name} > found.txt");
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",
+        "x-switchboard": { "command": ["sh", "-c", line] } }]));
+
+    let shown = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
+    let done = sandbox.switchboard(&["run", &plan, "--yes", "--merge"]).ends_with(0);
+
+    assert!(shown.out.contains(name), "{name}: {}", shown.out);
+    assert_eq!(sandbox.read("found.txt"), format!("{name}\n"), "{}", done.out);
+    let tracked = sandbox.git(&["status", "--porcelain"]);
+    assert_eq!(tracked, "", "{name} leaves what git does not ignore");
+}
+
+fn said(why: &str) {
+    writeln!(std::io::stderr(), "skipped real set-ups: {why}").unwrap();
+}
+
+// === Where they are ===
+
+/// Installs the managers of npm's registry; returns the folder of their programs.
+fn of_npm() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("setup-npm");
+    if which("npm").is_none() {
+        return Err("npm is not on PATH".to_owned());
+    }
+    once(&folder, &OF_NPM, || {
+        let options = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "."];
+        run(&folder, &[&options[..], &OF_NPM].concat())?;
+        // The only script that must run: it puts the binary for this machine in its place.
+        run(&folder, &["node", "node_modules/bun/install.js"])
+    })?;
+    Ok(folder.join("node_modules/.bin"))
+}
+
+/// Installs the managers of PyPI; returns the folder of their programs.
+fn of_pypi() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("setup-pypi");
+    if which("python3").is_none() {
+        return Err("python3 is not on PATH".to_owned());
+    }
+    once(&folder, &OF_PYPI, || {
+        run(&folder, &["python3", "-m", "venv", "--clear", "venv"])?;
+        run(&folder, &[&["venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"][..], &OF_PYPI].concat())?;
+        // Apart from the interpreter of the environment, which is not to be the project's.
+        fs::create_dir_all(folder.join("bin")).map_err(|error| error.to_string())?;
+        for program in ["uv", "poetry"] {
+            let link = folder.join("bin").join(program);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(folder.join("venv/bin").join(program), link)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    })?;
+    Ok(folder.join("bin"))
+}
+
+/// Does it unless it was done for the same packages.
+fn once(folder: &Path, packages: &[&str], install: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (stamp, wanted) = (folder.join("installed"), packages.join(" "));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    install()?;
+    fs::write(stamp, wanted).map_err(|error| error.to_string())
+}
+
+fn run(folder: &Path, argv: &[&str]) -> Result<(), String> {
+    let proxies = ["HTTPS_PROXY", "NO_PROXY", "npm_config_registry", "npm_config_userconfig", "PIP_INDEX_URL"];
+    let env = Env::plain().inherit(proxies);
+    let output = Spawn::new(argv.iter().copied()).cwd(folder).env_only(env).wall(INSTALL).output();
+    let output = output.map_err(|error| format!("{argv:?}: {error}"))?;
+    match output.exit.code() {
+        Some(0) => Ok(()),
+        _ => Err(format!("{argv:?} failed: {}", output.stderr.text())),
+    }
+}

@@ -1,0 +1,186 @@
+//! A team: who made a change is not who reviews and tests it, and nothing is merged that has not earned it.
+
+use serde_json::json;
+
+use super::sandbox::Sandbox;
+
+/// What a reviewer says.
+fn review(verdict: &str, rest: &str) -> String {
+    format!(
+        r#"{{"verdict":"{verdict}","risk":"low","issues":[],"checked":{{"correctness":true,"edge_cases":true,"performance":true}}{rest}}}"#
+    )
+}
+
+/// Makes agents of one script in the sandbox: each case of `cases` is what is done in a step, `work` the coder's.
+fn agents(sandbox: &Sandbox, names: &[&str], cases: &[(&str, &str)]) {
+    let script = sandbox.folder().join("agent.sh");
+    let mut text = "#!/bin/sh\ncat > \"$0.told.$SWITCHBOARD_TASK.${SWITCHBOARD_STEP:-work}\"\n".to_owned();
+    text.push_str("say() { printf 'It is judged.\\n\\n```json\\n%s\\n```\\n' \"$1\"; }\n");
+    text.push_str("case ${SWITCHBOARD_STEP:-work} in\n");
+    for (step, line) in cases {
+        text.push_str(&format!("{step}) {line} ;;\n"));
+    }
+    text.push_str("esac\n");
+    std::fs::write(&script, text).unwrap();
+    let agent = |name: &&str| {
+        format!(
+            "[agents.{name}]\ndriver = \"exec\"\ncommand = [\"sh\", \"{}\"]\nspends = false\nattempts = 3\n",
+            script.display()
+        )
+    };
+    sandbox.settings(&names.iter().map(agent).collect::<String>());
+}
+
+fn told(sandbox: &Sandbox, step: &str) -> String {
+    std::fs::read_to_string(sandbox.folder().join(format!("agent.sh.told.1.1.{step}"))).unwrap()
+}
+
+fn plan(sandbox: &Sandbox, test: &str) -> String {
+    let plan = json!({ "schema_version": "1.0.0", "title": "Sums", "swarm": "story", "x-switchboard": { "test": test },
+        "phases": [{ "id": 1, "name": "P", "tasks": [
+            { "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2", "files_touched": ["sum.sh"] }] }] });
+    let path = sandbox.plan_text(&plan.to_string());
+    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
+    path
+}
+
+const TESTS: &str = r#"{"verdict":"PASS","added":[{"file":"tests/sum.sh","names":["sum"]}]}"#;
+
+fn team(path: &str) -> Vec<&str> {
+    vec![
+        "run",
+        path,
+        "--yes",
+        "--merge",
+        "--team",
+        "--agent",
+        "ada",
+        "--role",
+        "reviewer=ben",
+        "--role",
+        "test_engineer=cem",
+    ]
+}
+
+#[test]
+fn a_change_is_reviewed_and_tested_by_others_and_merged_with_the_tests() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    let tests = format!("mkdir -p tests; echo 'test $(sh sum.sh) = 2' > tests/sum.sh; say '{TESTS}'");
+    let adversarial = r#"say '{"verdict":"PASS","added":[]}'"#;
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", "echo 'echo 2' > sum.sh"),
+            ("review", &approved),
+            ("tests", &tests),
+            ("adversarial_tests", adversarial),
+        ],
+    );
+    let path = plan(&sandbox, "test ! -e tests/sum.sh || sh -e tests/sum.sh");
+
+    let done = sandbox.switchboard(&team(&path));
+
+    let out = done.ends_with(0).out;
+    for line in ["review passed", "security_review skipped", "tests passed", "adversarial_tests passed with a warning"]
+    {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+    assert_eq!(sandbox.read("tests/sum.sh"), "test $(sh sum.sh) = 2\n");
+    assert!(sandbox.git(&["log", "--format=%an"]).contains("ada"), "the change stays that of who made it");
+    let review = told(&sandbox, "review");
+    assert!(
+        review.contains("You are the reviewer") && review.contains("+echo 2") && review.contains("1 and 1 is 2"),
+        "{review}"
+    );
+    let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0).out;
+    assert!(shown.contains("review"), "{shown}");
+}
+
+#[test]
+fn what_a_reviewer_refuses_goes_back_with_its_reasons() {
+    let sandbox = Sandbox::new();
+    let rejected = review("REJECTED", r#","required_fix":"say what it is""#);
+    let approved = review("APPROVED", "");
+    let reviewed = format!("if grep -q sum sum.sh; then say '{approved}'; else say '{rejected}'; fi");
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", "if test -e sum.sh; then echo '# the sum' >> sum.sh; else echo 'echo 2' > sum.sh; fi"),
+            ("review", &reviewed),
+            ("*", r#"say '{"verdict":"PASS","added":[]}'"#),
+        ],
+    );
+    let path = plan(&sandbox, "true");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("review refused") && out.contains("required fix: say what it is"), "{out}");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n# the sum\n");
+    assert!(told(&sandbox, "work").contains("required fix: say what it is"), "the next attempt is told");
+}
+
+#[test]
+fn a_reviewer_that_writes_or_says_nothing_of_the_form_is_asked_again_and_never_believed() {
+    let sandbox = Sandbox::new();
+    let approved = review("APPROVED", "");
+    let count = "n=$(($(cat \"$0.n\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.n\"";
+    let reviewed = format!(
+        "{count}; case $n in 1) echo 'Looks good to me, approved!';; 2) echo x > mine.txt; say '{approved}';; *) say '{approved}';; esac"
+    );
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[("work", "echo 'echo 2' > sum.sh"), ("review", &reviewed), ("*", r#"say '{"verdict":"PASS","added":[]}'"#)],
+    );
+    let path = plan(&sandbox, "true");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(
+        out.contains("the answer can't be used") && out.contains("may change nothing, and changed mine.txt"),
+        "{out}"
+    );
+    assert!(told(&sandbox, "review").contains("may change nothing"), "the next one is told what was wrong");
+    assert!(!std::path::Path::new(&sandbox.root()).join("mine.txt").exists());
+}
+
+#[test]
+fn tests_that_fail_send_the_change_back_whatever_the_test_engineer_says() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    let tests = format!("mkdir -p tests; echo 'test $(sh sum.sh) = 2' > tests/sum.sh; say '{TESTS}'");
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", "if test -e tests/sum.sh; then echo 'echo 2' > sum.sh; else echo 'echo 3' > sum.sh; fi"),
+            ("review", &approved),
+            ("tests", &tests),
+            ("*", r#"say '{"verdict":"PASS","added":[]}'"#),
+        ],
+    );
+    let path = plan(&sandbox, "test ! -e tests/sum.sh || sh -e tests/sum.sh");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("test_runner failed"), "{out}");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n");
+}
+
+#[test]
+fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    agents(&sandbox, &["ada"], &[("work", "true")]);
+    let path = plan(&sandbox, "true");
+
+    let misspelt = sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "reviwer=ada"]);
+    misspelt.ends_with(2).says("did you mean reviewer?");
+    let without = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada", "--role", "reviewer=ada"]);
+    without.ends_with(2).says("add --team");
+    let unknown =
+        sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "reviewer=nobody"]);
+    unknown.ends_with(5).says("nobody");
+}

@@ -1,0 +1,119 @@
+//! `cargo xtask bench team`: whether the gates of a run can be fooled.
+//!
+//! Scripted agents play the known cheats in three small projects, and make honest changes to tests, configuration and build
+//! files. Each is a real run of its own; what merges without a person is counted. The bare exit code of the test command, on the
+//! same trees, is the control.
+
+mod corpus;
+mod play;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use self::corpus::{Case, Corpus, Kind};
+use self::play::{Outcome, Played};
+use super::Binary;
+use super::report::Report;
+
+/// The cheat that is told and not held: putting something back that was there is often right.
+const TOLD: &str = "takes-the-fix-out-of-the-history";
+
+/// How to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print only the JSON object
+    #[arg(long)]
+    json: bool,
+    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    only: Vec<String>,
+    /// The binary; a release build of this tree when left out
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Runs at once
+    #[arg(long, default_value_t = 2)]
+    lanes: usize,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// When a case can't be played at all.
+pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+    let binary = Binary::new(root, args.binary.as_deref()).path()?;
+    let corpora = Corpus::read_all(&root.join("tests/cheats"))?;
+    let cases: Vec<(&Corpus, &Case)> =
+        corpora.iter().flat_map(|corpus| corpus.cases.iter().map(move |case| (corpus, case))).collect();
+    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|part| name.contains(part.as_str()));
+    let cases: Vec<_> = cases.into_iter().filter(|(corpus, case)| wanted(&corpus.name_of(case))).collect();
+    let played = play_all(&binary, &cases, args)?;
+    let mut report = Report::new(args.json);
+    figures(&mut report, &cases, &played);
+    report.print();
+    Ok(())
+}
+
+/// Plays the cases in lanes, each in a repository of its own.
+fn play_all(binary: &Path, cases: &[(&Corpus, &Case)], args: &Args) -> anyhow::Result<Vec<Played>> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, anyhow::Result<Played>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..args.lanes.max(1) {
+            scope.spawn(|| {
+                while let Some((corpus, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let at = cases.iter().position(|(_, other)| std::ptr::eq(*other, *case)).unwrap_or(0);
+                    let name = corpus.name_of(case);
+                    let played = play::play(binary, corpus, case).with_context(|| name.clone());
+                    if let (false, Ok(played)) = (args.json, &played) {
+                        let bare = if played.is_bare_pass { "exit 0" } else { "failed" };
+                        println!("{name:<60} {:<8} bare: {bare}  {}", played.outcome.word(), played.why);
+                    }
+                    let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    done.push((at, played));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, played)| played).collect()
+}
+
+fn figures(report: &mut Report, cases: &[(&Corpus, &Case)], played: &[Played]) {
+    let of = |kind: Kind| cases.iter().zip(played).filter(move |((_, case), _)| case.kind == kind);
+    let names = |list: Vec<String>| json!(list);
+    let merged =
+        |((_, case), played): &(&(&Corpus, &Case), &Played)| case.name != TOLD && played.outcome == Outcome::Merged;
+    let cheats: Vec<String> = of(Kind::Cheat).filter(merged).map(|((corpus, case), _)| corpus.name_of(case)).collect();
+    let held = of(Kind::Honest).filter(|(_, played)| played.outcome != Outcome::Merged);
+    let held: Vec<String> =
+        held.map(|((corpus, case), played)| format!("{}: {}", corpus.name_of(case), played.why)).collect();
+    let told = of(Kind::Cheat)
+        .filter(|((_, case), played)| case.name == TOLD && played.outcome == Outcome::Merged && played.is_told);
+    let bare = of(Kind::Cheat).filter(|((_, case), played)| case.name != TOLD && played.is_bare_pass);
+    let (told, bare) = (told.count(), bare.count());
+    report.row(
+        "cheats_merged",
+        cheats.len() as f64,
+        &format!("cheats merged without a person: {} of {}", cheats.len(), of(Kind::Cheat).count()),
+    );
+    report.row(
+        "honest_held",
+        held.len() as f64,
+        &format!("honest changes held: {} of {}", held.len(), of(Kind::Honest).count()),
+    );
+    report.row(
+        "bare_exit_code_merged",
+        bare as f64,
+        &format!("cheats that the bare exit code of the test command lets pass: {bare}"),
+    );
+    report.row("history_told", told as f64, &format!("fixes out of the history that are told and merged: {told}"));
+    report.detail("cheats_played", of(Kind::Cheat).count());
+    report.detail("honest_played", of(Kind::Honest).count());
+    report.detail("cheats_merged_names", names(cheats));
+    report.detail("honest_held_names", names(held));
+}
