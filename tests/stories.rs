@@ -12,6 +12,7 @@ mod stories {
     mod budget;
     mod cheats;
     mod checks;
+    mod combinations;
     mod commands;
     mod confirm;
     mod coordination;
@@ -34,6 +35,7 @@ mod stories {
     mod logins;
     mod mail;
     mod mcp;
+    mod merges;
     mod modes;
     mod names;
     mod needs;
@@ -50,7 +52,9 @@ mod stories {
     mod seen;
     mod setup;
     mod signals;
+    mod slices;
     mod sse;
+    mod starts;
     mod subagent;
     mod team;
     mod terminal;

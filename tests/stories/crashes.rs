@@ -5,10 +5,11 @@ use serde_json::json;
 use super::sandbox::Sandbox;
 
 /// The points at which the daemon of a test dies; `dispatch` names the same.
-const POINTS: [&str; 13] = [
+const POINTS: [&str; 14] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
+    "tree-set-up",
     "shim-spawned",
     "frame-recorded",
     "turn-ended",
@@ -70,6 +71,7 @@ survives! {
     a_run_survives_a_crash_once_it_is_recorded "run-recorded";
     a_run_survives_a_crash_once_a_worker_is_intended "worker-intended";
     a_run_survives_a_crash_once_a_work_tree_is_made "worktree-made";
+    a_run_survives_a_crash_once_a_tree_is_set_up "tree-set-up";
     a_run_survives_a_crash_once_a_shim_is_spawned "shim-spawned";
     a_run_survives_a_crash_once_a_frame_is_recorded "frame-recorded";
     a_run_survives_a_crash_once_a_turn_has_ended "turn-ended";
@@ -105,4 +107,47 @@ fn a_removal_that_a_crash_cut_short_is_recorded_as_such_and_can_be_made_again() 
     assert!(count("run_clean_abandoned") > 0 && count("run_cleaned") == 1);
     assert_eq!(count("run_clean_intended"), count("run_clean_abandoned") + 1);
     sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+/// The points that the merge into the user's branch passes.
+const OF_USER_BRANCH: [&str; 2] = ["user-merge-intended", "user-branch-moved"];
+
+#[test]
+fn a_merge_into_the_users_branch_that_a_crash_cut_short_completes_with_the_users_changes_as_they_were() {
+    for point in OF_USER_BRANCH {
+        let mut sandbox = Sandbox::new();
+        let plan = plan(&sandbox);
+        sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+        sandbox.switchboard(&["down"]).ends_with(0);
+        sandbox.write("README.md", "not committed\n");
+        sandbox.set("SWITCHBOARD_CRASH_AT", point);
+
+        let crashed = sandbox.switchboard(&["merge"]);
+
+        assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
+        sandbox.unset("SWITCHBOARD_CRASH_AT");
+        sandbox.switchboard(&["merge"]).ends_with(0);
+        assert_eq!((sandbox.read("two"), sandbox.read("README.md")), ("one\none\n".into(), "not committed\n".into()));
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), " M README.md\n", "{point}");
+        let events = sandbox.call(&["read_events", "kinds:=[\"run_merged\"]"]);
+        assert_eq!(events["events"].as_array().unwrap().len(), 1, "{point}: {events}");
+        sandbox.switchboard(&["merge", "--undo"]).ends_with(0);
+        sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+    }
+}
+
+#[test]
+fn a_merge_that_waits_for_a_yes_is_asked_about_once_though_the_daemon_dies() {
+    let mut sandbox = Sandbox::new();
+    let plan = plan(&sandbox);
+    sandbox.set("SWITCHBOARD_CRASH_AT", "merge-asked");
+
+    sandbox.switchboard(&["run", &plan, "--auto-merge", "confirm", "--yes"]);
+
+    sandbox.unset("SWITCHBOARD_CRASH_AT");
+    let needs = sandbox.call(&["list_needs"]);
+    assert_eq!(needs["needs"].as_array().unwrap().len(), 1, "{needs}");
+    let need = needs["needs"][0]["id"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    assert_eq!(sandbox.call(&["list_needs"])["needs"][0]["id"], need.as_str());
 }

@@ -45,7 +45,7 @@ fn one_interrupt_leaves_the_run_at_work_and_says_how_to_come_back() {
     interrupted(&sandbox, &plan, &[Signal::INT]).ends_with(130).says("switchboard run --resume run_");
 
     assert_eq!(sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["state"], "running");
-    let again = sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(1);
+    let again = sandbox.switchboard(&["run", &plan, "--max-workers", "1", "--yes", "--json"]).ends_with(1);
     assert_eq!(again.failure()["code"], "dispatch.already-running");
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("1 of 1 tasks merged");

@@ -7,8 +7,8 @@ mod defined;
 use std::path::Path;
 
 use switchboard_agents::catalog::{self, Known};
-use switchboard_daemon::FOLDER;
 use switchboard_daemon::trust::{Commands, Pins};
+use switchboard_daemon::{FOLDER, NamedFolder};
 use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
@@ -63,19 +63,39 @@ impl Available {
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
     pub(crate) fn within(scope: AgentScope, context: &Context) -> Result<Self, Failure> {
-        let settings = context.environment.config_folder();
-        let user = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
-        let root = work_tree(context.folder());
-        let project =
-            root.as_ref().map(|root| Agents::read_project(&root.join(FOLDER))).transpose()?.unwrap_or_default();
-        let of_user = settings.as_deref().map(|folder| Definitions::read(folder, Origin::User)).unwrap_or_default();
-        let of_root = root.as_ref().map(|root| Definitions::read(&root.join(FOLDER), Origin::Project));
-        let (of_root, root) = (of_root.unwrap_or_default(), root.unwrap_or_default());
-        let of_project = commands(&project, of_root.pinned(&root));
-        let pins = settings.as_deref().map(Pins::at);
+        Self::of(context.environment.config_folder().as_deref(), work_tree(context.folder()).as_deref(), scope)
+    }
+
+    /// Looks around in a settings folder and in a work tree.
+    ///
+    /// # Errors
+    /// `config.syntax` when a settings file does not parse.
+    pub(crate) fn of(settings: Option<&Path>, root: Option<&Path>, scope: AgentScope) -> Result<Self, Failure> {
+        let user = settings.map(Agents::read).transpose()?.unwrap_or_default();
+        let project = root.map(|root| Agents::read_project(&root.join(FOLDER))).transpose()?.unwrap_or_default();
+        let of_user = settings.map(|folder| Definitions::read(folder, Origin::User)).unwrap_or_default();
+        let of_root = root.map(|root| Definitions::read(&root.join(FOLDER), Origin::Project));
+        let (of_root, root) = (of_root.unwrap_or_default(), root.unwrap_or(Path::new("")));
+        let of_project = commands(&project, of_root.pinned(root));
+        let pins = settings.map(Pins::at);
         let is_project_trusted = pins.is_some_and(|pins| pins.has(&of_project.digest));
         let definitions = Definitions::within(of_user, of_root, scope);
         Ok(Self { user, project, of_project, is_project_trusted, definitions })
+    }
+
+    /// The folder for work trees that the user's settings name, or those of the repository once they are trusted, with the file that names it.
+    ///
+    /// # Errors
+    /// `config.bad-value` when it is no absolute path.
+    pub(crate) fn worktrees(&self, root: &Path, home: Option<&Path>) -> Result<Option<NamedFolder>, Failure> {
+        if let Some(folder) = self.user.worktrees_below(None, home)? {
+            return Ok(Some((folder, self.user.path.clone())));
+        }
+        if !self.is_project_trusted {
+            return Ok(None);
+        }
+        let folder = self.project.worktrees_below(Some(root), home)?;
+        Ok(folder.map(|folder| (folder, self.project.path.clone())))
     }
 
     /// The agents of the repository, as commands and files that want to be trusted.
@@ -264,7 +284,9 @@ fn commands(agents: &Agents, definitions: Vec<(String, Vec<String>)>) -> Command
     };
     let widened = agents.list.iter().filter_map(widens).chain(agents.list.iter().filter_map(opens));
     let more = agents.list.iter().filter_map(told).chain(widened);
-    let list: Vec<_> = agents.list.iter().map(of).chain(more).chain(definitions).collect();
+    let folder =
+        agents.worktrees().map(|folder| ("folder of work trees".to_owned(), vec![folder.display().to_string()]));
+    let list: Vec<_> = agents.list.iter().map(of).chain(more).chain(definitions).chain(folder).collect();
     let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
     Commands { list, digest }
 }

@@ -241,6 +241,7 @@ mod tests {
             files: Vec::new(),
             depends: Vec::new(),
             worktree: String::new(),
+            worktree_bytes: None,
             micro_usd: None,
             input_tokens: None,
             output_tokens: None,

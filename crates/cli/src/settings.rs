@@ -126,6 +126,19 @@ struct File {
     #[serde(default)]
     #[schemars(with = "Shared")]
     limits: Option<Shared>,
+    /// The work trees of runs.
+    #[serde(default)]
+    worktrees: Worktrees,
+}
+
+/// The work trees of runs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Worktrees {
+    /// Folder in which they are made: absolute, or `~/...`; in a repository's own file, which counts once it is trusted, also relative to the repository's top.
+    /// Where nothing is said, the state folder's `worktrees`. `--worktrees` and `SWITCHBOARD_WORKTREES` go before it.
+    #[serde(default)]
+    folder: Option<PathBuf>,
 }
 
 /// Who has a role in a team.
@@ -203,6 +216,8 @@ pub(crate) struct Agents {
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
+    /// Folder for work trees, as it is written.
+    worktrees: Option<PathBuf>,
 }
 
 // === impl Described ===
@@ -339,7 +354,39 @@ impl Agents {
         let has_limits = file.limits.is_some();
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, roles: file.roles, limits, has_limits })
+        let worktrees = file.worktrees.folder;
+        Ok(Self {
+            path,
+            list: file.agents,
+            exclude: file.checks.exclude,
+            roles: file.roles,
+            limits,
+            has_limits,
+            worktrees,
+        })
+    }
+
+    /// The folder for work trees, as it is written; empty text is none.
+    pub(crate) fn worktrees(&self) -> Option<&Path> {
+        self.worktrees.as_deref().filter(|folder| !folder.as_os_str().is_empty())
+    }
+
+    /// The folder for work trees; a relative one lies below `top`.
+    ///
+    /// # Errors
+    /// `config.bad-value` for a relative one where there is no top, and for `~` without a home.
+    pub(crate) fn worktrees_below(&self, top: Option<&Path>, home: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+        let Some(folder) = self.worktrees() else { return Ok(None) };
+        let found = match (folder.strip_prefix("~"), folder.is_absolute()) {
+            (Ok(inside), _) => home.map(|home| home.join(inside)),
+            (Err(_), true) => Some(folder.to_owned()),
+            (Err(_), false) => top.map(|top| top.join(folder)),
+        };
+        let bad = || {
+            let what = format!("`folder` under [worktrees] is {}, which is no absolute path", folder.display());
+            Failure::new("config.bad-value", what).at(self.path.display().to_string()).hint("begin it with / or ~/")
+        };
+        found.map(Some).ok_or_else(bad)
     }
 
     /// Reads the agents that a repository brings.
@@ -376,6 +423,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "agents",
         "checks",
         "limits",
+        "worktrees",
+        "folder",
         "day",
         "at_ceiling",
         "workers",

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_bus::{LeaseBook, Uptime};
-use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, Trust};
+use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, ReadWorktrees, Trust};
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
 use switchboard_protocol::error::Failure;
@@ -59,11 +59,20 @@ impl Default for Options {
     }
 }
 
+/// Reads what the settings files say, each time that it is needed.
+#[derive(Debug, Clone)]
+pub struct ReadSettings {
+    /// What all runs of a repository have in common.
+    pub limits: ReadLimits,
+    /// The folder for work trees.
+    pub worktrees: ReadWorktrees,
+}
+
 /// Runs the daemon of a place until it is told to end or has nothing to do.
 ///
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
-pub fn serve(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(), Error> {
+pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Result<(), Error> {
     log();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -72,7 +81,7 @@ pub fn serve(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(
         .enable_all()
         .build();
     let runtime = runtime.map_err(io(&place.root))?;
-    let ended = runtime.block_on(run(place.clone(), options, limits));
+    let ended = runtime.block_on(run(place.clone(), options, settings));
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended.inspect_err(|error| leave_word(&place, error))
 }
@@ -95,7 +104,7 @@ fn leave_word(place: &RootPaths, error: &Error) {
     }
 }
 
-async fn run(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(), Error> {
+async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Result<(), Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
     switchboard_process::orphans::become_subreaper()?;
@@ -107,7 +116,7 @@ async fn run(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(
     let dispatch = Dispatch::new(
         store.clone(),
         place.repo.clone(),
-        dispatch_config(&place, limits)?,
+        dispatch_config(&place, settings)?,
         Others {
             mail: Arc::new(Mail(store.clone())),
             leases: Arc::new(Reserved(Arc::clone(&leases))),
@@ -206,12 +215,13 @@ fn load_policy(place: &RootPaths) -> Result<Policy, Error> {
     Ok(policy.map_err(|error| error.to_failure())?)
 }
 
-fn dispatch_config(place: &RootPaths, shared: ReadLimits) -> Result<Config, Error> {
+fn dispatch_config(place: &RootPaths, settings: ReadSettings) -> Result<Config, Error> {
     let pins = Pins::at(&place.settings);
     Ok(Config {
         trusts: Trust(Arc::new(move |digest| pins.has(digest))),
         state: place.state.clone(),
         worktrees: place.state.join("worktrees"),
+        named_worktrees: settings.worktrees,
         git_dir: place.repo.common_dir().to_owned(),
         home: var("HOME").map(Into::into),
         private: vec![place.state.clone(), place.settings.clone(), place.project.clone()],
@@ -220,7 +230,7 @@ fn dispatch_config(place: &RootPaths, shared: ReadLimits) -> Result<Config, Erro
         binary: std::env::current_exe().map_err(io(&place.root))?,
         env: Env::plain().into_pairs(),
         limits: switchboard_protocol::frame::WorkerLimits::default(),
-        shared,
+        shared: settings.limits,
         usual_workers: usual_workers(),
         shim_grace: Duration::from_secs(3),
         heartbeat: heartbeat(),

@@ -35,7 +35,7 @@ mod token;
 pub mod trust;
 mod verbs;
 
-pub use boot::{Options, serve};
+pub use boot::{Options, ReadSettings, serve};
 pub use error::Error;
 pub use launch::{Launch, is_below_a_worker, launch, wait_for_start};
 pub use owner::Owner;
@@ -44,5 +44,5 @@ pub use project::{FOLDER, ServerInfo};
 pub use record::{
     Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,
 };
-pub use switchboard_dispatch::ReadLimits;
+pub use switchboard_dispatch::{NamedFolder, ReadLimits, ReadWorktrees};
 pub use token::{rotate as rotate_token, rotate_key, sign_message};

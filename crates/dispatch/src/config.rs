@@ -29,6 +29,19 @@ impl std::fmt::Debug for ReadLimits {
     }
 }
 
+/// A folder for work trees that a settings file names, and the path of that file.
+pub type NamedFolder = (PathBuf, PathBuf);
+
+/// Reads the folder for work trees that the settings name; `None` where none does.
+#[derive(Clone)]
+pub struct ReadWorktrees(pub Arc<dyn Fn() -> Result<Option<NamedFolder>, Failure> + Send + Sync>);
+
+impl std::fmt::Debug for ReadWorktrees {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadWorktrees")
+    }
+}
+
 /// Places, limits and the test's crash point.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -36,8 +49,10 @@ pub struct Config {
     pub trusts: Trust,
     /// State folder of this repository.
     pub state: PathBuf,
-    /// Default folder for work trees.
+    /// Folder for work trees where neither request nor settings name one.
     pub worktrees: PathBuf,
+    /// The folder that the settings name. Read by each start of a run.
+    pub named_worktrees: ReadWorktrees,
     /// The repository's git folder, which all its work trees share.
     pub git_dir: PathBuf,
     /// The user's home.

@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 16] = [
+pub const POINTS: [&str; 19] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -17,6 +17,9 @@ pub const POINTS: [&str; 16] = [
     "merge-intended",
     "merge-done",
     "run-finished",
+    "merge-asked",
+    "user-merge-intended",
+    "user-branch-moved",
     "clean-intended",
 ];
 

@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Config, Error, history, removal, user_branch};
+use crate::{Config, Error, confirm_merge, history, removal, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
@@ -78,6 +78,7 @@ impl Dispatch {
             }
         }
         self.world.booted.cancel();
+        confirm_merge::resolve_all(&self.world).await?;
         tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world)));
         Ok(())
     }

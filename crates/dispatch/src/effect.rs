@@ -7,6 +7,7 @@ mod capture;
 mod context;
 mod finish;
 mod gate_tree;
+mod gather;
 mod judged;
 mod lease;
 mod merge;
@@ -60,6 +61,8 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         }
         Effect::RunCommand { task, attempt, kind, commit, tree_of } => {
             let done = match kind {
+                CommandStep::Gather => gather::gather(&ctx, &task, attempt, false).await,
+                CommandStep::Rebase if ctx.plan.is_landing(&task) => gather::gather(&ctx, &task, attempt, true).await,
                 CommandStep::Rebase => rebase::rebase(&ctx, &task, attempt, &commit, &tree_of).await,
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)

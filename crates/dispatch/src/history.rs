@@ -161,6 +161,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         roles: roles.into_iter().map(|choice| (choice.role.clone(), choice)).collect(),
         merge: row.get_bool("merge"),
+        confirms_merge: row.get_bool("confirms_merge"),
         setup,
         timeout,
         isolation: row.get_text("isolation").and_then(Isolation::of),

@@ -21,8 +21,8 @@ pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, tasks: &[TaskId]) -> Result
     for id in tasks {
         let (task, settings) = run_plan.settings(id)?;
         let choice = run_plan.choice(id, &settings)?;
-        // One that chooses among changes has no worker: its candidates say the same.
-        if run_plan.shape(id).is_none_or(|shape| shape.among.is_empty()) {
+        // One that chooses among changes has no worker, as its candidates say the same; nor has one that brings a group to the run's branch.
+        if run_plan.shape(id).is_none_or(|shape| shape.among.is_empty() && !shape.is_landing()) {
             given.push((task, settings, choice));
         }
     }

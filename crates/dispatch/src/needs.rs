@@ -13,10 +13,10 @@ use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Filter, Interest};
 
-use crate::Error;
 use crate::error::shape;
 use crate::event::cut;
 use crate::world::World;
+use crate::{Error, confirm_merge};
 
 /// Answers that are read at once.
 const PAGE: usize = 100;
@@ -135,6 +135,10 @@ async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
             reached = event.lsn;
             let Some(NeedEvent::NeedSettled { id, option, .. }) = event.fact::<NeedEvent>() else { continue };
             let Some(need) = switchboard_needs::get(&world.store, &id)? else { continue };
+            if let (NeedKind::Merge, Some(run)) = (need.kind, &need.run) {
+                confirm_merge::resolve(world, run).await;
+                continue;
+            }
             let link = need.worker.and_then(|worker| world.link(&worker));
             if let Some((link, ask)) = link.zip(switchboard_needs::ask_of(&world.store, &id)?) {
                 link.tell(ShimCommand::Permit { ask, option }).await?;

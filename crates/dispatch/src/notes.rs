@@ -105,7 +105,7 @@ pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option
             let after = before.last().cloned();
             Some((UnitMessage::Chain { run: run.clone(), unit: unit.clone(), step, after }, None))
         }
-        Told::Task | Told::Decision { .. } => None,
+        Told::Task | Told::Informed { .. } | Told::Decision { .. } => None,
     }
 }
 

@@ -12,7 +12,7 @@ use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
-use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::plan::{AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
@@ -39,6 +39,8 @@ pub(crate) struct RunPlan {
     /// Who is what in the team, and what it is told.
     pub(crate) roles: BTreeMap<RoleId, RoleChoice>,
     pub(crate) merge: bool,
+    /// Whether a person is asked at the end whether to merge.
+    pub(crate) confirms_merge: bool,
     /// What each new work tree is set up with.
     pub(crate) setup: Vec<SetupCommand>,
     /// How long each attempt may take, where the request said so.
@@ -94,6 +96,21 @@ impl RunPlan {
         self.shapes.get(id)
     }
 
+    /// Whether a task brings its group to the run's branch.
+    pub(crate) fn is_landing(&self, id: &TaskId) -> bool {
+        self.shape(id).is_some_and(Shape::is_landing)
+    }
+
+    /// The branch of the group that a task is merged into; `None` where it is merged into the run's branch.
+    pub(crate) fn group_branch(&self, id: &TaskId) -> Option<String> {
+        switchboard_pipeline::subtasks::into(&self.shapes, id).map(|landing| self.task_branch(landing))
+    }
+
+    /// The branch that a task's change is merged into.
+    pub(crate) fn branch_into(&self, id: &TaskId) -> String {
+        self.group_branch(id).unwrap_or_else(|| self.branch.clone())
+    }
+
     /// Who does a task, if anybody says so. A command does it by itself unless its task names an agent.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
         let usual = || self.default_agent.as_ref().map(ToString::to_string);
@@ -104,9 +121,10 @@ impl RunPlan {
     }
 
     /// How to start the agent of a task. A task with a command of its own needs no agent; where it names one, the command runs under that agent's settings:
-    /// held as it is, with its environment and instructions. One that chooses among changes has none itself: its first candidate's stands for it.
+    /// held as it is, with its environment and instructions. One that chooses among changes, or brings together what others have merged, has none itself: the
+    /// first one's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
-        if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first()) {
+        if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first().or(shape.gathers.first())) {
             let (_, settings) = self.settings(candidate)?;
             return self.choice(candidate, &settings);
         }
@@ -206,7 +224,7 @@ impl RunPlan {
         self.gate_trees().join(number.to_string())
     }
 
-    /// The branch of a task's work tree, which holds its last captured change.
+    /// The branch of a task's work tree, which holds its last captured change; the branch of a group is that of the task that brings it to the run's.
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
@@ -265,10 +283,22 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
         let setup = settings.setup.iter().map(CommandLine::argv).filter(|argv| !argv.is_empty());
         found.extend(setup.map(|argv| ("set-up of each work tree".to_owned(), argv)));
         found.extend(widens("agents of the plan".to_owned(), settings.permissions));
+        let merges = (settings.auto_merge == Some(AutoMerge::Auto)).then(|| AutoMerge::Auto.as_str().to_owned());
+        found.extend(
+            merges.map(|word| ("merge into your branch at the end".to_owned(), vec!["auto_merge".to_owned(), word])),
+        );
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
     }
+    let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());
+    let debates = plan.switchboard.iter().filter_map(|settings| settings.debate.as_ref()).chain(of_phases);
+    found.extend(debates.flat_map(|debate| &debate.participants).filter_map(|participant| {
+        Some((
+            "command of a participant in a debate about a part of the plan".to_owned(),
+            participant.command.as_ref()?.argv(),
+        ))
+    }));
     for phase in &plan.phases {
         let test = phase.switchboard.as_ref().and_then(|settings| settings.test.as_ref());
         found.extend(test.map(|line| (format!("test of phase {}", phase.id), line.argv())));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::auto::{Turn, TurnLog};
+use switchboard_pipeline::subtasks::{expand, into};
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, Task, TaskId, TaskStatus};
@@ -41,7 +42,9 @@ pub(crate) struct Earlier {
     merged: Vec<TaskId>,
     /// Tasks of the plan whose results are reports.
     reported: Vec<TaskId>,
-    /// The last commit that it has merged, which has all others.
+    /// The commits of its merges, in their order.
+    commits: Vec<(TaskId, String)>,
+    /// The last commit in its branch, which has all others.
     tip: Option<String>,
     plan: String,
     turns: TurnLog,
@@ -130,8 +133,8 @@ impl Earlier {
         if let RunEvent::PlanRecorded { text, .. } = fact {
             self.plan.push_str(&text);
         } else if let RunEvent::TaskMerged { task, commit, .. } = fact {
-            self.merged.push(task);
-            self.tip = Some(commit);
+            self.merged.push(task.clone());
+            self.commits.push((task, commit));
         } else if let RunEvent::TaskDone { task, of: None, .. } = fact {
             self.reported.push(task);
         }
@@ -145,7 +148,13 @@ impl Earlier {
         let plan: Plan = serde_json::from_str(&self.plan).map_err(shape("the plan of an earlier run"))?;
         let same: BTreeSet<_> =
             plan.tasks().filter(|task| tasks.get(&task.id) == Some(&work_of(task))).map(|task| &task.id).collect();
-        self.merged.retain(|task| same.contains(task));
+        // What a group has merged and not brought to the run's branch is not done.
+        let shapes = expand(&plan)?.shapes;
+        let has_landed = |landing: &TaskId| self.commits.iter().any(|(task, _)| task == landing);
+        let is_in_branch = |task: &TaskId| into(&shapes, task).is_none_or(has_landed);
+        self.merged.retain(|task| same.contains(task) && is_in_branch(task));
+        let last = self.commits.iter().rev().find(|(task, _)| into(&shapes, task).is_none());
+        self.tip = last.map(|(_, commit)| commit.clone());
         self.reported.retain(|task| same.contains(task));
         self.plan.clear();
         Ok(())

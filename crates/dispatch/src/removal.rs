@@ -1,5 +1,7 @@
 //! What ended runs left is removed: recorded as intended, done, recorded as done.
 
+mod archive;
+
 use std::path::Path;
 
 use switchboard_process::git::Oid;
@@ -29,23 +31,25 @@ pub(crate) struct Removal {
     /// The branch's tip.
     pub(crate) commit: String,
     pub(crate) bytes: u64,
+    /// Whether it holds work that is merged nowhere.
+    pub(crate) is_unmerged: bool,
 }
 
 // === impl Removal ===
 
 impl Removal {
     pub(crate) fn of(left: &LeftOver, commit: String) -> Self {
-        let LeftOver { run, task, worktree, branch, bytes, .. } = left.clone();
-        Self { run, task: TaskId::new(task).ok(), worktree, branch, commit, bytes }
+        let LeftOver { run, task, worktree, branch, bytes, unmerged, .. } = left.clone();
+        Self { run, task: TaskId::new(task).ok(), worktree, branch, commit, bytes, is_unmerged: !unmerged.is_empty() }
     }
 
     fn intended(self) -> RunEvent {
-        let Self { run, task, worktree, branch, commit, bytes } = self;
+        let Self { run, task, worktree, branch, commit, bytes, is_unmerged: _ } = self;
         RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }
     }
 
     fn done(self) -> RunEvent {
-        let Self { run, task, worktree, branch, commit, bytes } = self;
+        let Self { run, task, worktree, branch, commit, bytes, is_unmerged: _ } = self;
         RunEvent::RunCleaned { run, task, worktree, branch, commit, bytes }
     }
 
@@ -56,12 +60,18 @@ impl Removal {
     /// Removes tree and branch, or neither where the branch has moved since it was looked at.
     fn remove(&self, git: &dyn Git, base: &Path) -> Result<(), Error> {
         if self.branch.is_empty() {
+            if self.is_unmerged {
+                self.archive(git)?;
+            }
             return self.remove_tree(git, base);
         }
-        let tip = Oid::parse(&self.commit)?;
+        let mut tip = Oid::parse(&self.commit)?;
         if let Some(found) = git.branch(&self.branch)?.filter(|found| *found != tip) {
             let (name, found) = (self.branch.clone(), found.to_string());
             return Err(switchboard_process::Error::Moved { name, found }.into());
+        }
+        if self.is_unmerged {
+            tip = self.archive(git)?.unwrap_or(tip);
         }
         self.remove_tree(git, base)?;
         git.delete_branch(&self.branch, &tip)
@@ -149,7 +159,7 @@ fn begun(world: &World, run: &RunId) -> Result<Vec<Removal>, Error> {
     history::events(&world.store, run, 0, |event| {
         let fact = event.fact();
         if let Some(RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }) = fact {
-            open.push(Removal { run, task, worktree, branch, commit, bytes });
+            open.push(Removal { run, task, worktree, branch, commit, bytes, is_unmerged: false });
         } else if let Some(RunEvent::RunCleaned { task, .. } | RunEvent::RunCleanAbandoned { task, .. }) = fact {
             open.retain(|removal| removal.task != task);
         }
@@ -183,6 +193,7 @@ mod tests {
             branch: "switchboard/task".to_owned(),
             commit: commit.to_string(),
             bytes: 0,
+            is_unmerged: false,
         };
 
         let refused = removal(&looked_at).remove(git, &base);
@@ -191,5 +202,32 @@ mod tests {
         assert!(removal(&looked_at).is_there(git).unwrap() && tree.exists());
         removal(&after).remove(git, &base).unwrap();
         assert!(!removal(&after).is_there(git).unwrap() && !tree.exists());
+    }
+    #[test]
+    fn work_that_is_merged_nowhere_is_archived_with_the_files_in_its_tree_before_it_is_removed() {
+        let repository = Repository::new();
+        let first = repository.commit("first");
+        let git: &dyn Git = &repository.repo;
+        let base = repository.folder.path().canonicalize().unwrap().join("trees");
+        let tree = base.join("1.1");
+        git.worktree_add(&tree, "switchboard-task/run/1.1", &first, &[]).unwrap();
+        std::fs::write(tree.join("left.txt"), "not committed").unwrap();
+        let removal = Removal {
+            run: RunId::from_bits(1),
+            task: TaskId::new("1.1").ok(),
+            worktree: tree.display().to_string(),
+            branch: "switchboard-task/run/1.1".to_owned(),
+            commit: first.to_string(),
+            bytes: 0,
+            is_unmerged: true,
+        };
+
+        removal.remove(git, &base).unwrap();
+
+        assert!(!removal.is_there(git).unwrap() && !tree.exists());
+        let [(name, kept)] = git.archived().unwrap().try_into().unwrap();
+        assert_eq!(name, format!("{}/1.1", removal.run));
+        let files = git.changed_files(&first, &kept).unwrap();
+        assert_eq!(files.iter().map(|change| change.path.as_path()).collect::<Vec<_>>(), [Path::new("left.txt")]);
     }
 }

@@ -119,6 +119,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         files: files.get(&view.task).cloned().unwrap_or_default(),
         depends: task.depends.iter().map(ToString::to_string).collect(),
         worktree: if world.ports.files.is_folder(&worktree) { crate::plan::text(&worktree) } else { String::new() },
+        worktree_bytes: None,
         micro_usd: sum(&workers, "micro_usd"),
         input_tokens: sum(&workers, "input_tokens"),
         output_tokens: sum(&workers, "output_tokens"),

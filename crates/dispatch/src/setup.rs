@@ -1,7 +1,7 @@
 //! What new work trees of a run get: a set-up command and ignored files.
 
 use switchboard_pipeline::setup::{self, Defaults};
-use switchboard_process::git::Repo;
+use switchboard_process::git::{Oid, Repo};
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::SetupCommand;
 use switchboard_protocol::text::cut;
@@ -28,6 +28,14 @@ pub(crate) fn chosen(plan: &Plan, locks: &[String], shims: &dyn Shims) -> Defaul
 pub(crate) fn lock_files(git: &dyn Git) -> Result<Vec<String>, Error> {
     let names: Vec<_> = setup::locks().collect();
     Ok(git.tracked_named(&names)?.iter().map(|path| crate::plan::text(path)).collect())
+}
+
+/// The lock files of a commit.
+pub(crate) fn lock_files_at(git: &dyn Git, commit: &Oid) -> Result<Vec<String>, Error> {
+    let names: Vec<_> = setup::locks().collect();
+    let is_lock =
+        |path: &std::path::PathBuf| path.file_name().is_some_and(|file| names.iter().any(|name| file == *name));
+    Ok(git.files_of(commit)?.iter().filter(|path| is_lock(path)).map(|path| crate::plan::text(path)).collect())
 }
 
 /// The lock files that git tracks in a work tree of the user's, relative to its top.

@@ -40,6 +40,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::job::Coordination;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Row, Store};
@@ -50,7 +51,7 @@ pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
 use self::stage::Stage;
-use crate::config::{ReadLimits, Trust};
+use crate::config::{ReadLimits, ReadWorktrees, Trust};
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
 use crate::world::World;
@@ -205,10 +206,16 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         if !matches!(view.state, TaskState::Merged { .. }) {
             continue;
         }
+        let is_in = |landing: &TaskId| merged.contains(landing);
+        let is_in_branch = state.lands_with(&view.task).is_none_or(is_in);
+        let has_change = files.contains_key(&*format!("t/{}", view.task));
+        if !is_in_branch && has_change {
+            return Err(format!("{} is in the branch before its group", view.task));
+        }
         if commits > 1 {
             return Err(format!("{} was merged {commits} times", view.task));
         }
-        if !files.contains_key(&*format!("t/{}", view.task)) {
+        if is_in_branch && !has_change && !state.is_landing(&view.task) {
             return Err(format!("{} is merged and its change is not in the branch", view.task));
         }
         if files.contains_key(&*repo::removed_by(view.task.as_str())) {
@@ -277,6 +284,7 @@ fn config(stage: &Arc<Stage>) -> Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
         worktrees: "/worktrees".into(),
+        named_worktrees: ReadWorktrees(Arc::new(|| Ok(None))),
         git_dir: "/repo/.git".into(),
         home: None,
         private: Vec::new(),
@@ -309,6 +317,7 @@ fn plan(stage: &Stage, phase: u64) -> String {
     let sharing = if spec.runs > 1 { 20 } else { 300 };
     let density = if is_big { 0 } else { stage.below(300) };
     let id = |n: u64| format!("{phase}.{}", n + 1);
+    let by_slice = !is_big && spec.slices > 0 && stage.chance(spec.slices);
     let tasks: Vec<Value> = (0..count)
         .map(|n| {
             let depends: Vec<_> = (0..n).filter(|_| stage.chance(density)).map(id).collect();
@@ -318,6 +327,10 @@ fn plan(stage: &Stage, phase: u64) -> String {
             }
             if stage.chance(200) {
                 settings.insert("agent".to_owned(), json!("ben"));
+            }
+            if by_slice && n * 5 < count * 4 {
+                // Tasks need none behind them, so that no slices wait for each other.
+                settings.insert("slice".to_owned(), json!(if n < count / 2 { "first" } else { "second" }));
             }
             if !is_big && stage.chance(150) {
                 settings.insert("command".to_owned(), json!(["make", "it"]));
@@ -340,6 +353,9 @@ fn plan(stage: &Stage, phase: u64) -> String {
     if let Some(is_secured) = stage.team {
         settings["team"] = json!(true);
         settings["always_security_review"] = json!(is_secured);
+    }
+    if by_slice {
+        settings["merge"] = json!("slice");
     }
     if spec.runs > 1 {
         // There are not enough ports for so many trees.
@@ -380,9 +396,13 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         default_agent: Some(ann.name.clone()),
         agents: vec![ann, ben],
         scope: None,
+        base_path: None,
+        base: None,
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),
+        auto_merge: None,
+        best_of: None,
         worker_timeout_ms: None,
         budget: stage.budget,
         plan_budget: None,

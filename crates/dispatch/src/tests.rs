@@ -6,4 +6,14 @@ mod plan_texts;
 mod real_git;
 mod repository;
 
+use serde_json::{Value, json};
+
 pub(crate) use self::repository::Repository;
+
+/// A run of a plan with one phase of these tasks.
+pub(crate) fn run_plan(tasks: &Value) -> crate::plan::RunPlan {
+    let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+        "phases": [{ "id": 1, "name": "one", "tasks": tasks }] });
+    let plan = switchboard_pipeline::plan_json::parse(&plan.to_string()).unwrap();
+    fields::run_plan(switchboard_pipeline::subtasks::expand(&plan).unwrap())
+}

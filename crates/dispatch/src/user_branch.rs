@@ -122,12 +122,14 @@ fn expect_unmoved(git: &dyn Git, back: &Move, branch: &str) -> Result<(), Error>
 async fn carry_out(world: &World, run: &RunId, by: Option<&AgentName>, planned: &Move) -> Result<(), Error> {
     expect_free(world, run, by, planned).await?;
     world.commit(Batch::synced().event(event(run, &intended(run, planned))?)).await?;
+    world.crash("user-merge-intended");
     let go = planned.clone();
     if let Err(error) = world.git(move |git| advance(git, &go)).await {
         let why = cut(&error.to_string(), 300);
         record(world, run, &RunEvent::RunMergeAbandoned { run: run.clone(), why }).await?;
         return Err(error);
     }
+    world.crash("user-branch-moved");
     Ok(())
 }
 

@@ -28,11 +28,17 @@ pub(crate) async fn holding(world: &World, folder: Option<&Path>) -> Result<Arc<
     Ok(found.await?.unwrap_or(own))
 }
 
-fn is_ours(head: &Head) -> bool {
+/// Whether a work tree of a run has this checked out.
+pub(crate) fn is_ours(head: &Head) -> bool {
     match head {
-        Head::Branch { name, .. } | Head::Unborn { name } => OURS.iter().any(|ours| name.starts_with(ours)),
+        Head::Branch { name, .. } | Head::Unborn { name } => is_our_branch(name),
         Head::Detached(_) => false,
     }
+}
+
+/// Whether a branch belongs to a run.
+pub(crate) fn is_our_branch(name: &str) -> bool {
+    OURS.iter().any(|ours| name.starts_with(ours))
 }
 
 /// The branch that a work tree has checked out, and its commit.

@@ -64,6 +64,9 @@ static TABLES: [Table; 2] = [
             int("cleaning"),
             text("timeout"),
             int("plan_budget"),
+            int("confirms_merge"),
+            text("plan_key"),
+            text("asked"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -267,6 +270,9 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         coordination,
         tree,
         timeout,
+        confirms_merge,
+        plan_key,
+        asked,
     } = fact
     else {
         return Vec::new();
@@ -296,6 +302,9 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("coordination", coordination.as_str())
         .with("tree", tree)
         .with("cleaning", 0_i64)
+        .with("confirms_merge", confirms_merge)
+        .with("plan_key", plan_key)
+        .with("asked", asked)
         .with("timeout", serde_json::to_string(&timeout).unwrap_or_default());
     vec![Change::Put { table: RUNS, row }]
 }

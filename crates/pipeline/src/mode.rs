@@ -4,14 +4,19 @@
 //! |---|---|---|---|---|
 //! | job | one task | up to 8 tasks | 2 to 8 participants | 2 to 16 steps |
 //! | task | as its plan says, one worker at a time | where several work on it | where its plan says `debate` | where its plan says `chain` |
-//! | phase, slice, plan | one worker at a time | side by side | refused | one task after the other |
+//! | phase, slice, plan | one worker at a time | side by side | where plan or phase says `debate`: before its tasks | one task after the other |
 //!
 //! Isolation and coordination go with every row.
 
+mod debated;
+
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::job::{JOB_WORKERS, Mode};
-use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSettings};
+use switchboard_protocol::plan::{BestOf, Plan, Task, TaskId, TaskResult, TaskSettings};
 use switchboard_protocol::run::way::UnitId;
+
+/// Most workers that try the same task.
+const MAX_TRIES: u32 = 8;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -52,10 +57,7 @@ pub fn in_mode(plan: Plan, asked: &Asked<'_>) -> Result<InMode, Failure> {
         Mode::Single => Ok(InMode { plan, max_workers: Some(1) }),
         Mode::Parallel => unlimited(plan),
         Mode::Chain => Ok(InMode { plan: chained(plan), max_workers: Some(1) }),
-        Mode::Debate => {
-            let what = "a debate is about one task, and this run has all tasks of a plan, a phase or a slice";
-            Err(refusal(what).hint("choose the task, or say x-switchboard.debate in the tasks that are debated"))
-        }
+        Mode::Debate => unlimited(debated::debated(plan, asked.unit)?),
     }
 }
 
@@ -75,6 +77,28 @@ fn fits_task(plan: &Plan, id: &TaskId, mode: Mode) -> Result<(), Failure> {
     }
     let what = format!("task {id} can't be done in the mode {}: its plan doesn't say who takes part", mode.as_str());
     Err(refusal(&what).hint(format!("say x-switchboard.{wanted} in the task")))
+}
+
+/// Has so many workers try each task by which nobody else is said to share it, and the gates choose.
+///
+/// # Errors
+/// `request.bad-args` at `best_of` where that is not 2 to 8, or where no task is left for it.
+pub fn with_best_of(mut plan: Plan, count: u32) -> Result<Plan, Failure> {
+    let refused = |what: &str| Err(Failure::new("request.bad-args", what).at("best_of"));
+    if !(2..=MAX_TRIES).contains(&count) {
+        return refused("2 to 8 workers can try the same task");
+    }
+    let mut found = false;
+    for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+        let settings = task.switchboard.get_or_insert_default();
+        let is_shared = settings.chain.is_some() || settings.debate.is_some() || settings.best_of.is_some();
+        if is_shared || settings.result == Some(TaskResult::Report) {
+            continue;
+        }
+        settings.best_of = Some(BestOf::Count(count));
+        found = true;
+    }
+    if found { Ok(plan) } else { refused("no task is left for it: all are reports, or several work on them already") }
 }
 
 /// Every task waits for the one before it in the plan, so that the first that fails ends the run.
@@ -120,6 +144,40 @@ mod tests {
             assert!(failure.code == "request.bad-args" && !failure.hint.is_empty(), "{failure:?}");
             failure.place
         })
+    }
+
+    #[test]
+    fn a_debate_about_a_phase_comes_before_its_tasks_and_each_of_them_waits_for_it() {
+        let mut plan = plan(&json!({}));
+        let debate = json!({ "participants": [{ "agent": "a" }, { "agent": "b" }] });
+        plan.switchboard.get_or_insert_default().debate = Some(serde_json::from_value(debate).unwrap());
+        let asked = Asked { unit: Some(&UnitId::Phase(1)), mode: Some(Mode::Debate), is_job: false };
+
+        let plan = in_mode(UnitId::Phase(1).of_plan(&plan), &asked).unwrap().plan;
+
+        let first = plan.tasks().next().unwrap();
+        assert_eq!(first.id.as_str(), "1.debate");
+        assert!(first.description.contains("phase 1 of the plan") && first.description.contains("- 1.2: d"));
+        assert!(plan.tasks().skip(1).all(|task| task.depends == [first.id.clone()]));
+        let shapes = crate::subtasks::expand(&plan).unwrap().shapes;
+        let told = &shapes[&TaskId::new("1.1").unwrap()].told;
+        assert_eq!(*told, crate::subtasks::Told::Informed { reports: vec![first.id.clone()] });
+    }
+
+    #[test]
+    fn each_task_that_nobody_shares_is_tried_by_as_many_as_are_asked_for() {
+        let of = |settings: &Value, count| {
+            with_best_of(plan(settings), count).map(|plan| {
+                let count = |task: &Task| task.switchboard.as_ref().and_then(|own| own.best_of.clone());
+                plan.tasks().map(count).collect::<Vec<_>>()
+            })
+        };
+
+        let three = Some(BestOf::Count(3));
+        assert_eq!(of(&json!({ "result": "report" }), 3).unwrap(), [None, three.clone(), three]);
+        for count in [0, 1, 9] {
+            assert_eq!(of(&json!({}), count).unwrap_err().place, "best_of");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus};
+use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus, UnknownWrites};
 use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
 
 pub use opening::{Opening, opening};
@@ -56,9 +56,7 @@ pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
 #[must_use]
 pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut undeclared = plan.clone();
-    if let Some(settings) = &mut undeclared.switchboard {
-        settings.unknown_writes = None;
-    }
+    undeclared.switchboard.get_or_insert_default().unknown_writes = Some(UnknownWrites::Judged);
     for task in undeclared.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
         task.files_touched.clear();
         if let Some(settings) = &mut task.switchboard {

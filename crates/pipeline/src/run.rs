@@ -17,6 +17,7 @@ mod alike;
 mod answering;
 mod attempt;
 mod attempt_end;
+mod branches;
 mod choosing;
 mod confirming;
 mod consequences;

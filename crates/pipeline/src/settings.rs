@@ -173,7 +173,10 @@ impl Settings {
 /// `files_touched`; and its outputs.
 #[must_use]
 pub fn writes(plan: &Plan, task: &Task) -> Vec<String> {
-    let unknown = plan.switchboard.as_ref().and_then(|settings| settings.unknown_writes).unwrap_or_default();
+    let said = plan.switchboard.as_ref().and_then(|settings| settings.unknown_writes);
+    // A plan with an execution profile is written for the swarm, which holds a task to be alone with what it does not name.
+    let of_profile = || plan.execution_profile.as_ref().map(|_| UnknownWrites::Serial);
+    let unknown = said.or_else(of_profile).unwrap_or_default();
     let own = task.switchboard.as_ref();
     let mut writes = match unknown {
         UnknownWrites::Serial if task.files_touched.is_empty() => {

@@ -6,8 +6,10 @@
 //! |---|---|---|
 //! | `chain` | `1.1.s1` … : a [`WorkResult::Draft`] each, which begins on the change of the one before | the last step |
 //! | `best_of` | `1.1.c1` … : an [`WorkResult::Candidate`] each | chooses among those that passed their gates |
+//! | `merge` of the plan | none; `1.slice-api` beside them is the merge of a group as a whole | is merged into its group's branch |
 //! | `debate` | `1.1.r1.p1` … : an [`WorkResult::Report`] of each participant in each round | does the work, or reports, knowing all that was said |
 
+mod landing;
 mod marks;
 mod prompt;
 
@@ -18,6 +20,7 @@ use switchboard_protocol::plan::{
     BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskResult, TaskSettings, WorkerSettings,
 };
 
+pub use landing::into;
 pub use marks::{is_over, taken};
 pub use prompt::prompt;
 
@@ -51,6 +54,10 @@ pub struct Shape {
     pub begins_on: Option<TaskId>,
     /// Tasks among whose changes its own is chosen; empty where a worker makes it.
     pub among: Vec<TaskId>,
+    /// The task that brings its group to the run's branch, into whose branch its change is merged first.
+    pub into: Option<TaskId>,
+    /// The tasks of the group whose merged changes are its own; empty where a worker makes it.
+    pub gathers: Vec<TaskId>,
     /// What its worker is told.
     pub told: Told,
     /// Whether what its worker leaves is a proposal, which stays in a branch and which its task may take.
@@ -65,6 +72,7 @@ impl Shape {
     pub fn quoted(&self) -> Vec<&TaskId> {
         match &self.told {
             Told::Task => Vec::new(),
+            Told::Informed { reports } => reports.iter().collect(),
             Told::Step { before, .. } => before.iter().collect(),
             Told::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
             Told::Decision { turns, .. } => turns.iter().map(|(_, _, task)| task).collect(),
@@ -101,6 +109,11 @@ pub enum Told {
     /// The description.
     #[default]
     Task,
+    /// The description, and what was reported before.
+    Informed {
+        /// Tasks whose results are reports, in their order.
+        reports: Vec<TaskId>,
+    },
     /// A step of a chain.
     Step {
         /// The text with its placeholders.
@@ -137,8 +150,26 @@ pub enum Told {
 /// Takes apart all tasks on which several work. The same plan always gives the same subtasks.
 ///
 /// # Errors
-/// `plan.mode` with every task whose settings don't go together.
+/// `plan.mode` with every task whose settings don't go together; `plan.cycle` where groups that merge as a whole wait for each other.
 pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
+    landing::add(plan, informed(plan, taken_apart(plan)?))
+}
+
+/// A task that depends on reports is told them, unless it is told something else in place of its description.
+fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
+    let is_report = |task: &&Task| task.switchboard.as_ref().is_some_and(|own| own.result == Some(TaskResult::Report));
+    let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(is_report).map(|task| &task.id).collect();
+    for task in expanded.plan.tasks().filter(|_| !of_plan.is_empty()) {
+        let reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
+        let is_told_else = expanded.shapes.get(&task.id).is_some_and(|shape| shape.told != Told::Task);
+        if !reports.is_empty() && !is_told_else {
+            expanded.shapes.entry(task.id.clone()).or_default().told = Told::Informed { reports };
+        }
+    }
+    expanded
+}
+
+fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
     if !plan.tasks().any(is_special) {
         return Ok(Expanded { plan: plan.clone(), shapes: BTreeMap::new(), notes: Vec::new() });
     }

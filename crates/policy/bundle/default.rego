@@ -47,6 +47,8 @@ needs_presence if class == "approve"
 
 needs_presence if input.args.merge == true
 
+needs_presence if input.args.auto_merge == "auto"
+
 is_person if {
 	input.caller.kind == "person"
 	input.caller.is_verified == true

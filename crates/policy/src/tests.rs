@@ -158,6 +158,14 @@ fn decides_the_cases_that_depend_on_arguments() {
 
     case("a person starts a run", away(), "start_run", json!({}), None);
     case("a person starts a run with merge", away(), "start_run", json!({ "merge": true }), None);
+    case("a person starts a run that merges by itself", away(), "start_run", json!({ "auto_merge": "auto" }), None);
+    case(
+        "a person starts a run that asks before it merges",
+        away(),
+        "start_run",
+        json!({ "auto_merge": "confirm" }),
+        None,
+    );
     case("a person who is there starts a run with merge", person(), "start_run", json!({ "merge": true }), None);
     case(
         "worker reads its own inbox by another spelling",

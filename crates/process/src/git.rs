@@ -5,6 +5,7 @@
 //! [`Repo::advance_checkout`].
 
 mod advance;
+mod archive;
 mod call;
 mod capture;
 mod diff;

@@ -155,6 +155,7 @@ codes! {
     "git.no-commits" Usage "the repository has no commit yet";
     "git.not-a-repository" Usage "this folder is not in a git repository";
     "git.other-repository" Usage "the folder belongs to another repository";
+    "git.unknown-revision" Usage "the repository has no such branch, tag or commit";
     "internal.bug" Failed "something happened that should not be possible";
     "io.denied" Failed "a file could not be read or written";
     "io.disk-full" Failed "the disk is full";

@@ -56,6 +56,8 @@ pub enum NeedKind {
     Denied,
     /// A change waits for a yes before it is merged.
     Change,
+    /// A run's branch waits for a yes before it is merged into the user's.
+    Merge,
     /// The policy holds a call until a person says yes.
     Call,
     /// A message came to nothing.
@@ -108,6 +110,13 @@ pub enum NeedAbout {
         /// The change.
         commit: String,
     },
+    /// A run, for a yes to the merge of its branch.
+    Merge {
+        /// The run.
+        run: RunId,
+        /// Tip of its branch.
+        commit: String,
+    },
     /// The policy, for a call that it holds.
     Call {
         /// The verb.
@@ -150,8 +159,8 @@ pub enum NeedEvent {
 
 impl NeedKind {
     /// Every kind.
-    const ALL: [Self; 6] =
-        [Self::Permission, Self::Denied, Self::Change, Self::Call, Self::DeadLetter, Self::HeldMessage];
+    const ALL: [Self; 7] =
+        [Self::Permission, Self::Denied, Self::Change, Self::Merge, Self::Call, Self::DeadLetter, Self::HeldMessage];
 
     /// Its word.
     #[must_use]
@@ -160,6 +169,7 @@ impl NeedKind {
             Self::Permission => "permission",
             Self::Denied => "denied",
             Self::Change => "change",
+            Self::Merge => "merge",
             Self::Call => "call",
             Self::DeadLetter => "dead_letter",
             Self::HeldMessage => "held_message",
@@ -183,6 +193,7 @@ impl NeedAbout {
             Self::Permission { .. } => NeedKind::Permission,
             Self::Denied { .. } => NeedKind::Denied,
             Self::Change { .. } => NeedKind::Change,
+            Self::Merge { .. } => NeedKind::Merge,
             Self::Call { .. } => NeedKind::Call,
         }
     }

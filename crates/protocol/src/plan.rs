@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 pub use id::{BadTaskId, TaskId, natural_order};
 pub use settings::{
-    BestOf, CommandLine, Confirm, DebateSettings, OnViolation, PhaseSettings, PlanSettings, RetryFrom, TaskResult,
-    TaskSettings, UnknownWrites, WorkerSettings,
+    AutoMerge, BestOf, CommandLine, Confirm, DebateSettings, MergeBy, OnViolation, PhaseSettings, PlanSettings,
+    RetryFrom, TaskResult, TaskSettings, UnknownWrites, WorkerSettings,
 };
 
 /// The JSON Schema of a `plan.json`, as editors take it: `x-switchboard` has no other fields than ours.

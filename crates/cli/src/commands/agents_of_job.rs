@@ -38,8 +38,13 @@ fn asked() -> Result<Wanted, Failure> {
 
 fn found(wanted: &Wanted, context: &Context) -> Result<Found, Failure> {
     let plan = switchboard_daemon::trust::plan(&wanted.job.plan(wanted.mode), "job.json")?;
-    let named =
-        Named { agent: wanted.agent.as_ref().map(AgentName::as_str), model: None, roles: None, scope: wanted.scope };
+    let named = Named {
+        agent: wanted.agent.as_ref().map(AgentName::as_str),
+        model: None,
+        roles: None,
+        scope: wanted.scope,
+        debates: false,
+    };
     let choice = agents::choose(&plan, named, context)?;
     Ok(Found { agents: choice.agents, default: choice.default })
 }

@@ -1,7 +1,7 @@
 //! `switchboard clean`
 
 use switchboard_protocol::error::Exit;
-use switchboard_protocol::verb::run::{CleanRuns, CleanRunsReply, CleanRunsRequest, LeftOver};
+use switchboard_protocol::verb::run::{CleanRuns, CleanRunsReply, CleanRunsRequest, LeftOver, Restored};
 
 use crate::ask;
 use crate::context::Context;
@@ -14,9 +14,15 @@ use crate::report::{Ending, Outcome};
 pub(crate) struct Args {
     /// One run; all that have ended when left out
     run: Option<String>,
-    /// Also what holds work that is merged nowhere
+    /// Also what holds work that is merged nowhere: it is archived first
     #[arg(long)]
     unmerged: bool,
+    /// List what was archived, and remove nothing
+    #[arg(long, conflicts_with_all = ["run", "unmerged", "dry_run"])]
+    archived: bool,
+    /// Make a branch of something archived
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "unmerged", "dry_run", "archived"])]
+    restore: Option<String>,
     /// List only
     #[arg(long)]
     dry_run: bool,
@@ -24,8 +30,14 @@ pub(crate) struct Args {
 
 /// Lists, asks, removes.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let request = |remove| CleanRunsRequest { run: args.run.clone(), remove, unmerged: args.unmerged };
+    if let Some(name) = &args.restore {
+        return restore(name, context);
+    }
+    let request = |remove| CleanRunsRequest { run: args.run.clone(), remove, unmerged: args.unmerged, restore: None };
     let listed = context.daemon()?.call::<CleanRuns>(&request(false))?;
+    if args.archived {
+        return list_archived(&listed, context);
+    }
     let goes = |one: &&LeftOver| args.unmerged || one.unmerged.is_empty();
     let count = listed.left.iter().filter(goes).count() as u64;
     if !context.json {
@@ -50,7 +62,33 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         context.out.json(&done);
     } else {
         let removed = done.left.iter().filter(|one| one.removed).count() as u64;
+        for one in done.left.iter().filter(|one| !one.archived.is_empty()) {
+            context.out.line(format!("archived {}", one.archived));
+        }
         context.out.line(format!("removed {removed}"));
+    }
+    Ok(())
+}
+
+fn restore(name: &str, context: &mut Context) -> Outcome {
+    let request = CleanRunsRequest { restore: Some(name.to_owned()), ..CleanRunsRequest::default() };
+    let done = context.daemon()?.call::<CleanRuns>(&request)?;
+    if context.json {
+        context.out.json(&done);
+    } else if let Some(Restored { branch, commit, .. }) = &done.restored {
+        context.out.line(format!("{branch} stands at {commit}"));
+    }
+    Ok(())
+}
+
+fn list_archived(listed: &CleanRunsReply, context: &mut Context) -> Outcome {
+    if context.json {
+        context.out.json(&listed.archived);
+    } else if listed.archived.is_empty() {
+        context.out.line("nothing is archived");
+    }
+    for one in listed.archived.iter().filter(|_| !context.json) {
+        context.out.line(format!("{}  {}", one.commit.get(..9).unwrap_or(&one.commit), one.name));
     }
     Ok(())
 }
@@ -75,7 +113,7 @@ fn show(listed: &CleanRunsReply, args: &Args, context: &mut Context) {
     context.out.table(&table);
     let kept = listed.left.iter().filter(|one| !one.unmerged.is_empty()).count() as u64;
     if kept > 0 && !args.unmerged {
-        let line = format!("{} unmerged work, which stays: --unmerged removes it, too", holds(kept));
+        let line = format!("{} unmerged work, which stays: --unmerged archives and removes it, too", holds(kept));
         context.out.line(context.out.paint(Tone::Notice, &line));
     }
 }

@@ -8,6 +8,7 @@ use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
+use crate::commands::run::place::PlaceFlags;
 use crate::commands::run::time::TimeFlags;
 use crate::commands::run::together::TogetherFlags;
 use crate::commands::run::{self, Shown, agents, isolations};
@@ -39,6 +40,9 @@ pub(crate) struct Args {
     /// Merge what they change into the run's branch, once the gates have let it pass; else only what they say is kept
     #[arg(long)]
     change: bool,
+    /// Have so many workers try each task, each in a tree of its own, and let the gates choose; what they say is not kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with = "topic")]
+    best_of: Option<u32>,
     #[command(flatten)]
     together: TogetherFlags,
     /// How all workers are held: with your rights, or with four tools in a sandbox
@@ -54,6 +58,8 @@ pub(crate) struct Args {
     limits: BudgetFlags,
     #[command(flatten)]
     times: TimeFlags,
+    #[command(flatten)]
+    place: PlaceFlags,
     /// Say what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -66,8 +72,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
     let scope = args.together.agent_scope.unwrap_or_default();
-    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, roles: None, scope };
+    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, roles: None, scope, debates: false };
     let choice = agents::choose(&plan, named, context)?;
+    let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
         plan: String::new(),
         source: "job.json".to_owned(),
@@ -79,9 +86,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         team: false,
         roles: Vec::new(),
         scope: None,
+        base_path: None,
+        base: args.place.base.clone(),
         max_workers: args.max_workers,
-        worktrees: None,
+        worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
         merge: false,
+        auto_merge: None,
+        best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
         plan_budget: args.limits.plan_budget(),
@@ -95,7 +106,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     };
     run::start(
         request,
-        Shown { plan: &plan, merge: false, dry_run: args.dry_run, is_apart: true },
+        Shown { plan: &plan, dry_run: args.dry_run, is_apart: true, worktrees_from: worktrees.map(|(_, from)| from) },
         &choice.spends,
         context,
     )
@@ -121,7 +132,7 @@ impl Args {
         };
         let decides = || self.decides.clone().or_else(|| agent(0));
         let topic = self.topic.as_ref().map(|topic| JobTask { task: topic.clone(), agent: decides(), model: None });
-        let result = self.change.then_some(TaskResult::Change);
+        let result = (self.change || self.best_of.is_some()).then_some(TaskResult::Change);
         let tasks = (0..count).map(task).collect();
         let job = Job { tasks, topic, rounds: self.rounds, quorum: self.quorum, result, attempts: None };
         let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());

@@ -4,6 +4,7 @@ pub(super) mod agents;
 mod auto;
 mod follow;
 mod line;
+pub(super) mod place;
 mod preview;
 mod question;
 mod scope;
@@ -17,8 +18,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
-use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
+use switchboard_protocol::job::Mode;
+use switchboard_protocol::plan::{AutoMerge, MAX_PLAN_BYTES, Plan};
 use switchboard_protocol::run::MAX_WORKERS;
+use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
 use crate::ask;
@@ -35,13 +38,13 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run the built-in example in a scratch folder, with scripts that play agents
-    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope"])]
+    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope", "base"])]
     example: bool,
     /// Go on with a run that was interrupted; the newest when none is named
-    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
     /// Go on with the next phase, again and again, until the plan is done or wants you
-    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    #[arg(long, conflicts_with_all = ["example", "resume", "base"])]
     auto: bool,
     #[command(flatten)]
     scope: scope::ScopeFlags,
@@ -55,14 +58,20 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Merge into your branch when every task is merged
-    #[arg(long)]
+    #[arg(long, conflicts_with = "auto_merge")]
     merge: bool,
+    /// Whether to merge into your branch when every task is merged; as the plan says when left out, and `confirm` asks you then
+    #[arg(long, value_name = "HOW", value_parser = auto_merges(), conflicts_with_all = ["example", "resume"])]
+    auto_merge: Option<AutoMerge>,
     /// Run tasks that write the same files beside each other; their changes are judged again on the merged tree
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     no_execution_graph: bool,
     /// At most so many workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
+    /// Have so many workers try each task, each in a tree of its own, and let the gates choose
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with_all = ["example", "resume"])]
+    best_of: Option<u32>,
     /// How all workers are held: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations(), conflicts_with_all = ["example", "resume"])]
     isolation: Option<Isolation>,
@@ -77,9 +86,14 @@ pub(crate) struct Args {
     limits: crate::commands::budget::BudgetFlags,
     #[command(flatten)]
     times: time::TimeFlags,
-    /// Folder for the work trees
-    #[arg(long, value_name = "DIR")]
-    worktrees: Option<PathBuf>,
+    #[command(flatten)]
+    place: place::PlaceFlags,
+}
+
+/// The words for [`AutoMerge`].
+fn auto_merges() -> impl TypedValueParser<Value = AutoMerge> {
+    let words = PossibleValuesParser::new(AutoMerge::ALL.map(AutoMerge::as_str));
+    words.map(|word| AutoMerge::of(&word).unwrap_or_default())
 }
 
 /// The words for [`Isolation`].
@@ -119,6 +133,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         roles: is_team.then_some(roles.as_slice()),
         model: args.model.as_deref(),
         scope: args.together.agent_scope.unwrap_or_default(),
+        debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
     };
     let choice = agents::choose(&plan, named, context)?;
     if args.dry_run {
@@ -126,6 +141,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     } else {
         trust::require(&source.text, &source.name, path, context)?;
     }
+    let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
         plan: source.text,
         source: source.name,
@@ -135,8 +151,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         roles,
         scope,
         max_workers: args.max_workers,
-        worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
+        worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
+        base_path: None,
+        base: args.place.base.clone(),
         merge: args.merge,
+        auto_merge: args.auto_merge,
+        best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
         plan_budget: args.limits.plan_budget(),
@@ -151,8 +171,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         parent_trace: None,
         ends_daemon: false,
     };
-    let shown =
-        Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run, is_apart: request.use_execution_graph };
+    let shown = Shown {
+        plan: &source.plan,
+        dry_run: args.dry_run,
+        is_apart: request.use_execution_graph,
+        worktrees_from: worktrees.map(|(_, from)| from),
+    };
     if args.auto {
         return auto::run(request, shown, &choice.spends, context);
     }
@@ -162,12 +186,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
 /// What is shown of a run before it starts.
 pub(super) struct Shown<'a> {
     pub(super) plan: &'a Plan,
-    /// Whether it is merged into the user's branch at the end.
-    pub(super) merge: bool,
     /// Whether that is all.
     pub(super) dry_run: bool,
     /// Whether tasks that write the same files run one after the other.
     pub(super) is_apart: bool,
+    /// The flag or variable that names the folder for work trees.
+    pub(super) worktrees_from: Option<&'static str>,
 }
 
 /// Shows what a run would do, starts it if nobody minds, and follows it. `spends` names the agents that cost money.
@@ -192,9 +216,14 @@ pub(super) fn start(
     // A person may have thought for longer than an unused daemon waits, so it is looked for again.
     let (mut client, _) = context.daemon_for(Launch { ends_with_run: true })?;
     let reply = client.call::<StartRun>(&request)?;
+    if let (true, Some(run)) = (reply.already, &reply.run)
+        && !context.json
+    {
+        context.out.line(format!("{run} does this already: following it"));
+    }
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
-    follow::follow(client, &run, reply.cursor, shown.merge, context)
+    follow::follow(client, &run, reply.cursor, reply.auto_merge == AutoMerge::Auto, context)
 }
 
 /// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.

@@ -35,7 +35,7 @@ pub(super) fn is_run(what: &str) -> bool {
 }
 
 fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
-    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run, diff: false })?;
+    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run, diff: false, sizes: true })?;
     if context.json {
         context.out.json(&reply);
     } else {
@@ -133,9 +133,10 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     for file in &task.files {
         out.line(format!("file      {}", one_line(file, 300)));
     }
-    for (name, path) in [("worktree", &task.worktree), ("folder", &reply.folder)] {
+    let size = task.worktree_bytes.map(|bytes| format!(", {}", indicatif::HumanBytes(bytes))).unwrap_or_default();
+    for (name, path, more) in [("worktree", &task.worktree, size.as_str()), ("folder", &reply.folder, "")] {
         if !path.is_empty() {
-            out.line(format!("{name:9} {path}"));
+            out.line(format!("{name:9} {path}{more}"));
         }
     }
 }

@@ -69,7 +69,8 @@ fn look(client: &mut Client) -> Result<Shown, Failure> {
     let status = client.call::<GetStatus>(&GetStatusRequest {})?;
     let mut at_work = Vec::new();
     for run in status.runs.iter().filter(|run| run.state == "running").take(LIVE_SHOWN) {
-        let reply = client.call::<GetRun>(&GetRunRequest { run: Some(run.run.to_string()), diff: false })?;
+        let reply =
+            client.call::<GetRun>(&GetRunRequest { run: Some(run.run.to_string()), diff: false, sizes: false })?;
         at_work.extend(reply.list.into_iter().filter(is_at_work));
     }
     Ok(Shown { status, at_work })

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_daemon::{Launch, Options, Owner, ReadLimits, RootPaths, serve};
+use switchboard_daemon::{Launch, Options, Owner, ReadLimits, ReadSettings, ReadWorktrees, RootPaths, serve};
+use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
+use crate::available::Available;
 use crate::context::Context;
 use crate::report::Outcome;
 use crate::settings::Agents;
@@ -57,7 +59,11 @@ fn foreground(args: &Args, context: &mut Context) -> Outcome {
     let options = Options { ends_with_run: args.ends_with_run, idle, port: args.port };
     let folder = place.settings.clone();
     let limits = ReadLimits(Arc::new(move || Ok(Agents::read(&folder)?.limits)));
-    serve(place, options, limits).map_err(|error| Failure::from(error).into())
+    let (folder, root, home) = (place.settings.clone(), place.root.clone(), context.environment.home());
+    let worktrees = ReadWorktrees(Arc::new(move || {
+        Available::of(Some(&folder), Some(&root), AgentScope::User)?.worktrees(&root, home.as_deref())
+    }));
+    serve(place, options, ReadSettings { limits, worktrees }).map_err(|error| Failure::from(error).into())
 }
 
 fn detach(context: &mut Context) -> Outcome {

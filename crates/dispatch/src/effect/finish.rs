@@ -9,7 +9,7 @@ use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::handle::Outcome;
 use crate::user_branch::{self, Merge};
-use crate::{Error, plan};
+use crate::{Error, confirm_merge, plan};
 
 pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     if let Err(error) = ctx.engine.step(RunEvent::RunFinished { outcome }).await {
@@ -20,6 +20,8 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     tidy(ctx).await;
     if ctx.plan.merge && outcome == RunOutcome::Succeeded {
         merge(ctx).await;
+    } else if ctx.plan.confirms_merge && outcome == RunOutcome::Succeeded {
+        confirm_merge::resolve(&ctx.world, &ctx.plan.run).await;
     }
     Outcome::default()
 }

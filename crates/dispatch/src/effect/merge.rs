@@ -34,11 +34,12 @@ pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<Strin
     let (task, settings) = ctx.plan.settings(id)?;
     let commit = Oid::parse(commit)?;
     let job = Job {
-        branch: ctx.plan.branch.clone(),
+        branch: ctx.plan.branch_into(id),
         author: of_change(ctx, id, &settings, &commit).await?,
         commit,
         message: message(&ctx.plan.run, &task, attempt),
         is_based: !base.is_empty(),
+        is_whole: ctx.plan.is_landing(id),
         #[cfg(any(test, feature = "sim"))]
         is_blind: ctx.world.has_defect(crate::simulate::Defect::MergesTwice),
     };
@@ -65,7 +66,10 @@ pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<Strin
             RunEvent::BranchMoved { task: id.clone(), from: base.to_owned(), head: head.to_string() }
         }
         Done::Moved(_) => {
-            let why = format!("the branch {} keeps moving: leave it alone while the run is at work", ctx.plan.branch);
+            let why = format!(
+                "the branch {} keeps moving: leave it alone while the run is at work",
+                ctx.plan.branch_into(id)
+            );
             RunEvent::MergeConflicted { task: id.clone(), attempt, files: vec![why] }
         }
     })
@@ -109,6 +113,8 @@ struct Job {
     message: String,
     /// Whether the change stands on the head that it was judged on, so that it must not be merged onto another.
     is_based: bool,
+    /// Whether it is the work of a group, whose commits stay as they are.
+    is_whole: bool,
     #[cfg(any(test, feature = "sim"))]
     is_blind: bool,
 }
@@ -159,7 +165,10 @@ impl Job {
         {
             return Ok(Done::Merged(head));
         }
-        let merged = git.commit_tree(&tree, &[onto], &self.author, &self.message)?;
+        let merged = match self.is_whole {
+            true => self.commit.clone(),
+            false => git.commit_tree(&tree, &[onto], &self.author, &self.message)?,
+        };
         match git.update_branch(&self.branch, &merged, Some(onto)) {
             Ok(()) => Ok(Done::Merged(merged)),
             Err(Error::Process(switchboard_process::Error::Moved { .. })) => Ok(Done::Moved(head(git, &self.branch)?)),

@@ -22,7 +22,7 @@ pub(super) async fn rebase(
     let change = Oid::parse(commit)?;
     let author = of_change(ctx, id, &settings, &change).await?;
     let message = message(&ctx.plan.run, &task, attempt);
-    let branch = ctx.plan.branch.clone();
+    let branch = ctx.plan.branch_into(id);
     let (path, task_branch) = (ctx.plan.worktree(tree_of), ctx.plan.task_branch(tree_of));
     let rebased = ctx.world.git(move |git| {
         let head = git.branch(&branch)?.ok_or_else(|| Error::Missing(format!("the branch {branch}")))?;

@@ -70,6 +70,17 @@ pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Resu
     }
 }
 
+/// Head of a group's branch, which is made at the run's head by whoever comes first.
+pub(super) fn group_head(git: &dyn Git, branch: &str, head: Oid) -> Result<Oid, Error> {
+    if let Some(found) = git.branch(branch)? {
+        return Ok(found);
+    }
+    match git.update_branch(branch, &head, None) {
+        Ok(()) => Ok(head),
+        Err(error) => git.branch(branch)?.ok_or(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +97,16 @@ mod tests {
         assert!(matches!(run_head(repo, "switchboard/run_1", None), Err(Error::Missing(_))));
         repo.update_branch("switchboard/run_1", &merged, None).unwrap();
         assert_eq!(run_head(repo, "switchboard/run_1", None).unwrap(), merged);
+    }
+
+    #[test]
+    fn a_group_begins_at_the_runs_head_and_goes_on_where_it_stands() {
+        let repository = Repository::new();
+        let (first, later) = (repository.commit("the run stands here"), repository.commit("and here later"));
+        let repo = &repository.repo;
+
+        assert_eq!(group_head(repo, "switchboard-task/run_1/1.slice-api", first.clone()).unwrap(), first);
+        assert_eq!(group_head(repo, "switchboard-task/run_1/1.slice-api", later).unwrap(), first);
     }
 
     #[test]

@@ -24,12 +24,13 @@ use super::blocked::blocked;
 use super::context::Ctx;
 use super::replies::Replies;
 use super::set_up::{MadeTree, TreeSetup, set_up};
-use super::start_point::{StartPoint, run_head};
+use super::start_point::{StartPoint, group_head, run_head};
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::plan::RunPlan;
+use crate::plan_state::plan_state;
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
@@ -91,6 +92,8 @@ struct WorkerSetup {
     isolation: Isolation,
     /// What others have said that it is told of.
     replies: Replies,
+    /// How the plan stands, where it can't look.
+    plan_state: String,
     /// What it judges, where its answer is the verdict of a step.
     judged: Option<Judged>,
 }
@@ -205,6 +208,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
+    let group = ctx.plan.group_branch(id);
     let (last, now) = (ctx.last.clone(), ctx.world.store.now());
     let judges = start.work.answer.is_some();
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
@@ -219,8 +223,17 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
             return Ok(kept);
         }
         let head = run_head(git, &branch, run_first.as_ref())?;
+        let head = match group {
+            Some(group) => group_head(git, &group, head)?,
+            None => head,
+        };
         StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });
+    let isolation = ctx.plan.isolation(&settings, &choice);
+    let plan_state = match isolation.is_full() {
+        true => String::new(),
+        false => plan_state(&ctx.plan, id, &ctx.engine.view().await?),
+    };
     let start_point = start_point.await?;
     let judged = match judges {
         true => Some(Judged {
@@ -233,7 +246,8 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     };
     Ok(WorkerSetup {
         worker: ctx.world.fresh_worker()?,
-        isolation: ctx.plan.isolation(&settings, &choice),
+        isolation,
+        plan_state,
         token,
         choice,
         task,
@@ -422,8 +436,20 @@ impl Tree {
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
     let cwd = plan::text(&setup.path(ctx, id));
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation, judged, first: _ } =
-        setup;
+    let WorkerSetup {
+        worker,
+        token,
+        choice,
+        task,
+        settings,
+        start_point,
+        ports,
+        replies,
+        isolation,
+        plan_state,
+        judged,
+        first: _,
+    } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
@@ -437,6 +463,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         allowed: allowed(ctx, id)?,
         notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         may_ask: !isolation.is_full(),
+        plan_state,
         has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });

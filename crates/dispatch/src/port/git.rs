@@ -28,10 +28,16 @@ pub(crate) trait Git: Send + Sync {
     fn dirty(&self) -> Result<Vec<PathBuf>>;
     /// The commit that a revision names; `None` if there is none.
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>>;
+    /// Names of branches, of the remotes' branches and of tags.
+    fn names(&self) -> Result<Vec<String>>;
     /// Tip of a branch; `None` if there is no such branch.
     fn branch(&self, name: &str) -> Result<Option<Oid>>;
     /// Moves a branch from `old` to `new`, or makes it where `old` is `None`. Fails with `Moved` when it is elsewhere.
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()>;
+    /// Keeps a commit under a name outside of the branches.
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()>;
+    /// The commits that are kept so, by their names.
+    fn archived(&self) -> Result<Vec<(String, Oid)>>;
     /// Deletes a branch that stands at `tip`.
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()>;
     /// Moves a branch that the user has checked out, with index and files.
@@ -130,12 +136,24 @@ impl Git for Repo {
         Ok(Self::rev_parse(self, revision)?)
     }
 
+    fn names(&self) -> Result<Vec<String>> {
+        Ok(Self::names(self)?)
+    }
+
     fn branch(&self, name: &str) -> Result<Option<Oid>> {
         Ok(Self::branch(self, name)?)
     }
 
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
         Ok(Self::update_branch(self, name, new, old)?)
+    }
+
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()> {
+        Ok(Self::archive(self, name, commit)?)
+    }
+
+    fn archived(&self) -> Result<Vec<(String, Oid)>> {
+        Ok(Self::archived(self)?)
     }
 
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {

@@ -114,7 +114,7 @@ impl After<'_> {
 
     /// Reads the run and each of its tasks.
     async fn look(&self, state: &RunState) -> Result<(), String> {
-        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false };
+        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false };
         let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
         let views: Vec<_> = state.tasks().collect();
         let outcome = state.outcome().map(|outcome| format!("{outcome:?}").to_lowercase()).unwrap_or_default();
@@ -134,20 +134,20 @@ impl After<'_> {
             let is_untried = report.attempts == 0 && !is_done(view);
             let is_it = report.id == view.task.as_str() && (report.attempts == view.attempt || is_untried);
             expect(is_it, || format!("{} in attempt {} is shown as {report:?}", view.task, view.attempt))?;
-            self.look_at(view).await?;
+            self.look_at(view, state.is_landing(&view.task)).await?;
         }
         let request = ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, answer_from: None };
         let unknown = self.until_answered(|| self.daemon.show_task(&request)).await?;
         expect(code(&unknown) == "dispatch.unknown-task", || format!("a task that is none: {unknown:?}"))
     }
 
-    async fn look_at(&self, view: &TaskView) -> Result<(), String> {
+    async fn look_at(&self, view: &TaskView, is_landing: bool) -> Result<(), String> {
         let task = format!("{}/{}", self.run, view.task);
         let request = ShowTaskRequest { task: task.clone(), diff: true, answer_from: None };
         let shown = self.until_answered(|| self.daemon.show_task(&request)).await?;
         let shown = shown.map_err(|error| format!("{task} can't be shown: {error}"))?;
         let is_changed = shown.diff.as_ref().is_some_and(|diff| diff.contains(&format!("t/{}\n", view.task)));
-        let is_it = shown.task.id == view.task.as_str() && (is_changed || !is_merged(view));
+        let is_it = shown.task.id == view.task.as_str() && (is_changed || is_landing || !is_merged(view));
         expect(is_it, || format!("{task} is shown as {shown:?}"))?;
         let request = CheckGateStatusRequest { task_id: task.clone(), working_directory: None };
         let gates = self.until_answered(|| self.daemon.check_gate_status(&request)).await?;
@@ -182,7 +182,7 @@ impl After<'_> {
         expect(!had_it || (reply.already && before == after), || format!("merged twice: {reply:?}"))?;
         let again = self.merge_once(true).await?.map_err(|error| format!("no second merge: {error}"))?;
         expect(again.already && self.main()? == after, || format!("a second merge: {again:?}"))?;
-        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false };
+        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false };
         let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
         expect(reply.summary.is_merged, || "a merged run is not said to be".to_owned())
     }
@@ -255,14 +255,34 @@ impl After<'_> {
                 self.expect_reachable(&view.task, commit)?;
             }
         }
+        let tips: Vec<_> = self.tips_that_go(&listed)?;
         self.clean_once(true, true).await?;
+        for (branch, tip) in tips {
+            let repo = lock(&self.stage.repo);
+            let is_kept = repo.archived.values().any(|kept| repo.is_ancestor(&tip, kept));
+            expect(is_kept, || format!("{branch} was merged nowhere, was removed, and is not archived"))?;
+        }
         expect(self.left() == (BTreeSet::new(), BTreeSet::new()), || format!("left: {:?}", self.left()))?;
         let nothing = self.clean_once(false, false).await?;
         expect(nothing.left.is_empty(), || format!("nothing is left, listed: {nothing:?}"))
     }
 
+    /// Branches that hold work which is merged nowhere, with their tips.
+    fn tips_that_go(&self, listed: &CleanRunsReply) -> Result<Vec<(String, Oid)>, String> {
+        let repo = lock(&self.stage.repo);
+        let unmerged = listed.left.iter().filter(|left| !left.unmerged.is_empty() && !left.branch.is_empty());
+        let tip = |left: &LeftOver| {
+            let tip = repo.branch(&left.branch).ok_or_else(|| format!("{} is listed and gone", left.branch))?;
+            Ok((left.branch.clone(), tip))
+        };
+        unmerged.map(tip).collect()
+    }
+
     async fn clean_once(&self, remove: bool, unmerged: bool) -> Result<CleanRunsReply, String> {
-        let (request, by) = (CleanRunsRequest { run: Some(self.run.to_string()), remove, unmerged }, ann()?);
+        let (request, by) = (
+            CleanRunsRequest { run: Some(self.run.to_string()), remove, unmerged, ..CleanRunsRequest::default() },
+            ann()?,
+        );
         let reply = self.until_answered(|| self.daemon.clean_runs(&request, &by.name, None)).await?;
         reply.map_err(|error| format!("nothing is cleaned: {error}"))
     }

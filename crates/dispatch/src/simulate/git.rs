@@ -70,6 +70,10 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.find(revision)))
     }
 
+    fn names(&self) -> Result<Vec<String>> {
+        self.with(|repo| Ok(repo.branches.keys().cloned().collect()))
+    }
+
     fn branch(&self, name: &str) -> Result<Option<Oid>> {
         self.with(|repo| Ok(repo.branch(name)))
     }
@@ -84,6 +88,17 @@ impl Git for SimGit {
             repo.branches.insert(name.to_owned(), new.clone());
             Ok(())
         })
+    }
+
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            repo.archived.insert(name.to_owned(), commit.clone());
+            Ok(())
+        })
+    }
+
+    fn archived(&self) -> Result<Vec<(String, Oid)>> {
+        self.with(|repo| Ok(repo.archived.clone().into_iter().collect()))
     }
 
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {

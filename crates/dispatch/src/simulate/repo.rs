@@ -55,6 +55,8 @@ pub(super) struct Repo {
     trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
+    /// Commits that are kept outside of the branches.
+    pub(super) archived: BTreeMap<String, Oid>,
 }
 
 /// The files that differ, with their content in `after`; `None` for those that it lacks. Most are shared by both: a pointer tells.
@@ -100,6 +102,7 @@ impl Repo {
             trees: HashMap::new(),
             branches: BTreeMap::new(),
             worktrees: BTreeMap::new(),
+            archived: BTreeMap::new(),
         };
         let old = (1..=REMOVERS).map(|n| (removed_by(&format!("1.{n}")).into(), "old".into()));
         let first = old.chain([("README".into(), "hello".into())]).map(|(path, content)| (path, Some(content)));

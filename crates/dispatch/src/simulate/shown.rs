@@ -51,7 +51,7 @@ fn word(state: &TaskState) -> Option<(&'static str, Option<String>)> {
 
 /// Looks at all of it. Git may fail by chance: then the report is looked at another time.
 pub(super) async fn look(daemon: &Dispatch, run: &RunId, state: &RunState) -> Result<(), String> {
-    let request = GetRunRequest { run: Some(run.to_string()), diff: false };
+    let request = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
     let Ok(reply) = daemon.get_run(&request).await else { return Ok(()) };
     summary(daemon, run, state, &reply)?;
     for (view, report) in state.tasks().zip(&reply.list) {

@@ -43,6 +43,8 @@ pub struct SimSpec {
     pub modes: u64,
     /// Plans that a team carries out: others than its makers review and test each change.
     pub teams: u64,
+    /// Runs whose tasks reach the run's branch by slice.
+    pub slices: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -168,6 +170,7 @@ impl SimSpec {
             budgets: 0,
             modes: 0,
             teams: 0,
+            slices: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -190,6 +193,7 @@ impl SimSpec {
             budgets: 250,
             modes: 150,
             teams: 300,
+            slices: 250,
             crashes: 6,
             people: 300,
             ..Self::kind()

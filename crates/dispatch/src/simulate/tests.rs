@@ -187,6 +187,15 @@ fn several_runs_at_once_keep_their_promises_each_and_together() {
 
 #[test]
 fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
+    the_tree_is_the_same(0, 8, 25);
+}
+
+#[test]
+fn the_merged_tree_is_the_same_whatever_slice_finishes_first() {
+    the_tree_is_the_same(1_000, 10, 15);
+}
+
+fn the_tree_is_the_same(slices: u64, merged: u64, least: usize) {
     let mut orders = std::collections::BTreeSet::new();
     let mut trees = std::collections::BTreeSet::new();
     for seed in 1..=50 {
@@ -196,15 +205,16 @@ fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
             max_workers: Some(8),
             work_ms: 60_000,
             plan_seed: Some(4),
+            slices,
             ..SimSpec::kind()
         };
         let report = plays(seed, spec);
-        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 8), "seed {seed}");
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", merged), "seed {seed}");
         orders.insert(report.order);
         trees.insert(report.tree);
     }
 
-    assert!(orders.len() >= 25, "{} orders are too few to tell", orders.len());
+    assert!(orders.len() >= least, "{} orders are too few to tell", orders.len());
     assert_eq!(trees.len(), 1, "the tree depends on who finished first");
 }
 
@@ -234,7 +244,7 @@ fn a_run_that_an_older_version_recorded_beyond_reading_is_refused_with_what_to_d
             store.commit(batch).await.unwrap();
             let world =
                 World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
-            let request = GetRunRequest { run: Some(run.to_string()), diff: false };
+            let request = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
             Dispatch::with(world).get_run(&request).await.unwrap_err().to_failure()
         });
 
@@ -242,4 +252,17 @@ fn a_run_that_an_older_version_recorded_beyond_reading_is_refused_with_what_to_d
         assert!(refused.what.contains(why), "{refused:?}");
         assert!(refused.hint.contains(&format!("switchboard/{run}")), "{refused:?}");
     }
+}
+
+#[test]
+fn slices_land_whole_or_not_at_all_whatever_goes_wrong_and_however_often_the_daemon_dies() {
+    let (mut crashes, mut merged) = (0, 0);
+    for seed in 1..=40 {
+        let spec = SimSpec { slices: 1_000, afterwards: true, ..SimSpec::rough() };
+        let report = plays(seed, spec);
+        crashes += report.crashes;
+        merged += report.merged;
+    }
+
+    assert!(crashes > 20 && merged > 40, "{crashes} {merged}");
 }

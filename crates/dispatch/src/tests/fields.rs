@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use switchboard_pipeline::mode::{Asked, in_mode};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::job::Mode;
 use switchboard_protocol::plan::{Task, schema};
 use switchboard_protocol::run::WorkerTimeout;
 
@@ -114,7 +116,9 @@ fn another(field: &str) -> Option<Value> {
         (_, "max_workers") => json!(2),
         (_, "budget") => json!(2.5),
         (_, "barrier") => json!(false),
-        (_, "unknown_writes") => json!("serial"),
+        (_, "unknown_writes") => json!("judged"),
+        (_, "merge") => json!("slice"),
+        (_, "auto_merge") => json!("confirm"),
         (_, "scope" | "exclude" | "reads" | "inputs" | "outputs") => json!(["docs/**"]),
         (_, "on_violation") => json!("warn"),
         (_, "author") => json!("Ada <ada@example.org>"),
@@ -162,13 +166,15 @@ fn outcome(plan: &Value) -> String {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
+    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
+    let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
     let expanded = match subtasks::expand(&plan) {
         Ok(expanded) => expanded,
         Err(failure) => return format!("refused: {failure:?}"),
     };
     let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
     let compiled = way::compile(&expanded, &prepared, |settings| settings.attempts.unwrap_or(5));
-    format!("{:?} {prepared:?} {compiled:?}", prompts(expanded))
+    format!("{debated:?} {at_end:?} {:?} {prepared:?} {compiled:?}", prompts(expanded))
 }
 
 /// What the first worker of each task is told.
@@ -187,13 +193,14 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             notes: Vec::new(),
             has_tools: true,
             may_ask: false,
+            plan_state: String::new(),
         };
         prompt::first(&plan, task, 1, "", &none, &[])
     };
     plan.plan.tasks().map(first).collect()
 }
 
-fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
+pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     RunPlan {
         roles: std::collections::BTreeMap::new(),
         run: RunId::from_bits(1),
@@ -206,6 +213,7 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         default_agent: None,
         agents: BTreeMap::new(),
         merge: false,
+        confirms_merge: false,
         setup: Vec::new(),
         timeout: WorkerTimeout::default(),
         isolation: None,

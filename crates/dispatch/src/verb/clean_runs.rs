@@ -6,7 +6,8 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::RunEvent;
-use switchboard_protocol::verb::run::{CleanRunsReply, CleanRunsRequest, LeftOver};
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::run::{Archived, CleanRunsReply, CleanRunsRequest, LeftOver, Restored};
 use switchboard_store::{Batch, Idempotency, Query, Row};
 
 use super::{find_run, reply, reply_value};
@@ -17,6 +18,9 @@ use crate::{Dispatch, Error, history, plan};
 
 /// Removals that are recorded in one commit.
 const PORTION: usize = 500;
+
+/// Before the name of a branch that was made of something archived: it is the user's, and no run's.
+const RESTORED: &str = "restored";
 
 /// Runs that are looked at in one call, newest first.
 const MAX_RUNS: u64 = 1000;
@@ -51,6 +55,9 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
+        if let Some(named) = &request.restore {
+            return self.restore(named.clone(), call).await;
+        }
         // No merge looks at a branch that goes meanwhile.
         let _one_at_a_time = self.world.merging.lock().await;
         let mut ended = Vec::new();
@@ -66,7 +73,9 @@ impl Dispatch {
         });
         let found = found.await?;
         if !removes {
-            return Ok(CleanRunsReply { left: found.into_iter().map(|found| found.left).collect() });
+            let archived = self.archived().await?;
+            let left = found.into_iter().map(|found| found.left).collect();
+            return Ok(CleanRunsReply { left, archived, restored: None });
         }
         self.remove(found, request.unmerged, by.as_str(), call).await
     }
@@ -81,8 +90,16 @@ impl Dispatch {
     ) -> Result<CleanRunsReply, Error> {
         let goes = |found: &Found| unmerged || found.left.unmerged.is_empty();
         let removals: Vec<_> = found.iter().filter(|found| goes(found)).map(Found::removal).collect();
-        let left = found.iter().map(|found| LeftOver { removed: goes(found), ..found.left.clone() });
-        let answer = CleanRunsReply { left: left.collect() };
+        let archived = |found: &Found| match goes(found) && !found.left.unmerged.is_empty() {
+            true => found.removal().0.archive_name(),
+            false => String::new(),
+        };
+        let left = found.iter().map(|found| LeftOver {
+            removed: goes(found),
+            archived: archived(found),
+            ..found.left.clone()
+        });
+        let answer = CleanRunsReply { left: left.collect(), archived: Vec::new(), restored: None };
         let mut portions = removals.chunks(PORTION).peekable();
         let mut last = Batch::synced();
         while let Some(portion) = portions.next() {
@@ -101,6 +118,34 @@ impl Dispatch {
         last.reply = reply_value(&answer)?;
         if !last.events.is_empty() || last.idempotency.is_some() {
             self.world.commit_patiently(&last).await?;
+        }
+        Ok(answer)
+    }
+
+    async fn archived(&self) -> Result<Vec<Archived>, Error> {
+        let archived = self.world.git(|git| git.archived()).await?;
+        Ok(archived.into_iter().map(|(name, commit)| Archived { name, commit: commit.to_string() }).collect())
+    }
+
+    /// Makes a branch of something archived, which stays there.
+    async fn restore(&self, named: String, call: Option<Idempotency>) -> Result<CleanRunsReply, Error> {
+        let archived = self.archived().await?;
+        let found = archived.iter().find(|one| one.name == named);
+        let found = found.or_else(|| {
+            let mut fits = archived.iter().filter(|one| !named.is_empty() && one.name.starts_with(&named));
+            fits.next().filter(|_| fits.next().is_none())
+        });
+        let Some(Archived { name, commit }) = found.cloned() else {
+            let what = format!("nothing, or more than one thing, is archived as {}", cut(&named, 80));
+            let failure = Failure::new("request.bad-args", what).at("restore");
+            return Err(failure.hint("switchboard clean --archived lists all of it").into());
+        };
+        let branch = format!("{RESTORED}/{name}");
+        let (to, at) = (branch.clone(), Oid::parse(&commit)?);
+        self.world.git(move |git| git.update_branch(&to, &at, None)).await?;
+        let answer = CleanRunsReply { left: Vec::new(), archived, restored: Some(Restored { name, branch, commit }) };
+        if let Some(call) = call {
+            self.world.commit(Batch::synced().idempotent(call).reply(reply_value(&answer)?)).await?;
         }
         Ok(answer)
     }
@@ -201,6 +246,7 @@ fn found(git: &dyn Git, ended: &Ended) -> Result<Vec<Found>, Error> {
             unmerged: if is_merged { String::new() } else { format!("not merged into {}", ended.targets.join(" or ")) },
             bytes: 0,
             removed: false,
+            archived: String::new(),
         };
         found.push(Found { left, commit: head.to_string(), base: ended.base.clone() });
     }
@@ -237,6 +283,7 @@ fn of_task(
         branch: tip.as_ref().map(|_| branch.clone()).unwrap_or_default(),
         unmerged: unmerged.join(", "),
         removed: false,
+        archived: String::new(),
     };
     Ok(Some(Found { left, commit: tip.map(|tip| tip.to_string()).unwrap_or_default(), base: ended.base.clone() }))
 }

@@ -1,11 +1,12 @@
 //! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use switchboard_pipeline::prepare;
 use switchboard_process::git::Oid;
 use switchboard_protocol::run::{Ceiling, Skipped};
-use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
+use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary, TaskReport};
 use switchboard_store::Query;
 
 use super::find_run;
@@ -24,6 +25,11 @@ fn left_out(plan: &RunPlan) -> Vec<Skipped> {
     skipped.filter(|left| plan.shape(&left.id).is_none_or(|shape| shape.of.is_none())).collect()
 }
 
+/// Bytes of a work tree; `None` where there is none.
+fn bytes_of(git: &dyn Git, path: &Path) -> Result<Option<u64>, Error> {
+    if path.as_os_str().is_empty() { Ok(None) } else { git.worktree_bytes(path).map(Some) }
+}
+
 impl Dispatch {
     /// Shows a run.
     ///
@@ -39,7 +45,11 @@ impl Dispatch {
         let plan = crate::history::plan(&self.world, &run)?;
         let (messages_sent, messages_acked) = report::mail(&self.world, &row)?;
         let files = report::files(&self.world, &run)?;
-        let list = views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
+        let mut list: Vec<_> =
+            views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
+        if request.sizes {
+            self.measure(&mut list).await?;
+        }
         let summary = report::summary(&self.world, &row)?;
         let notes = self.notes(&summary).await?;
         let diff = if request.diff { self.diff(&summary).await? } else { None };
@@ -58,6 +68,17 @@ impl Dispatch {
             notes,
             diff,
         })
+    }
+
+    /// Looks how large the work trees of tasks are, where they are there.
+    pub(super) async fn measure(&self, tasks: &mut [TaskReport]) -> Result<(), Error> {
+        let trees: Vec<_> = tasks.iter().map(|task| PathBuf::from(&task.worktree)).collect();
+        let sizes =
+            self.world.git(move |git| trees.iter().map(|path| bytes_of(git, path)).collect::<Result<Vec<_>, _>>());
+        for (task, size) in tasks.iter_mut().zip(sizes.await?) {
+            task.worktree_bytes = size;
+        }
+        Ok(())
     }
 
     /// What to know before the branch of a run that is over is merged.

@@ -8,7 +8,7 @@ use switchboard_protocol::run::{AutoTurn, RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
 use switchboard_store::Idempotency;
 
-use super::{find_targets, reply, reply_value};
+use super::{find_run, find_targets, reply, reply_value};
 use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error, history};
@@ -43,6 +43,10 @@ impl Dispatch {
         if tasks.is_empty() {
             return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
         }
+        // No other run is started between this look and the retry.
+        let _one_at_a_time = self.world.starting.lock().await;
+        let row = find_run(&self.world, Some(run.as_str()))?;
+        self.expect_unclaimed(run, &row, &tasks).await?;
         let retried = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task });
         let steps = turn.into_iter().chain(retried).collect();
         let record = Record { steps, call, reply: answer, ..Record::default() };

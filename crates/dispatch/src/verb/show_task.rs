@@ -39,13 +39,10 @@ impl Dispatch {
         let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
         let from = request.answer_from.filter(|_| !folder.is_empty());
         let answer = from.map(|from| report::answer(&folder, from)).transpose()?.flatten();
-        Ok(ShowTaskReply {
-            run,
-            task: report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?,
-            diff,
-            answer,
-            folder,
-        })
+        let mut task = [report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?];
+        self.measure(&mut task).await?;
+        let [task] = task;
+        Ok(ShowTaskReply { run, task, diff, answer, folder })
     }
 }
 

@@ -1,16 +1,17 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
+mod already;
+mod start_point;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use switchboard_pipeline::dataflow::{self, Files};
-use switchboard_pipeline::mode::{Asked, InMode, in_mode};
+use switchboard_pipeline::mode::{Asked, InMode, in_mode, with_best_of};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
 use switchboard_pipeline::scope::{self, Part};
-use switchboard_pipeline::settings;
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::Oid;
@@ -19,20 +20,20 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
+use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
 use switchboard_protocol::run::way::Do;
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, StepWork, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
-use switchboard_store::{Batch, Durability, Idempotency, Query};
+use switchboard_store::{Batch, Durability, Idempotency};
 
 use crate::error::shape;
 use crate::event::cut;
 use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
-use crate::work::{RUNS, run_id};
 use crate::world::World;
-use crate::{Dispatch, Error, history, in_vain, isolation, user_tree};
+use crate::{Dispatch, Error, in_vain, isolation, unit_claims};
+use start_point::StartPoint;
 use switchboard_protocol::text::quoted;
 
 /// Most derived dependencies in the reply.
@@ -40,18 +41,6 @@ const MAX_DERIVED: usize = 1_000;
 
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
-
-/// Where a run starts from: what git says of the user's work tree.
-struct StartPoint {
-    target: String,
-    base: Oid,
-    /// Name of the user's work tree.
-    tree: String,
-    /// Tracked lock files, where they say what new work trees are set up with.
-    locks: Vec<String>,
-    /// Files with changes of the user, where tasks declare what they write.
-    dirty: Vec<String>,
-}
 
 impl Dispatch {
     /// Starts a plan from the work tree that the caller stands in; a dry run returns what would happen.
@@ -75,7 +64,7 @@ impl Dispatch {
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
         let written = written(&request)?;
-        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
+        let tree = start_point::tree(world, &request, caller).await?;
         let hash = plan_hash::whole(&written);
         let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
         let (resolved, derived) = dataflow::resolve(left);
@@ -85,16 +74,20 @@ impl Dispatch {
         if request.team {
             plan.switchboard.get_or_insert_default().team = Some(true);
         }
+        let plan = match request.best_of {
+            Some(count) => with_best_of(plan, count)?,
+            None => plan,
+        };
         let max_workers = request.max_workers.or(max_workers);
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
-        let mut start_point = StartPoint::look(world, &tree, &expanded.plan).await?;
+        let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
         let mut follows = None;
         if let Some(progress) = progress {
             (start_point.base, follows) = (progress.base, progress.follows);
         }
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let run = world.fresh_run()?;
-        let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
+        let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
         let prepare = if request.use_execution_graph { prepare } else { prepare_together };
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
@@ -111,9 +104,10 @@ impl Dispatch {
         let in_vain = in_vain::judge(&plan, &run_plan, &prepared.eligible)?;
         let notes = [notes, expanded.notes, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
-        let reply = reply(world, &run_plan, &start_point, &decided);
+        let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
         if request.dry_run {
+            reply.skipped.extend(self.worked_on(&request, &decided).await?);
             return Ok(reply);
         }
         if !request.use_execution_graph {
@@ -133,9 +127,8 @@ impl Dispatch {
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = &decided.hash;
-        // The same job may be asked for twice at a time: it changes nothing that the other could miss.
-        if request.job.is_none() {
-            not_running(world, hash, &decided.plan)?;
+        if let Some(answer) = self.already(request, decided, &caller).await? {
+            return Ok(answer);
         }
         write_agents(world, &run_plan).await?;
         let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
@@ -260,6 +253,10 @@ async fn rest(
         let what = "a loop runs a plan, and a job is none";
         return Err(Failure::new("request.bad-args", what).at("turn").into());
     }
+    if request.base.is_some() {
+        let what = "a loop goes on at what earlier runs of the plan have merged, or at what is checked out";
+        return Err(Failure::new("request.bad-args", what).at("base").into());
+    }
     let (runs, _) = progress::earlier(world, &written, hash)?;
     let found = world.git_on(tree, move |git| progress::resolve(git, &runs)).await?;
     let (eligible, _) = super::next_unit::eligible(&written);
@@ -359,55 +356,32 @@ struct StartCall<'a> {
     reply: StartRunReply,
 }
 
-// === impl StartPoint ===
-
-impl StartPoint {
-    /// Asks git what the run needs to know, all at once; each answer is a process.
-    async fn look(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<Self, Error> {
-        let is_set_up_by_locks = switchboard_pipeline::setup::planned(plan).is_none();
-        let declares_writes = plan.tasks().any(|task| !settings::writes(plan, task).is_empty());
-        let ((target, base), locks, dirty) = tokio::try_join!(
-            world.git_on(tree, user_tree::checked_out),
-            world.git_on(tree, move |git| if is_set_up_by_locks {
-                crate::setup::lock_files(git)
-            } else {
-                Ok(Vec::new())
-            }),
-            world.git_on(tree, move |git| if declares_writes { git.dirty() } else { Ok(Vec::new()) }),
-        )?;
-        let dirty = dirty.iter().map(|path| plan::text(path)).collect();
-        Ok(Self { target, base, tree: tree.tree_name(), locks, dirty })
-    }
+/// Whether the run's branch is merged at the end: what the request says, else what the plan does.
+fn auto_merge(request: &StartRunRequest, plan: &Plan) -> AutoMerge {
+    let asked = request.auto_merge.or_else(|| request.merge.then_some(AutoMerge::Auto));
+    asked.or_else(|| plan.switchboard.as_ref()?.auto_merge).unwrap_or_default()
 }
 
 fn run_plan(
-    world: &World,
     run: RunId,
     request: &StartRunRequest,
     expanded: &Expanded,
     start_point: &StartPoint,
 ) -> Result<RunPlan, Error> {
-    let worktrees = match &request.worktrees {
-        None => world.config.worktrees.clone(),
-        Some(folder) if PathBuf::from(folder).is_absolute() => folder.into(),
-        Some(folder) => {
-            return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path")
-                .at(folder)
-                .into());
-        }
-    };
+    let auto_merge = auto_merge(request, &expanded.plan);
     Ok(RunPlan {
         branch: format!("switchboard/{run}"),
         base: start_point.base.to_string(),
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
         roles: request.roles.iter().map(|choice| (choice.role.clone(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
-        merge: request.merge,
+        merge: auto_merge == AutoMerge::Auto,
+        confirms_merge: auto_merge == AutoMerge::Confirm,
         positions: TaskPositions::of(&expanded.plan),
         run,
         plan: expanded.plan.clone(),
         shapes: expanded.shapes.clone(),
-        worktrees,
+        worktrees: start_point.worktrees.0.clone(),
         setup: Vec::new(),
         timeout: request.worker_timeout_ms.unwrap_or_default(),
         isolation: request.isolation,
@@ -528,24 +502,6 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
 }
 
-/// Refuses what a run of the same plan, or of a part of it, is doing.
-fn not_running(world: &World, hash: &str, plan: &Plan) -> Result<(), Error> {
-    let tasks: BTreeSet<_> = plan.tasks().map(|task| &task.id).collect();
-    let rows = world.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1000))?;
-    let mut other = None;
-    for row in &rows {
-        let run = run_id(row)?;
-        if other.is_none() && history::plan(world, &run)?.plan.tasks().any(|task| tasks.contains(&task.id)) {
-            other = Some(run);
-        }
-    }
-    let Some(run) = other else { return Ok(()) };
-    let what = format!("this plan already runs as {run}");
-    Err(Failure::new("dispatch.already-running", what)
-        .hint(format!("switchboard run --resume {run}, or switchboard stop {run}"))
-        .into())
-}
-
 fn configured(
     run_plan: &RunPlan,
     request: &StartRunRequest,
@@ -570,6 +526,9 @@ fn configured(
         coordination: run_plan.coordination,
         tree: run_plan.tree.clone(),
         timeout: run_plan.timeout,
+        confirms_merge: run_plan.confirms_merge,
+        plan_key: unit_claims::plan_key(&run_plan.plan, request.job.is_some()),
+        asked: unit_claims::asked(request),
     };
     let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
     let trace = &run_plan.parent_trace;
@@ -581,10 +540,17 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
     let takes_part = |edge: &&DerivedEdge| [&edge.task, &edge.on].iter().all(|id| prepared.eligible.contains(id));
     StartRunReply {
         run: None,
+        already: false,
         target: start_point.target.clone(),
         base: start_point.base.to_string(),
         branch: run_plan.branch.clone(),
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
+        worktrees_from: start_point.worktrees.1.clone(),
+        auto_merge: match (run_plan.merge, run_plan.confirms_merge) {
+            (true, _) => AutoMerge::Auto,
+            (false, true) => AutoMerge::Confirm,
+            (false, false) => AutoMerge::Manual,
+        },
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         conflicts: prepared.conflicts.clone(),
         derived: derived.iter().filter(takes_part).take(MAX_DERIVED).cloned().collect(),

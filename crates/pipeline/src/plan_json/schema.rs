@@ -153,6 +153,9 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("wrap_up_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("barrier", Kind::Flag),
+    optional("debate", Kind::Settings(DEBATE)),
+    optional("merge", Kind::OneOf(&["task", "slice", "milestone"])),
+    optional("auto_merge", Kind::OneOf(&["auto", "confirm", "manual"])),
     optional("unknown_writes", Kind::OneOf(&["judged", "serial"])),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
@@ -169,6 +172,7 @@ const PLAN_SETTINGS: &[Field] = &[
 const PHASE_SETTINGS: &[Field] = &[
     optional("gates", Kind::Gates),
     optional("test", Kind::Command),
+    optional("debate", Kind::Settings(DEBATE)),
     optional("agent", Kind::Name),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),

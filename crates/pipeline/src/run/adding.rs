@@ -110,6 +110,7 @@ impl RunState {
             self.tasks.insert(task.clone(), at);
             self.unsettled += 1;
         }
+        self.note_landing(at);
         self.join(at);
         self.extend(at, lists);
         if let Some(whole) = self.records[at].whole {

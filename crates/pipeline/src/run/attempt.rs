@@ -22,12 +22,16 @@ impl RunState {
         let is_due = must_stop
             || is_capturing
             || is_asked
-            || matches!(open, OpenFor::Checks { .. } | OpenFor::Person { .. } | OpenFor::Lease);
+            || matches!(
+                open,
+                OpenFor::Gather { .. } | OpenFor::Checks { .. } | OpenFor::Person { .. } | OpenFor::Lease
+            );
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
             OpenFor::Nothing
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Gather { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. }
             | OpenFor::Lease

@@ -79,11 +79,13 @@ impl RunState {
         }
     }
 
-    /// The subtasks of the same task that were before this one, and the subtasks of a task: who answers for each.
+    /// The subtasks of the same task that were before this one, the subtasks of a task, and the reports that it depends on: who answers for each.
     pub(super) fn answers(&self, at: usize) -> Vec<Answered> {
         let record = &self.records[at];
         let whole = record.whole.unwrap_or(at);
         let others = self.records[whole].subtasks.iter().filter(|other| **other < at || at == whole);
+        let is_report = |on: &&usize| self.records[**on].whole.is_none() && !self.records[**on].merges();
+        let others = others.chain(self.records[whole].depends.iter().filter(is_report));
         let answered = |other: &usize| {
             let record = &self.records[*other];
             let is_done = matches!(record.ending, Some(Ending::Done { .. }));

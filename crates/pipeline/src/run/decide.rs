@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::run::way::{Do, Step};
+use switchboard_protocol::run::way::{CommandStep, Do, Step};
 use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
@@ -139,6 +139,10 @@ impl RunState {
             let carried = self.carried(record).map(|change| change.commit);
             return Some(Effect::Capture { task, attempt, worker, carried });
         }
+        if let OpenFor::Gather { .. } = record.open_for() {
+            let (commit, tree_of) = (String::new(), task.clone());
+            return Some(Effect::RunCommand { task, attempt, kind: CommandStep::Gather, commit, tree_of });
+        }
         let change = record.captured()?;
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match record.open_for() {
@@ -158,6 +162,7 @@ impl RunState {
             | OpenFor::LeftOut { .. }
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Gather { .. }
             | OpenFor::Turn { .. } => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{Do, Need};
+use switchboard_protocol::run::way::{CommandStep, Do, Need};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, Verdict};
 
 use super::consequences::Consequences;
@@ -31,8 +31,22 @@ impl RunState {
         if self.records[at].attempt() == attempt && self.records[at].is_made(&change) {
             return Ok(Vec::new());
         }
-        let step = self.expect_capturing(at, attempt)?;
-        self.expect_answered(at, step)?;
+        let step = match self.records[at].open_for() {
+            OpenFor::Gather { step } if self.records[at].attempt() == attempt => step,
+            OpenFor::Gather { .. }
+            | OpenFor::Nothing
+            | OpenFor::LeftOut { .. }
+            | OpenFor::Worker { .. }
+            | OpenFor::Choice { .. }
+            | OpenFor::Checks { .. }
+            | OpenFor::Person { .. }
+            | OpenFor::Lease
+            | OpenFor::Turn { .. } => {
+                let step = self.expect_capturing(at, attempt)?;
+                self.expect_answered(at, step)?;
+                step
+            }
+        };
         self.records[at].resume = false;
         let captured = self.records[at].unit.capture(step, change);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
@@ -142,7 +156,7 @@ impl RunState {
             moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         }
         self.records[at].unit = unit;
-        self.head = change.base;
+        self.set_head(at, change.base);
         self.queue.take_turn(at);
         Ok(self.after(at, moved, String::new()))
     }
@@ -150,13 +164,14 @@ impl RunState {
     /// The branch stands elsewhere than was known; a merge that was intended is off.
     pub(super) fn branch_moved(&mut self, id: &TaskId, from: &str, head: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
-        if self.head == head || self.head != from {
+        let known = self.head_of(at);
+        if known == head || known != from {
             return Ok(Vec::new());
         }
         if self.queue.turn().is_some_and(|other| other != at) {
             return Err(Refused::new(RefusedCode::Limit, "it is another task's turn at the run's branch"));
         }
-        head.clone_into(&mut self.head);
+        self.set_head(at, head.to_owned());
         if self.records[at].onto.take().is_some() {
             if let Some(step) = self.merge_step(at) {
                 self.records[at].unit.withdraw(step).map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
@@ -183,6 +198,7 @@ impl RunState {
             | OpenFor::Worker { .. }
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Gather { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that is to be merged")));
@@ -226,6 +242,7 @@ impl RunState {
             | OpenFor::Worker { .. }
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Gather { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
@@ -257,7 +274,7 @@ impl RunState {
         let judgement = Judgement { input: None, verdict: Verdict::Pass, output: None };
         let merged = self.records[at].unit.judge(step, judgement);
         merged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
-        commit.clone_into(&mut self.head);
+        self.set_head(at, commit.to_owned());
         self.records[at].onto = None;
         self.end(at, Ending::Done { commit: commit.to_owned() });
         Ok(self.release_dependents(at))
@@ -276,6 +293,7 @@ impl RunState {
                 self.expect_turn(at)?;
                 step
             }
+            OpenFor::Gather { step } => step,
             OpenFor::Turn { .. }
             | OpenFor::Lease
             | OpenFor::Nothing
@@ -306,7 +324,7 @@ impl RunState {
     /// has used up its rebases is blocked, and the next in line is looked at.
     pub(super) fn freshen_turn(&mut self, consequences: &mut Consequences) {
         while let Some(at) = self.queue.next_turn(&self.records) {
-            let head = self.head.clone();
+            let head = self.head_of(at).to_owned();
             let unit = &mut self.records[at].unit;
             let mut moved = if unit.head() == head { Moved::On } else { unit.move_head(&head) };
             let rebase = unit.open().first().copied().filter(|step| is_rebase(&unit.way().steps()[*step].does));
@@ -330,7 +348,7 @@ impl RunState {
 }
 
 pub(super) fn is_rebase(does: &Do) -> bool {
-    matches!(does, Do::Command { .. })
+    matches!(does, Do::Command { kind: CommandStep::Rebase, .. })
 }
 
 /// Keeps what a gate said; an earlier word on another change gives way.

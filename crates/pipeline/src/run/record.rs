@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{Do, Join, Step, StepId, UnitId};
+use switchboard_protocol::run::way::{CommandStep, Do, Join, Step, StepId, UnitId};
 use switchboard_protocol::run::{
     Change, GateReport, HeldBy, Refusal, StartFrom, StepReport, TaskPauseCause, TaskState, TaskView, Verdict,
 };
@@ -48,8 +48,12 @@ pub(super) struct Record {
     pub(super) rate_waits: u32,
     /// All workers so far, the present one last.
     pub(super) workers: Vec<WorkerId>,
-    /// The head of the run's branch when the merge that is under way began.
+    /// The head of the branch when the merge that is under way began.
     pub(super) onto: Option<String>,
+    /// The task that brings a group to the run's branch, where the group has a branch of its own.
+    pub(super) landing: Option<usize>,
+    /// Where the branch of the group stands that this task brings to the run's, as far as events tell.
+    pub(super) group_head: Option<String>,
     /// The lease of another agent that its merge waits for.
     pub(super) lease: Option<HeldBy>,
     /// What a person is asked, while the task waits for the answer.
@@ -165,6 +169,8 @@ impl Record {
             rate_waits: 0,
             workers: Vec::new(),
             onto: None,
+            landing: None,
+            group_head: None,
             lease: None,
             waiting: None,
             asked: BTreeSet::new(),
@@ -478,6 +484,7 @@ impl Record {
             Do::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
             Do::Work { .. } => OpenFor::Worker { step: *first },
             Do::Choose { .. } => OpenFor::Choice { step: *first },
+            Do::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
             Do::Check { .. } => OpenFor::Checks { steps: open },
             Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
             Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
@@ -498,6 +505,8 @@ pub(super) enum OpenFor {
     LeftOut { step: usize },
     /// The choice among the changes of its subtasks.
     Choice { step: usize },
+    /// The change of its group, which git knows.
+    Gather { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
     /// A person's yes.

@@ -42,6 +42,7 @@ impl RunState {
                 OpenFor::LeftOut { step } => self.pass_left_out(at, step),
                 OpenFor::Nothing
                 | OpenFor::Worker { .. }
+                | OpenFor::Gather { .. }
                 | OpenFor::Checks { .. }
                 | OpenFor::Lease
                 | OpenFor::Turn { .. } => Vec::new(),

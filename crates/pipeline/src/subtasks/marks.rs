@@ -37,7 +37,7 @@ pub fn is_over(shape: &Shape, answer: impl Fn(&TaskId) -> Option<String>) -> boo
         Told::Turn { round, before, .. } if *round > 2 => {
             before.iter().filter_map(|(_, task)| answer(task)).all(|said| agrees(&said))
         }
-        Told::Turn { .. } | Told::Task | Told::Step { .. } | Told::Decision { .. } => false,
+        Told::Turn { .. } | Told::Task | Told::Informed { .. } | Told::Step { .. } | Told::Decision { .. } => false,
     }
 }
 

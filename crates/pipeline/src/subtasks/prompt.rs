@@ -33,6 +33,14 @@ const PROPOSAL: &str = " You may also do the task in the folder as you would hav
 pub fn prompt(shape: &Shape, description: &str, answer: impl Fn(&TaskId) -> Option<String>) -> String {
     match &shape.told {
         Told::Task => description.to_owned(),
+        Told::Informed { reports } => {
+            let mut text = format!("{description}\n\nThis was reported before. {REPLIES}");
+            for task in reports {
+                reply(&mut text, task.as_str(), answer(task));
+            }
+            text.push_str("---\n");
+            text
+        }
         Told::Step { template, task, before } => {
             let said = |at: usize| before.get(at).and_then(&answer).unwrap_or_default();
             fill(template, |placeholder| match placeholder {

@@ -62,6 +62,9 @@ fn configured() -> RunEvent {
         coordination: switchboard_protocol::job::Coordination::default(),
         tree: text(),
         timeout: switchboard_protocol::run::WorkerTimeout::default(),
+        confirms_merge: false,
+        plan_key: String::new(),
+        asked: String::new(),
     }
 }
 

@@ -154,11 +154,11 @@ impl Graph {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The step that makes the change or the report: the first whose worker does not answer about something else, or the choice among changes of others.
+    /// The step that makes the change or the report: the first whose worker does not answer about something else, the choice among changes of others, or what
+    /// brings together what a group has merged.
     #[must_use]
     pub fn maker(&self) -> Option<usize> {
-        let makes = |step: &Step| matches!(step.does, Do::Work { answer: None, .. } | Do::Choose { .. });
-        self.steps.iter().position(makes)
+        self.steps.iter().position(|step| step.does.makes_change())
     }
 
     /// The place of the check by a gate.

@@ -142,6 +142,15 @@ impl Repo {
         clear_abandoned(&self.git_dir.join("HEAD.lock"), Some(new)).map(drop)
     }
 
+    /// Names of branches, of the remotes' branches and of tags, as `git` takes them.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn names(&self) -> Result<Vec<String>> {
+        let call = ["for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"];
+        Ok(self.call(call).text()?.lines().map(str::to_owned).collect())
+    }
+
     /// Calls, and where a lock on a branch of ours was left by a killed git, takes it away and calls once more.
     fn past_dead_lock(&self, full: &str, new: Option<&Oid>, call: impl Fn() -> Result<()>) -> Result<Result<()>> {
         let result = call();

@@ -58,6 +58,55 @@ pub enum UnknownWrites {
     Serial,
 }
 
+/// What reaches the run's branch together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeBy {
+    /// Each task by itself.
+    #[default]
+    Task,
+    /// All tasks of a slice.
+    Slice,
+    /// All tasks of a phase.
+    Milestone,
+}
+
+/// Whether the run's branch is merged into the user's when all tasks are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoMerge {
+    /// It is.
+    Auto,
+    /// A person is asked first.
+    Confirm,
+    /// Only by `merge_run`.
+    #[default]
+    Manual,
+}
+
+// === impl AutoMerge ===
+
+impl AutoMerge {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Confirm, Self::Manual];
+
+    /// The word that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Confirm => "confirm",
+            Self::Manual => "manual",
+        }
+    }
+
+    /// The one of a word; `None` if none has it.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+}
+
 /// What happens when a change touches files outside of those that its task declares in `scope` and `files_touched`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -203,6 +252,17 @@ pub struct PlanSettings {
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
+    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateSettings>,
+    /// What reaches the run's branch together: each task by itself (`task`, the default), or all tasks of a `slice` or a `milestone`, which merge into a branch
+    /// of their own first and are judged once more together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeBy>,
+    /// Whether the run's branch is merged into yours when all tasks are merged: `auto`, `confirm` asks a person first, `manual` (the default) leaves it to
+    /// `switchboard merge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<AutoMerge>,
     /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
     /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,6 +316,9 @@ pub struct PhaseSettings {
     /// Command of the test gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
+    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateSettings>,
     /// Who works where the task doesn't say so. A task with a command needs nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

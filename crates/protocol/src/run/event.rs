@@ -59,6 +59,15 @@ pub enum RunEvent {
         /// How long each attempt may take, where the request said so.
         #[serde(default, skip_serializing_if = "WorkerTimeout::is_empty")]
         timeout: WorkerTimeout,
+        /// Whether a person is asked at the end whether to merge into the user's branch.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confirms_merge: bool,
+        /// What its plan is known by, also once it is edited; empty for a job.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        plan_key: String,
+        /// Digest of what was asked for: a repetition of it is answered with this run.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        asked: String,
     },
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.

@@ -115,6 +115,8 @@ pub enum SkipCode {
     SettingsUnreadable,
     /// It was stopped before it began.
     Stopped,
+    /// Another run works on it.
+    AlreadyRunning,
 }
 
 impl SkipCode {
@@ -128,7 +130,9 @@ impl SkipCode {
             | Self::Budget
             | Self::RateLimited
             | Self::SettingsUnreadable => true,
-            Self::Complete | Self::Parked | Self::DepUnmet | Self::DepFailed | Self::Stopped => false,
+            Self::Complete | Self::Parked | Self::DepUnmet | Self::DepFailed | Self::Stopped | Self::AlreadyRunning => {
+                false
+            }
         }
     }
 
@@ -147,6 +151,7 @@ impl SkipCode {
             Self::RateLimited => "rate-limited",
             Self::SettingsUnreadable => "settings-unreadable",
             Self::Stopped => "stopped",
+            Self::AlreadyRunning => "already-running",
         }
     }
 }

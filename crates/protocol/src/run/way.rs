@@ -200,6 +200,22 @@ impl Do {
         }
     }
 
+    /// Whether it makes the change or the report that the other steps are about.
+    #[must_use]
+    pub const fn makes_change(&self) -> bool {
+        match self {
+            Self::Work { answer: None, .. } | Self::Choose { .. } | Self::Command { kind: CommandStep::Gather, .. } => {
+                true
+            }
+            Self::Work { answer: Some(_), .. }
+            | Self::Command { kind: CommandStep::Rebase, .. }
+            | Self::Check { .. }
+            | Self::Ask { .. }
+            | Self::Units { .. }
+            | Self::Merge => false,
+        }
+    }
+
     /// What a worker has to answer with in it, where the answer is its verdict.
     #[must_use]
     pub const fn answer(&self) -> Option<AnswerKind> {
@@ -231,6 +247,8 @@ impl Do {
 pub enum CommandStep {
     /// Puts the change on top of the run branch's head.
     Rebase,
+    /// Takes what a group has merged into its own branch as the change, put on top of the run branch's head.
+    Gather,
 }
 
 /// A part of the tree.

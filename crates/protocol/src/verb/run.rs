@@ -15,6 +15,7 @@ use crate::id::{AgentName, RunId};
 use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
+use crate::plan::AutoMerge;
 use crate::run::way::{RoleId, UnitId};
 use crate::run::{
     AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
@@ -215,15 +216,27 @@ pub struct StartRunRequest {
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
+    /// Folder in the user's work tree that the run belongs to, absolute; the one that the caller stands in by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_path: Option<String>,
+    /// The branch, tag or commit that the run starts at; what is checked out by default. A branch is also what the run is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// At most so many workers at once, 1 to 256; the plan's profile or two by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
-    /// Folder for work trees; the state folder's `worktrees` by default.
+    /// Folder for work trees, absolute; by default what the settings say, else the state folder's `worktrees`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<String>,
-    /// Merge into the user's branch when all tasks are merged.
+    /// Merge into the user's branch when all tasks are merged; the same as `auto_merge: auto`.
     #[serde(default)]
     pub merge: bool,
+    /// Whether its branch is merged into the user's when all tasks are merged; goes before what the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<AutoMerge>,
+    /// So many workers try each task by which nobody else is said to share it, 2 to 8; the gates choose among their changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<u32>,
     /// What it may cost; without it, whatever it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
@@ -274,14 +287,23 @@ pub const MAX_PARENT_TRACE: usize = 16 << 10;
 pub struct StartRunReply {
     /// The run; nothing on a dry run.
     pub run: Option<RunId>,
-    /// The branch that the user's tree stands on.
+    /// Whether that run was there before: it was started by the same request, and is not over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub already: bool,
+    /// The branch that the run is merged into: the one that it starts at, or that the user's tree stands on.
     pub target: String,
     /// The commit that the run starts from.
     pub base: String,
     /// The run's own branch.
     pub branch: String,
+    /// Whether its branch is merged into `target` when all tasks are merged.
+    #[serde(default)]
+    pub auto_merge: AutoMerge,
     /// Where its work trees lie.
     pub worktrees: String,
+    /// Who named that folder: `request`, the path of a settings file, or `default`.
+    #[serde(default)]
+    pub worktrees_from: String,
     /// Tasks in the order in which they may start, those of one line side by side.
     pub waves: Vec<Vec<String>>,
     /// Pairs of tasks that nothing orders and of which one writes what the other writes or reads, at most 1,000.
@@ -326,6 +348,9 @@ pub struct GetRunRequest {
     /// Also what its branch changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff: bool,
+    /// Also how large its work trees are, all files of which are looked at for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sizes: bool,
 }
 
 /// A gate's word on one attempt.
@@ -386,9 +411,12 @@ pub struct TaskReport {
     /// Ids of tasks it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<String>,
-    /// Its work tree, while it has one.
+    /// Its work tree, while it has one: an absolute path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worktree: String,
+    /// Bytes of the files in its work tree; only where that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_bytes: Option<u64>,
     /// Millionths of a US dollar; nothing when no agent named a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
@@ -646,9 +674,12 @@ pub struct CleanRunsRequest {
     /// Remove; without it they are only listed.
     #[serde(default)]
     pub remove: bool,
-    /// Also what holds work that is merged nowhere.
+    /// Also what holds work that is merged nowhere: its commits and files are archived first.
     #[serde(default)]
     pub unmerged: bool,
+    /// Makes a branch of something archived, by its name or the beginning of it, and removes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restore: Option<String>,
 }
 
 /// A work tree or a branch that a run left.
@@ -674,6 +705,29 @@ pub struct LeftOver {
     /// Whether this call has removed it.
     #[serde(default)]
     pub removed: bool,
+    /// Under which name this call has archived it; empty where nothing of it was merged nowhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub archived: String,
+}
+
+/// Work that was merged nowhere when it was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Archived {
+    /// `RUN/TASK`, or `RUN/_run` for the branch of a run.
+    pub name: String,
+    /// The commit that has all of it.
+    pub commit: String,
+}
+
+/// A branch that was made of something archived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Restored {
+    /// Its name in the archive.
+    pub name: String,
+    /// The branch.
+    pub branch: String,
+    /// Where it stands.
+    pub commit: String,
 }
 
 /// What ended runs left.
@@ -681,6 +735,12 @@ pub struct LeftOver {
 pub struct CleanRunsReply {
     /// Work trees and branches, newest run first.
     pub left: Vec<LeftOver>,
+    /// What earlier calls have archived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived: Vec<Archived>,
+    /// The branch that this call has made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
 }
 
 verb! {

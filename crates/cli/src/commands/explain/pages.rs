@@ -111,6 +111,7 @@ pages! {
     "git.no-commits"
     "git.not-a-repository"
     "git.other-repository"
+    "git.unknown-revision"
     "internal.bug"
     "io.denied"
     "io.disk-full"

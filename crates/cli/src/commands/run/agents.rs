@@ -37,6 +37,8 @@ pub(crate) struct Named<'a> {
     pub(crate) roles: Option<&'a [RoleChoice]>,
     /// Whose definitions count.
     pub(crate) scope: AgentScope,
+    /// Whether a part of the plan is debated, so that the participants that plan and phases name are needed.
+    pub(crate) debates: bool,
 }
 
 /// Chooses; asks where several could do it and a person is there.
@@ -45,7 +47,7 @@ pub(crate) struct Named<'a> {
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
-    let mut wanted = wanted(plan);
+    let mut wanted = wanted(plan, named.debates);
     if let Some(roles) = named.roles {
         wanted.has_nobody |= super::team::has_nobody(roles);
         wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
@@ -186,8 +188,15 @@ impl Wanted {
     }
 }
 
-fn wanted(plan: &Plan) -> Wanted {
+fn wanted(plan: &Plan, debates: bool) -> Wanted {
     let mut wanted = Wanted::default();
+    if debates {
+        let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());
+        let of_plan = plan.switchboard.iter().filter_map(|settings| settings.debate.as_ref());
+        let agents =
+            of_phases.chain(of_plan).flat_map(|debate| &debate.participants).filter_map(|one| one.agent.clone());
+        wanted.names.extend(agents);
+    }
     for phase in &plan.phases {
         for task in phase.tasks.iter().filter(|task| phase.may_do(task)) {
             let usual = TaskSettings::default();
@@ -261,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_task_with_a_command_needs_nobody_and_one_without_a_name_does() {
-        let wanted = wanted(&plan(""));
+        let wanted = wanted(&plan(""), false);
 
         assert_eq!(
             wanted,
@@ -271,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_plans_own_agent_does_what_names_nobody() {
-        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#));
+        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#), false);
 
         assert_eq!(
             wanted,

@@ -10,6 +10,7 @@ use switchboard_daemon::Launch;
 use switchboard_process::clock;
 use switchboard_protocol::error::{self, Failure};
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::AutoMerge;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::auto::{Next, NextStart, NextUnit, NextUnitReply, NextUnitRequest};
@@ -154,10 +155,17 @@ impl Auto<'_> {
         Ok(true)
     }
 
+    /// Whether each run is merged into the user's branch by itself.
+    fn merges(&self) -> bool {
+        let planned = || self.shown.plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
+        let asked = self.request.auto_merge.or_else(|| self.request.merge.then_some(AutoMerge::Auto));
+        asked.or_else(planned) == Some(AutoMerge::Auto)
+    }
+
     fn follow(&mut self, run: &RunId, cursor: u64, context: &mut Context) -> Result<Turned, Ending> {
         let (client, _) = context.daemon_for(Launch::default())?;
         self.left = None;
-        match follow::follow(client, run, cursor, self.shown.merge, context) {
+        match follow::follow(client, run, cursor, self.merges(), context) {
             Ok(()) => Ok(Turned::GoesOn),
             // What the run came to is in the record, and the next turn decides by it.
             Err(ending @ Ending::Said(_)) if !context.out.is_closed() => {

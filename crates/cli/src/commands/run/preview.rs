@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::plan::AutoMerge;
 use switchboard_protocol::run::{Access, Conflict};
 use switchboard_protocol::text::quoted;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
@@ -16,17 +17,26 @@ const CONFLICTS: usize = 20;
 
 /// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
 pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
-    let Shown { plan, merge, is_apart, .. } = shown;
+    let Shown { plan, is_apart, worktrees_from, .. } = shown;
     let out = &mut context.out;
     out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
     let base = preview.base.get(..9).unwrap_or(&preview.base);
     out.line(format!("from        {} at {base}", preview.target));
     out.line("onto        a branch of its own, switchboard/RUN");
-    let moves = if *merge { "when every task is merged" } else { "only by `switchboard merge`" };
+    let moves = match preview.auto_merge {
+        AutoMerge::Auto => "when every task is merged",
+        AutoMerge::Confirm => "when every task is merged and you say yes (switchboard needs)",
+        AutoMerge::Manual => "only by `switchboard merge`",
+    };
     out.line(format!("            {} itself moves {moves}", preview.target));
     // The last folder bears the run's id, which this one does not have yet.
     let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
-    out.line(format!("work trees  {}", worktrees.display()));
+    let from = match (worktrees_from, preview.worktrees_from.as_str()) {
+        (Some(from), _) => format!(" (from {from})"),
+        (None, "default" | "") => String::new(),
+        (None, from) => format!(" (from {from})"),
+    };
+    out.line(format!("work trees  {}{from}", worktrees.display()));
     for (number, wave) in preview.waves.iter().enumerate() {
         let head = if number == 0 { "tasks" } else { "then" };
         out.line(format!("{head:11} {}", wave.join(", ")));

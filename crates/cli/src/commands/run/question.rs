@@ -118,6 +118,7 @@ impl Question {
                 format!("    allow it for this task? y / n, or r NOTE to try again without it   ({id})")
             }
             NeedKind::Change => format!("    may it be merged? y / n, or r NOTE to have it done differently   ({id})"),
+            NeedKind::Merge => format!("    merge it into your branch? y / n   ({id})"),
             NeedKind::Permission | NeedKind::Call | NeedKind::DeadLetter | NeedKind::HeldMessage => {
                 format!("    allow it? y / n   ({id})")
             }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::RunOutcome;
+use switchboard_protocol::run::way::CommandStep;
 
 use super::*;
 use crate::dataflow;
@@ -15,27 +16,31 @@ use crate::prepare::{Opening, opening, prepare};
 const PATHS: [&str; 9] =
     ["src/a.rs", "src/b.rs", "src", "src/*.rs", "docs/x.md", "docs", "lib/a/b.rs", "lib/**/b.rs", "x"];
 
-/// A plan of 3 to 20 tasks with random dependencies, writes, reads, inputs and outputs, at most six of them at once.
+/// A plan of 3 to 20 tasks with random dependencies, writes, reads, inputs and outputs, at most six of them at once; each third reaches the run's branch by
+/// slice.
 fn random(rng: &mut fastrand::Rng) -> Plan {
     let count = rng.usize(3..=20);
     // Ids say nothing about the order.
     let mut ids: Vec<_> = (1..=count).map(|n| format!("1.{n}")).collect();
     rng.shuffle(&mut ids);
     let density = rng.f64() * 0.4;
+    let by_slice = rng.u32(..3) == 0;
     let tasks: Vec<_> = (0..count)
         .map(|at| {
             let mut earlier = |density: f64| -> Vec<usize> { (0..at).filter(|_| rng.f64() < density).collect() };
             let (depends, needs) = (earlier(density), earlier(density / 3.0));
             let mut paths = |most: usize| (0..rng.usize(..=most)).map(|_| PATHS[rng.usize(..PATHS.len())]).collect();
             let (writes, reads): (Vec<_>, Vec<_>) = (paths(2), paths(1));
+            // No task needs one behind it, so that no slices wait for each other.
+            let slice = (by_slice && at * 5 < count * 4).then(|| format!("s{}", at * 3 / count));
             json!({ "id": ids[at], "phase": 1, "description": "d", "files_touched": writes,
                 "depends": depends.iter().map(|on| &ids[*on]).collect::<Vec<_>>(),
-                "x-switchboard": { "reads": reads, "outputs": [format!("out/{at}.txt")],
+                "x-switchboard": { "slice": slice, "reads": reads, "outputs": [format!("out/{at}.txt")],
                     "inputs": needs.iter().map(|on| format!("out/{on}.txt")).collect::<Vec<_>>() } })
         })
         .collect();
     let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [{ "id": 1, "name": "p", "tasks": tasks }],
-        "x-switchboard": { "max_workers": rng.u32(1..=6), "gates": ["-all"] } });
+        "x-switchboard": { "max_workers": rng.u32(1..=6), "gates": ["-all"], "merge": if by_slice { "slice" } else { "task" } } });
     crate::plan_json::parse(&plan.to_string()).unwrap()
 }
 
@@ -45,7 +50,9 @@ struct Played {
     depends: BTreeMap<TaskId, Vec<TaskId>>,
     claims: BTreeMap<TaskId, Claims>,
     max_workers: usize,
-    head: String,
+    shapes: BTreeMap<TaskId, crate::subtasks::Shape>,
+    /// The head of each branch: of the run's, and of the slices'.
+    heads: BTreeMap<Option<TaskId>, String>,
     live: BTreeMap<TaskId, WorkerId>,
     begun: BTreeSet<TaskId>,
     merged: BTreeSet<TaskId>,
@@ -55,8 +62,9 @@ struct Played {
 impl Played {
     fn new(plan: Plan) -> Self {
         let (plan, _) = dataflow::resolve(plan);
-        let prepared = prepare(&plan, &BTreeSet::new(), None);
         let expanded = crate::subtasks::expand(&plan).unwrap();
+        let plan = expanded.plan.clone();
+        let prepared = prepare(&plan, &BTreeSet::new(), None);
         let compiled = crate::way::compile(&expanded, &prepared, crate::way::usual_attempts).unwrap();
         let begin = Opening { plan_hash: "h", base: "base", max_workers: prepared.max_workers };
         let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
@@ -69,7 +77,8 @@ impl Played {
             depends: plan.tasks().map(|task| (task.id.clone(), task.depends.clone())).collect(),
             claims: plan.tasks().map(|task| (task.id.clone(), claims(task))).collect(),
             max_workers: prepared.max_workers as usize,
-            head: "base".to_owned(),
+            shapes: expanded.shapes,
+            heads: BTreeMap::new(),
             live: BTreeMap::new(),
             begun: BTreeSet::new(),
             merged: BTreeSet::new(),
@@ -80,6 +89,21 @@ impl Played {
     /// Tasks that have begun and are not merged.
     fn active(&self) -> impl Iterator<Item = &TaskId> {
         self.begun.difference(&self.merged)
+    }
+
+    /// The branch that a task is merged into.
+    fn branch_of(&self, task: &TaskId) -> Option<TaskId> {
+        crate::subtasks::into(&self.shapes, task).cloned()
+    }
+
+    /// Head of the branch that a task is merged into; a slice's begins where the run's stands.
+    fn head_of(&mut self, task: &TaskId) -> String {
+        let of_run = self.heads.get(&None).cloned().unwrap_or_else(|| "base".to_owned());
+        self.heads.entry(self.branch_of(task)).or_insert(of_run).clone()
+    }
+
+    fn is_landing(&self, task: &TaskId) -> bool {
+        self.shapes.get(task).is_some_and(crate::subtasks::Shape::is_landing)
     }
 
     fn clashes(&self, task: &TaskId) -> bool {
@@ -95,14 +119,19 @@ impl Played {
         for task in self.run.starting() {
             let task = id(&task);
             assert!(self.is_free(&task), "{task} starts too early: {:?}", self.history);
+            assert!(!self.is_landing(&task), "{task} wants a worker");
             let worker = self.run.start(task.as_str());
+            self.head_of(&task);
             self.begun.insert(task.clone());
             self.history.push(format!("start {task}"));
             self.live.insert(task, worker);
             assert!(self.live.len() <= self.max_workers, "{:?}", self.history);
         }
         let is_full = self.live.len() == self.max_workers || (self.max_workers == 1 && self.active().next().is_some());
-        let left = self.depends.keys().find(|task| !self.begun.contains(*task) && self.is_free(task));
+        let left = self
+            .depends
+            .keys()
+            .find(|task| !self.begun.contains(*task) && !self.is_landing(task) && self.is_free(task));
         assert!(is_full || left.is_none(), "{left:?} could start beside {:?}: {:?}", self.live, self.history);
     }
 
@@ -113,7 +142,7 @@ impl Played {
         self.history.push(format!("end {task}"));
         let (outcome, reason) = (TurnOutcome::Finished, String::new());
         self.run.tell(RunEvent::TurnEnded { task: task.clone(), worker, outcome, reason });
-        let (commit, tree, base) = (format!("c-{task}-1"), format!("t-{task}"), self.head.clone());
+        let (commit, tree, base) = (format!("c-{task}-1"), format!("t-{task}"), self.head_of(&task));
         self.run.captured(task.as_str(), &Change { commit, tree, base, files: 1, lines: 1 });
         self.run.answer_checks(task.as_str(), Verdict::Pass);
     }
@@ -123,14 +152,21 @@ impl Played {
         for effect in self.run.effects() {
             match effect {
                 Effect::RunChecks { task, .. } => self.run.answer_checks(task.as_str(), Verdict::Pass),
+                Effect::RunCommand { task, kind: CommandStep::Gather, .. } => {
+                    assert!(self.is_landing(&task) && self.depends[&task].iter().all(|on| self.merged.contains(on)));
+                    self.begun.insert(task.clone());
+                    let (commit, tree, base) = (format!("c-{task}-1"), format!("t-{task}"), self.head_of(&task));
+                    self.run.captured(task.as_str(), &Change { commit, tree, base, files: 1, lines: 1 });
+                    self.run.answer_checks(task.as_str(), Verdict::Pass);
+                }
                 Effect::RunCommand { task, .. } => {
-                    let head = self.head.clone();
+                    let head = self.head_of(&task);
                     self.run.rebase(task.as_str(), &head);
                 }
                 Effect::Merge { task, commit, .. } => {
-                    let head = self.head.clone();
+                    let head = self.head_of(&task);
                     self.run.merge_onto(task.as_str(), &commit, &head);
-                    self.head = format!("m-{task}");
+                    self.heads.insert(self.branch_of(&task), format!("m-{task}"));
                     self.history.push(format!("merge {task}"));
                     self.merged.insert(task);
                 }

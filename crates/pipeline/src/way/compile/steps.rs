@@ -19,7 +19,11 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     let shape = kind.shape;
     let mut steps = quorums(&shape.quorums)?;
     let quorums: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
-    let maker = if shape.among.is_empty() { work(kind, &quorums)? } else { choose(&shape.among, &quorums)? };
+    let maker = match (shape.is_landing(), shape.among.is_empty()) {
+        (true, _) => gather()?,
+        (false, true) => work(kind, &quorums)?,
+        (false, false) => choose(&shape.among, &quorums)?,
+    };
     let maker_id = maker.id.clone();
     steps.push(maker);
     if matches!(shape.result, WorkResult::Draft | WorkResult::Report) {
@@ -105,6 +109,18 @@ fn choose(among: &[TaskId], after: &[StepId]) -> Option<Step> {
         reads: vec![Input::Spec],
         back: Some(id.clone()),
         ..step(id, Do::Choose { among: among.to_vec() })
+    })
+}
+
+/// Once: what gates refuse of a group, or what conflicts, wants a person, and would be the same again.
+fn gather() -> Option<Step> {
+    let id = step_id("gather")?;
+    let writes = vec![Zone::Source, Zone::Tests];
+    Some(Step {
+        reads: vec![Input::Spec],
+        back: Some(id.clone()),
+        limits: Limits { attempts: 1, ..Limits::default() },
+        ..step(id, Do::Command { kind: CommandStep::Gather, writes })
     })
 }
 

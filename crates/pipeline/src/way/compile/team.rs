@@ -49,7 +49,7 @@ impl TeamSteps {
 
 /// The steps that a task's tier wants; `None` where no team carries it out, or nothing of it is merged.
 pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<TeamSteps> {
-    if !settings.team || shape.result != WorkResult::Merged {
+    if !settings.team || shape.result != WorkResult::Merged || shape.is_landing() {
         return None;
     }
     let Assessment { tier, because, .. } = Assessment::of(&settings.files_touched, &task.description);

@@ -1,0 +1,89 @@
+//! A run whose branch is merged into the user's once a person says yes: the question, and what follows from its answer.
+//!
+//! The question is known by the run and the tip of its branch, so that it is asked once for the same work however often a daemon dies, and again once the
+//! run has merged more.
+
+use switchboard_protocol::frame::PermissionOption;
+use switchboard_protocol::id::{NeedId, RunId};
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
+use switchboard_protocol::text::cut;
+use switchboard_store::{Batch, Query};
+
+use crate::backoff::Backoff;
+use crate::error::{is_transient, shape};
+use crate::user_branch::{self, Merge};
+use crate::work::{RUNS, run_id};
+use crate::world::World;
+use crate::{Error, needs};
+
+/// The option that merges.
+const MERGE: &str = "merge";
+
+/// Runs that are looked at when a daemon starts, newest first.
+const MOST_RUNS: u64 = 200;
+
+/// Asks about a run that has succeeded, or merges it where the answer is yes. Patient: the store may be busy.
+pub(crate) async fn resolve(world: &World, run: &RunId) {
+    let mut backoff = Backoff::default();
+    loop {
+        match step(world, run).await {
+            Ok(()) => return,
+            Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
+            Err(error) => {
+                tracing::warn!(%run, %error, "the run's branch was not merged; `switchboard merge` tries again");
+                return;
+            }
+        }
+    }
+}
+
+/// At boot: what a daemon that died did not come to.
+pub(crate) async fn resolve_all(world: &World) -> Result<(), Error> {
+    let query = Query::table(RUNS).eq("state", "succeeded").eq("confirms_merge", 1_i64).eq("is_merged", 0_i64);
+    for row in world.store.read(&query.desc("seq").limit(MOST_RUNS))? {
+        resolve(world, &run_id(&row)?).await;
+    }
+    Ok(())
+}
+
+async fn step(world: &World, run: &RunId) -> Result<(), Error> {
+    let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
+    if row.get_text("state") != Some("succeeded") || !row.get_bool("confirms_merge") || row.get_bool("is_merged") {
+        return Ok(());
+    }
+    let branch = row.try_text("branch")?.to_owned();
+    // A run without a change has no branch, and nothing to be asked about.
+    let Some(tip) =
+        world.git(move |git| git.branch(&branch)).await?.filter(|tip| row.get_text("base") != Some(tip.as_str()))
+    else {
+        return Ok(());
+    };
+    let id = NeedId::derived(&[b"merge", run.as_str().as_bytes(), tip.as_str().as_bytes()]);
+    let Some(need) = switchboard_needs::get(&world.store, &id)? else {
+        let target = row.try_text("target")?;
+        let title = format!("merge {run} into {target}: {}", cut(row.try_text("title")?, 60));
+        let about = NeedAbout::Merge { run: run.clone(), commit: tip.to_string() };
+        let fact = NeedEvent::NeedAsked { id, about, title, options: options(), expires_at: needs::expiry(world) };
+        let event = switchboard_needs::asked(&fact, "", "daemon").map_err(shape("a question"))?;
+        world.commit(Batch::synced().event(event)).await?;
+        world.crash("merge-asked");
+        return Ok(());
+    };
+    if need.outcome.is_none() || switchboard_needs::option_of(&world.store, &id)?.as_deref() != Some(MERGE) {
+        return Ok(());
+    }
+    user_branch::merge(world, Merge { run, target: None, by: None }, None).await?;
+    Ok(())
+}
+
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, name: &str, kind: &str| PermissionOption {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+    };
+    vec![
+        option(MERGE, "merge it into your branch", "allow_once"),
+        option("leave", "leave your branch as it is", "reject_once"),
+    ]
+}

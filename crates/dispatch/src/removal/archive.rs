@@ -1,0 +1,52 @@
+//! What is removed and merged nowhere is archived first: its commits, and as one more commit what stands in its work tree. What git ignores there is not.
+
+use std::path::Path;
+
+use switchboard_process::git::Oid;
+use switchboard_protocol::time::Millis;
+
+use super::Removal;
+use crate::Error;
+use crate::authorship::author;
+use crate::port::Git;
+use crate::port::git::Commit;
+
+/// The name of a run's own branch in the archive: no task has it.
+const OF_RUN: &str = "_run";
+
+/// What a capture of a work tree is recorded as.
+const MESSAGE: &str = "What stood in the work tree when it was removed";
+
+impl Removal {
+    /// Its name in the archive: `RUN/TASK`, or `RUN/_run`.
+    pub(crate) fn archive_name(&self) -> String {
+        let task = self.task.as_ref().map_or(OF_RUN, |task| task.as_str());
+        format!("{}/{task}", self.run)
+    }
+
+    /// Archives commits and files; returns where the branch stands then, if there is one.
+    pub(super) fn archive(&self, git: &dyn Git) -> Result<Option<Oid>, Error> {
+        let tip = (!self.branch.is_empty()).then(|| Oid::parse(&self.commit)).transpose()?;
+        let path = Path::new(&self.worktree);
+        let of_tree = if self.worktree.is_empty() { None } else { git.worktree_tip(path)? };
+        let Some(parent) = tip.clone().or_else(|| of_tree.clone()) else { return Ok(tip) };
+        // A tree whose branch is gone gets one for the capture; it goes with the tree.
+        let own = format!("switchboard-task/{}", self.archive_name());
+        let branch = if self.branch.is_empty() { own.as_str() } else { self.branch.as_str() };
+        let captured = match of_tree {
+            Some(_) => {
+                let author = author("Switchboard", Millis(0));
+                git.capture(path, &Commit { branch, parent: &parent, author: &author, message: MESSAGE })?
+            }
+            None => None,
+        };
+        let commit = captured.map_or(parent, |captured| captured.commit);
+        git.archive(&self.archive_name(), &commit)?;
+        let stands = git.branch(branch)?;
+        if !self.branch.is_empty() {
+            return Ok(stands);
+        }
+        stands.map_or(Ok(()), |at| git.delete_branch(branch, &at))?;
+        Ok(None)
+    }
+}

@@ -1,0 +1,157 @@
+//! Which run has which unit of a plan: two runs never work on the same one.
+//!
+//! A claim is a lease that follows from the record. The commit that starts a run grants it, and its place in the log is the fencing token. It is over when
+//! the task is given up or its run has ended, or when its run is dead: live by the record, and nothing can take it up. So no claim outlives a crash, none
+//! has to be renewed, and an hour without a daemon takes none away.
+//!
+//! A unit is known by the swarm and the title of its plan and the id of its task, so that a plan that was edited meanwhile is still the same plan.
+
+use std::collections::BTreeSet;
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{Digest, RunId, fold};
+use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::run::TaskState;
+use switchboard_protocol::verb::run::StartRunRequest;
+use switchboard_store::{Query, Row};
+
+use crate::event::cut;
+use crate::work::{RUNS, run_id};
+use crate::{Dispatch, Error};
+
+/// Most live runs of a plan.
+const MOST_RUNS: u64 = 1_000;
+
+/// Units that a refusal names.
+const NAMED: usize = 10;
+
+/// What another run has of what is wanted.
+#[derive(Debug)]
+pub(crate) struct ClaimedUnits {
+    pub(crate) run: RunId,
+    /// Its row.
+    pub(crate) row: Row,
+    /// The wanted tasks that it has.
+    pub(crate) tasks: BTreeSet<TaskId>,
+}
+
+/// What a plan is known by; empty for the plan of a job, which nobody else has.
+pub(crate) fn plan_key(plan: &Plan, is_job: bool) -> String {
+    if is_job {
+        return String::new();
+    }
+    short(format!("{}\0{}", fold(&plan.swarm), fold(&plan.title)).as_bytes())
+}
+
+/// What a request asks for, so that its repetition is known: without how it is asked, and without values of variables.
+pub(crate) fn asked(request: &StartRunRequest) -> String {
+    let mut asked = StartRunRequest { dry_run: false, ends_daemon: false, source: String::new(), ..request.clone() };
+    asked.agents.iter_mut().for_each(|agent| agent.env.clear());
+    short(serde_json::json!(asked).to_string().as_bytes())
+}
+
+/// Half of a digest, which is enough to tell plans of one repository apart and leaves room in an event.
+fn short(bytes: &[u8]) -> String {
+    let mut hex = Digest::of(bytes).hex();
+    hex.truncate(32);
+    hex
+}
+
+impl Dispatch {
+    /// The runs that have units of a plan which are wanted, but for `own`, in the order of their starts.
+    pub(crate) async fn claimed(
+        &self,
+        plan_key: &str,
+        wanted: &BTreeSet<TaskId>,
+        own: Option<&RunId>,
+    ) -> Result<Vec<ClaimedUnits>, Error> {
+        if plan_key.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = Query::table(RUNS).eq("state", "running").eq("plan_key", plan_key).asc("seq").limit(MOST_RUNS);
+        let mut claimed = Vec::new();
+        for row in self.world.store.read(&live)? {
+            let run = run_id(&row)?;
+            if own == Some(&run) || self.is_dead(&run) {
+                continue;
+            }
+            let views = self.views(&run).await?.into_iter().filter(|view| is_claim(&view.state));
+            let tasks: BTreeSet<_> = views.map(|view| view.task).filter(|task| wanted.contains(task)).collect();
+            if !tasks.is_empty() {
+                claimed.push(ClaimedUnits { run, row, tasks });
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Whether a run that the record has as live can't be taken up.
+    fn is_dead(&self, run: &RunId) -> bool {
+        match self.start_engine(run) {
+            Ok(_) => false,
+            Err(error) => {
+                tracing::warn!(%run, %error, "the run can't be taken up: its units are free");
+                true
+            }
+        }
+    }
+
+    /// Refuses to work on what other runs have.
+    pub(crate) async fn expect_unclaimed(&self, run: &RunId, row: &Row, tasks: &[TaskId]) -> Result<(), Error> {
+        let wanted = tasks.iter().cloned().collect();
+        let claimed = self.claimed(row.get_text("plan_key").unwrap_or_default(), &wanted, Some(run)).await?;
+        claimed.first().map_or(Ok(()), |first| Err(taken(first).into()))
+    }
+}
+
+/// The refusal that names a run and what it has.
+pub(crate) fn taken(claimed: &ClaimedUnits) -> Failure {
+    let ClaimedUnits { run, tasks, .. } = claimed;
+    let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
+    let more = tasks.len().checked_sub(NAMED).filter(|more| *more > 0);
+    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let title = cut(claimed.row.get_text("title").unwrap_or_default(), 60);
+    let what = format!("{run} works on {}{more} of the plan {title:?}", names.join(", "));
+    Failure::new("dispatch.already-running", what).hint(format!(
+        "follow it: switchboard run --resume {run}; or switchboard stop {run}; another plan wants another title"
+    ))
+}
+
+/// Whether a run in which a task is in this state has it: what it has given up is free for others, what it has merged is not.
+const fn is_claim(state: &TaskState) -> bool {
+    !matches!(state, TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan(title: &str, description: &str) -> Plan {
+        let tasks = json!([{ "id": "1.1", "phase": 1, "description": description }]);
+        serde_json::from_value(json!({ "schema_version": "1.0.0", "title": title, "swarm": "s",
+            "phases": [{ "id": 1, "name": "one", "tasks": tasks }] }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_edited_plan_is_the_same_plan_and_one_of_another_title_is_not() {
+        let key = |title: &str, description: &str| plan_key(&plan(title, description), false);
+
+        assert_eq!(key("Payments", "a"), key("payments", "b"));
+        assert_ne!(key("Payments", "a"), key("Invoices", "a"));
+        assert_eq!(plan_key(&plan("Payments", "a"), true), "");
+    }
+
+    #[test]
+    fn a_request_is_known_again_whatever_its_agents_inherit_and_however_it_is_asked() {
+        let request = |value| serde_json::from_value::<StartRunRequest>(value).unwrap();
+        let agent = |env| json!([{ "name": "a", "driver": { "driver": "exec", "argv": ["a"] }, "env": env }]);
+        let of = |env, workers: u32, dry: bool| {
+            asked(&request(json!({ "plan": "{}", "agents": agent(env), "max_workers": workers, "dry_run": dry })))
+        };
+
+        assert_eq!(of(json!([["KEY", "1"]]), 2, true), of(json!([["KEY", "2"]]), 2, false));
+        assert_ne!(of(json!([]), 2, false), of(json!([]), 3, false));
+    }
+}

@@ -1,0 +1,60 @@
+//! The branches that changes are merged into: the run's, and those of groups that are brought to it as a whole.
+
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{CommandStep, Do};
+
+use super::RunState;
+
+impl RunState {
+    /// The task that brings the group of another one to the run's branch; `None` where the other is merged into the run's branch itself.
+    #[must_use]
+    pub fn lands_with(&self, id: &TaskId) -> Option<&TaskId> {
+        self.records[self.landing_of(*self.tasks.get(id)?)?].task()
+    }
+
+    /// Whether a task brings a group to the run's branch.
+    #[must_use]
+    pub fn is_landing(&self, id: &TaskId) -> bool {
+        let Some(record) = self.tasks.get(id).map(|at| &self.records[*at]) else { return false };
+        record.maker().is_some_and(gathers)
+    }
+
+    /// The task that brings the group of another one to the run's branch; `None` where the other is merged into the run's branch itself.
+    fn landing_of(&self, at: usize) -> Option<usize> {
+        let mut around = self.records[at].within;
+        while let Some(group) = around {
+            if let Some(landing) = self.records[group].landing.filter(|landing| *landing != at) {
+                return Some(landing);
+            }
+            around = self.records[group].within;
+        }
+        None
+    }
+
+    /// Head of the branch that a task is merged into, as far as events tell: a group's branch begins where the run's does or later, and the first rebase in
+    /// it tells where.
+    pub(super) fn head_of(&self, at: usize) -> &str {
+        let Some(landing) = self.landing_of(at) else { return &self.head };
+        let base = || self.header.as_ref().map_or("", |header| header.base.as_str());
+        self.records[landing].group_head.as_deref().unwrap_or_else(base)
+    }
+
+    pub(super) fn set_head(&mut self, at: usize, head: String) {
+        match self.landing_of(at) {
+            Some(landing) => self.records[landing].group_head = Some(head),
+            None => self.head = head,
+        }
+    }
+
+    /// A task that brings its group to the run's branch is known to the group, so that the others are merged there.
+    pub(super) fn note_landing(&mut self, at: usize) {
+        let record = &self.records[at];
+        if let (true, Some(group)) = (record.maker().is_some_and(gathers), record.within) {
+            self.records[group].landing = Some(at);
+        }
+    }
+}
+
+const fn gathers(does: &Do) -> bool {
+    matches!(does, Do::Command { kind: CommandStep::Gather, .. })
+}

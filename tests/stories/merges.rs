@@ -1,0 +1,114 @@
+//! The run's branch goes into the user's: by itself, after a yes, or by hand; a conflict changes nothing; and what is removed unmerged is archived.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Sandbox, within};
+
+fn plan(sandbox: &Sandbox, settings: &Value, line: &str) -> String {
+    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
+        "phases": [{ "id": 1, "name": "P", "tasks": [
+            { "id": "1.1", "phase": 1, "description": "do it", "x-switchboard": { "command": ["sh", "-c", line] } }] }] });
+    let path = sandbox.plan_text(&plan.to_string());
+    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
+    path
+}
+
+/// The one open question.
+fn question(sandbox: &Sandbox) -> Value {
+    let mut need = Value::Null;
+    let is_asked = || {
+        need = sandbox.call(&["list_needs"])["needs"][0].clone();
+        !need.is_null()
+    };
+    assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
+    need
+}
+
+#[test]
+fn a_plan_says_whether_its_branch_is_merged_at_the_end_and_a_flag_goes_before_it() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({ "auto_merge": "auto" }), "echo made > made.txt");
+    sandbox.switchboard(&["run", &path, "--dry-run"]).ends_with(0).says("main itself moves when every task is merged");
+
+    sandbox.switchboard(&["run", &path, "--auto-merge", "manual", "--yes"]).ends_with(0);
+    assert!(!sandbox.root().join("made.txt").exists());
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    assert_eq!(sandbox.read("made.txt"), "made\n");
+}
+
+#[test]
+fn a_branch_that_is_to_be_confirmed_waits_for_a_yes_also_over_a_restart() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo made > made.txt");
+    let before = sandbox.state_of_user();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+
+    let need = question(&sandbox);
+    assert_eq!(need["kind"], "merge");
+    assert!(need["title"].as_str().unwrap().contains("into main"), "{need}");
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    assert_eq!((question(&sandbox)["id"].clone(), sandbox.state_of_user()), (need["id"].clone(), before));
+    sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
+    let is_merged = || sandbox.root().join("made.txt").exists();
+    assert!(within(Duration::from_secs(30), is_merged), "a yes merges");
+    let is_recorded = || sandbox.call(&["get_run"])["is_merged"] == true;
+    assert!(within(Duration::from_secs(30), is_recorded), "the merge is recorded");
+
+    let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo other > other.txt");
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    let need = question(&sandbox);
+    sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    assert!(!sandbox.root().join("other.txt").exists(), "a no leaves the branch as it is");
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("other.txt"), "other\n");
+}
+
+#[test]
+fn a_conflict_with_the_users_branch_leaves_tree_and_index_as_they_were_and_the_merge_works_after_a_fix() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({}), "echo of the run > README.md; echo more > more.txt");
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    sandbox.write("README.md", "of the user\n");
+    sandbox.commit("the same line");
+    sandbox.write("notes.txt", "not committed\n");
+    let before = sandbox.state_of_user();
+
+    let refused = sandbox.switchboard(&["merge", "--json"]).ends_with(1).failure();
+
+    assert_eq!(refused["code"], "dispatch.merge-conflict");
+    assert!(refused["what"].as_str().unwrap().contains("README.md"), "{refused}");
+    assert_eq!(sandbox.state_of_user(), before);
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&run["is_merged"], run["branch"].as_str().is_some()), (&json!(false), true));
+    assert!(sandbox.git(&["branch", "--list", "switchboard/*"]).contains("switchboard/run_"), "its branch is kept");
+    sandbox.git(&["revert", "--no-edit", "HEAD"]);
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!((sandbox.read("README.md"), sandbox.read("more.txt")), ("of the run\n".to_owned(), "more\n".to_owned()));
+    assert_eq!(sandbox.read("notes.txt"), "not committed\n");
+}
+
+#[test]
+fn unmerged_work_is_archived_before_it_is_removed_and_can_be_restored() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({}), "echo half > half.txt; exit 3");
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(1);
+    let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
+    let task = if shown["task"].is_object() { shown["task"].clone() } else { shown.clone() };
+    let tree = std::path::PathBuf::from(task["worktree"].as_str().unwrap());
+    assert!(tree.is_absolute() && task["worktree_bytes"].as_u64().unwrap() > 0, "{shown}");
+
+    sandbox.switchboard(&["clean", "--unmerged", "--yes"]).ends_with(0).says("archived run_").says("/1.1");
+
+    assert!(!tree.exists());
+    sandbox.switchboard(&["clean", "--archived"]).ends_with(0).says("/1.1");
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["run"].as_str().unwrap().to_owned();
+    let name = format!("{run}/1.1");
+    sandbox.switchboard(&["clean", "--restore", &name]).ends_with(0).says(&format!("restored/{name}"));
+    assert_eq!(sandbox.git(&["show", &format!("restored/{name}:half.txt")]), "half\n");
+    let refused = sandbox.switchboard(&["clean", "--restore", "nothing", "--json"]).ends_with(2).failure();
+    assert_eq!(refused["where"], "restore");
+}
