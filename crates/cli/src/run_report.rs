@@ -299,7 +299,7 @@ mod tests {
 
         let lines = tasks(&list).lines();
 
-        assert_eq!(lines[1], "1.1   ada (script)  1      merged  012345678  lint fail, 1 passed");
+        assert_eq!(lines[1], "1.1   ada (script)  1      merged  012345678  lint failed, 1 passed");
         assert_eq!(not_configured(&list).as_deref(), Some("test_runner not configured"));
     }
 

@@ -18,7 +18,7 @@ async fn mail_is_counted_for_the_agents_asked_about_and_each_message_once() {
     for (from, to) in [("ada", "ben"), ("ada", "cy"), ("cy", "ben"), ("cy", "dan"), ("dan", "cy")] {
         world.send(from, json!({ "recipient": to, "payload": "x" })).await;
     }
-    let message = world.receive("ben", json!({ "limit": 2 })).await.pop().unwrap();
+    let message = world.receive("ben", json!({ "max": 2 })).await.pop().unwrap();
     world.ack("ben", &message).await.unwrap();
     let count = |names: &[&str]| {
         let names: Vec<_> = names.iter().map(|text| name(text)).collect();
