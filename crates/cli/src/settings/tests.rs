@@ -71,12 +71,14 @@ fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
 type Tried = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
-const PLACES: [Tried; 5] = [
+const PLACES: [Tried; 7] = [
     ("", "ZZ\n", &[]),
     ("Agent", "[agents.a]\nREST\nZZ\n", &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")]),
     ("Dollars", "[agents.claude]\nprice = { REST, ZZ }\n", &[("input", "input = 1.0"), ("output", "output = 1.0")]),
     ("Checks", "[checks]\nZZ\n", &[]),
     ("Limits", "[limits]\nZZ\n", &[]),
+    ("Role", "[roles.reviewer]\nZZ\n", &[]),
+    ("Worktrees", "[worktrees]\nZZ\n", &[]),
 ];
 
 #[test]
