@@ -1,8 +1,10 @@
 //! `kill -9` of the daemon at every named point of a run: `run --resume` ends it as if nothing had happened.
 
+use std::time::Duration;
+
 use serde_json::json;
 
-use super::sandbox::Sandbox;
+use super::sandbox::{Sandbox, within};
 
 /// The points at which the daemon of a test dies; `dispatch` names the same.
 const POINTS: [&str; 14] = [
@@ -145,6 +147,9 @@ fn a_merge_that_waits_for_a_yes_is_asked_about_once_though_the_daemon_dies() {
     sandbox.switchboard(&["run", &plan, "--auto-merge", "confirm", "--yes"]);
 
     sandbox.unset("SWITCHBOARD_CRASH_AT");
+    // The daemon that is about to die may still answer.
+    let is_asked = || sandbox.switchboard(&["call", "list_needs"]).out.contains("\"kind\":\"merge\"");
+    assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
     let needs = sandbox.call(&["list_needs"]);
     assert_eq!(needs["needs"].as_array().unwrap().len(), 1, "{needs}");
     let need = needs["needs"][0]["id"].as_str().unwrap().to_owned();
