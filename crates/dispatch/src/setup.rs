@@ -124,11 +124,10 @@ mod tests {
 
     #[test]
     fn the_commands_of_lock_files_are_named_by_them() {
-        let plan = crate::plan::read(
-            r#"{ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [] }"#,
-            "plan.json",
-        );
-        let plan = plan.unwrap();
+        let task = serde_json::json!({ "id": "1.1", "phase": 1, "description": "d" });
+        let phases = serde_json::json!([{ "id": 1, "name": "one", "tasks": [task] }]);
+        let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases });
+        let plan = crate::plan::read(&plan.to_string(), "plan.json").unwrap();
 
         let found = commands_of_locks(&plan, &["package-lock.json".to_owned()]);
 

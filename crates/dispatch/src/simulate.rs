@@ -75,6 +75,7 @@ enum End {
 /// What was broken, in a sentence.
 pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
     let stage = Arc::new(Stage::new(seed, spec));
+    lock(&stage.observer).has_usual_plan = true;
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let drawn_from = spec.plan_seed.map(|seed| Stage::new(seed, spec));
     let plans: Vec<_> = (1..=spec.runs).map(|phase| plan(drawn_from.as_ref().unwrap_or(&stage), phase)).collect();

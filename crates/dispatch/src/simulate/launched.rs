@@ -18,10 +18,17 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
         && spec.socket == "/socket";
     let is_exec = matches!(&spec.driver, DriverSpec::Exec { argv } if *argv == ["make", "it"]);
     let is_acp = matches!(&spec.driver, DriverSpec::Acp { argv } if *argv == ["agent"]);
-    let head = format!(
-        "Task {} of \"A simulated plan\", attempt {}.\nIt belongs to the phase \"one\".\n",
-        spec.task, spec.attempt
-    );
+    let is_headed = match env.get("SWITCHBOARD_STEP") {
+        // Whoever judges a change is told which step that is.
+        Some(step) => {
+            let part = format!("attempt {}; this is the step {step}.\n", spec.attempt);
+            spec.prompt.starts_with("You are the ") && spec.prompt.contains(&part)
+        }
+        None => {
+            let head = format!("Task {} of \"A simulated plan\", attempt {}.\n", spec.task, spec.attempt);
+            spec.prompt.starts_with(&head) && spec.prompt.contains("It belongs to the phase \"one\".\n")
+        }
+    };
     let bridge = spec.mcp.as_ref();
     let is_bridge = bridge.is_none_or(|bridge| {
         bridge.name == "switchboard"
@@ -36,13 +43,15 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
         ("can't change the project's records yourself", false),
     ];
     let tells = |(words, wanted): &(&str, bool)| spec.prompt.contains(words) == *wanted;
-    let is_report = spec.prompt.contains("What you say is the result of this task");
+    // Whoever judges, or makes a report, has no tree of its own to leave something in.
+    let has_no_tree =
+        env.contains_key("SWITCHBOARD_STEP") || spec.prompt.contains("What you say is the result of this task");
     [
         (is_known, "who it is"),
         (spec.token.len() == 32, "the token"),
         (is_exec || is_acp, "the program"),
-        (spec.prompt.starts_with(&head), "the first line of the prompt"),
-        (hints.iter().skip(usize::from(is_report)).all(tells), "what the prompt tells"),
+        (is_headed, "the first line of the prompt"),
+        (hints.iter().skip(usize::from(has_no_tree)).all(tells), "what the prompt tells"),
         (spec.mail.len() <= 10, "the mail"),
         (spec.mail.iter().all(|id| spec.prompt.contains(id.as_str())), "the mail in the prompt"),
         (bridge.is_some() == is_acp && is_bridge, "the server of its tools"),

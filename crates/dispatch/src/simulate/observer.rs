@@ -79,6 +79,8 @@ pub(super) struct Observer {
     pub(super) lost: u64,
     pub(super) waited: u64,
     pub(super) most_live: u64,
+    /// Whether the plan is one of the simulation's own.
+    pub(super) has_usual_plan: bool,
     broken: Option<String>,
 }
 
@@ -146,7 +148,7 @@ impl Observer {
     pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
         self.tokens.insert(spec.worker.clone(), spec.token.clone());
         let (worker, limit) = (&spec.worker, self.runs.values().map(|run| run.max_workers).sum::<usize>());
-        if let Some(what) = launched::wrong(spec) {
+        if let Some(what) = launched::wrong(spec).filter(|_| self.has_usual_plan) {
             self.fault(format!("{worker} starts with a wrong spec, {what}: {spec:?}"));
         }
         self.insist(is_alone, || format!("{worker} starts in a tree in which another still writes"));

@@ -9,6 +9,11 @@ fn plan(value: serde_json::Value) -> Plan {
     read(&value.to_string(), "plan.json").unwrap()
 }
 
+/// One phase with a task that brings nothing.
+fn phases() -> serde_json::Value {
+    json!([{ "id": 1, "name": "one", "tasks": [{ "id": "1.1", "phase": 1, "description": "d" }] }])
+}
+
 #[test]
 fn every_command_of_a_plan_is_listed_with_what_it_is_for() {
     let step = json!({ "prompt": "p", "command": ["step"] });
@@ -55,14 +60,14 @@ fn every_command_of_a_plan_is_listed_with_what_it_is_for() {
 
 #[test]
 fn a_plan_without_commands_pins_nothing() {
-    let plan = plan(json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [] }));
+    let plan = plan(json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases() }));
 
     assert!(commands(&plan).is_empty() && ignored(&plan).is_empty());
 }
 
 #[test]
 fn fields_that_no_run_knows_are_told_the_first_of_them_one_by_one() {
-    let mut value = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [] });
+    let mut value = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases() });
     for n in 0..23 {
         value[format!("other{n:02}")] = json!(1);
     }
@@ -76,9 +81,9 @@ fn fields_that_no_run_knows_are_told_the_first_of_them_one_by_one() {
 
 #[test]
 fn the_form_of_a_plan_follows_from_its_name_or_its_first_sign() {
-    let json = r#"{ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [] }"#;
+    let json = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases() }).to_string();
 
-    assert_eq!(read(json, "plan.txt").unwrap().title, "t");
+    assert_eq!(read(&json, "plan.txt").unwrap().title, "t");
     assert_eq!(read(&format!("\u{feff} {json}"), "").unwrap().title, "t");
     assert_eq!(read("no plan", "plan.md").unwrap_err().code, "plan.syntax");
     assert!(read("## Phase 1: One", "plan.JSON").unwrap_err().place.contains("plan.JSON"));

@@ -178,7 +178,7 @@ mod tests {
         assert!(place("package.json", "{ /* no */ }").is_some());
         assert_eq!(
             place("tsconfig.json", "{\n  // why\n  \"a\": 1\n  \"b\": 2\n}"),
-            Some((4, "expected comma".into()))
+            Some((3, "expected comma".into()))
         );
         assert_eq!(place("tsconfig.json", "// nothing\n"), Some((2, "there is no value".into())));
     }

@@ -249,7 +249,6 @@ mod tests {
             ("{/each}\n", "", 4),
             ("{/await}", "", 9),
             ("{#await p then v}", "", 9),
-            ("on:click={() => { go(", "on:click={() => go(", 5),
             ("f({ z })", "f({ z )", 5),
             ("{name}", "{name", 5),
             ("(id)}", "id)}", 4),
