@@ -472,7 +472,9 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
-    let mail = if is_managed { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
+    // What the prompt of a worker that judges doesn't show must not count as seen.
+    let shows_mail = is_managed && judged.is_none();
+    let mail = if shows_mail { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());
