@@ -117,7 +117,7 @@ fn what_a_reviewer_refuses_goes_back_with_its_reasons() {
 
     let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
 
-    assert!(out.contains("review refused") && out.contains("required fix: say what it is"), "{out}");
+    assert!(out.contains("review failed") && out.contains("required fix: say what it is"), "{out}");
     assert_eq!(sandbox.read("sum.sh"), "echo 2\n# the sum\n");
     assert!(told(&sandbox, "work").contains("required fix: say what it is"), "the next attempt is told");
 }

@@ -134,15 +134,7 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
 
 /// What the worker of a step that judges has said.
 fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<Told> {
-    let (tone, word) = match verdict {
-        Verdict::Pass => (Tone::Good, "passed"),
-        Verdict::Warn => (Tone::Notice, "passed with a warning"),
-        Verdict::Fail => (Tone::Bad, "refused"),
-        Verdict::Error => (Tone::Bad, "could not judge"),
-        Verdict::NoReply => (Tone::Bad, "did not answer"),
-        Verdict::Skipped => (Tone::Faint, "skipped"),
-        Verdict::NotConfigured => (Tone::Faint, "is not configured"),
-    };
+    let (tone, word) = crate::verdict::shown(verdict);
     with_text(Some(tone), format!("step {step} {word}"), text)
 }
 

@@ -474,15 +474,7 @@ fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
 
 /// What the worker of a step that judges has said.
 fn of_step(head: &str, step: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
-    let (tone, word) = match verdict {
-        Verdict::Pass => (Tone::Good, "passed"),
-        Verdict::Warn => (Tone::Notice, "passed with a warning"),
-        Verdict::Fail => (Tone::Bad, "refused"),
-        Verdict::Error => (Tone::Bad, "could not judge"),
-        Verdict::NoReply => (Tone::Bad, "did not answer"),
-        Verdict::Skipped => (Tone::Faint, "skipped"),
-        Verdict::NotConfigured => (Tone::Faint, "is not configured"),
-    };
+    let (tone, word) = crate::verdict::shown(verdict);
     let mut lines = vec![out.paint(tone, &format!("{head} {step} {word}"))];
     lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
     lines
