@@ -119,7 +119,7 @@ fn a_gate_that_refuses_the_rebased_tree_sends_it_back_and_the_next_in_line_goes_
 
     run.answer_checks("1.2", Verdict::Fail);
 
-    assert_eq!((run.view("1.2").attempt, run.view("1.2").refusals.len()), (2, 2));
+    assert_eq!((run.view("1.2").attempt, run.view("1.2").refusals.len()), (2, 3), "one for each default gate");
     assert_eq!(run.doing(), ["run_command", "start_worker"]);
     let [_, Effect::StartWorker { from, .. }] = &run.effects()[..] else { panic!("no start") };
     assert_eq!(from, &StartFrom::RunHead, "an attempt begins on a clean tree");
