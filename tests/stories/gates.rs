@@ -191,7 +191,10 @@ fn what_a_change_touches_outside_of_its_files_is_warned_of_or_stops_the_run_as_t
 
     sandbox.switchboard(&["run", &warned, "--yes"]).ends_with(3);
     let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0);
-    shown.says("scope: warn").says("more-1.1.txt is not in the task's x-switchboard.scope").says("merged");
+    shown
+        .says("scope passed with a warning")
+        .says("more-1.1.txt is not in the task's x-switchboard.scope")
+        .says("merged");
     sandbox.switchboard(&["show", "1.3"]).ends_with(0).says("blocked").says("without `exclude`");
 
     let tasks = [more("1.1", "halt", &json!({})), task("1.2", "echo 2 > 2.txt", &json!({}))];

@@ -219,7 +219,7 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         if is_in_branch && !has_change && !state.is_landing(&view.task) {
             return Err(format!("{} is merged and its change is not in the branch", view.task));
         }
-        if files.contains_key(&*repo::removed_by(view.task.as_str())) {
+        if is_in_branch && files.contains_key(&*repo::removed_by(view.task.as_str())) {
             return Err(format!("{} is merged and what it removed is in the branch", view.task));
         }
         if !merged.contains(&view.task) {

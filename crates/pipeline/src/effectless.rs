@@ -93,6 +93,9 @@ pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
     };
     add(settings.says_on_violation && is_vain, "on_violation", why, is_own, noted(is_own));
 
+    let is_vain = settings.always_security_review && !settings.team;
+    add(is_vain, "always_security_review", "no team carries it out", false, Consequence::Refused);
+
     add(settings.author.is_some() && work.is_unjudged, "author", "it makes no commit", true, Consequence::Noted);
     found
 }
@@ -117,7 +120,7 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     }
     if let Some(first) = refused.first() {
         let failure = Failure::new("plan.no-effect", first.clone());
-        let hint = "leave it out, or give the task to an agent that speaks ACP";
+        let hint = "leave it out; `permissions` wants an agent that speaks ACP, `always_security_review` wants `team`";
         return Err(Failure { cause: refused, ..failure }.hint(hint));
     }
     let named = tasks.into_iter().map(|((setting, why), ids)| {

@@ -47,8 +47,9 @@ const STRUCTURE: [&str; 8] = [
 
 /// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
 /// what all runs may cost.
-const OF_START: [&str; 14] = [
+const OF_START: [&str; 15] = [
     "agent",
+    "always_security_review",
     "author",
     "budget",
     "command",
@@ -116,6 +117,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "max_workers") => json!(2),
         (_, "budget") => json!(2.5),
         (_, "barrier") => json!(false),
+        (_, "team" | "always_security_review") => json!(true),
         (_, "unknown_writes") => json!("judged"),
         (_, "merge") => json!("slice"),
         (_, "auto_merge") => json!("confirm"),
@@ -238,6 +240,7 @@ fn beside(name: &str) -> Value {
         "hosts" => json!({ "isolation": "constrained" }),
         "setup_minutes" => json!({ "setup": ["make", "deps"] }),
         "on_violation" => json!({ "scope": ["docs"] }),
+        "always_security_review" => json!({ "team": true }),
         _ => json!({}),
     }
 }

@@ -141,3 +141,13 @@ fn an_agent_of_the_plan_that_does_nothing_is_named() {
     assert_eq!(idle_agents(&plan, &["exec".to_owned()].into()).len(), 1);
     assert_eq!(idle_agents(&plan, &["ada".to_owned()].into()), Vec::<String>::new());
 }
+
+#[test]
+fn a_security_review_without_a_team_is_refused() {
+    let wanted = json!({ "always_security_review": true });
+    let timeout = WorkerTimeout::default();
+    let with_team = json!({ "always_security_review": true, "team": true });
+
+    assert_eq!(found(&plan(&wanted, &json!({})), &acp(), false, timeout), ["always_security_review Refused"]);
+    assert_eq!(found(&plan(&with_team, &json!({})), &acp(), false, timeout), Vec::<String>::new());
+}

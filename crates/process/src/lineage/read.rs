@@ -133,7 +133,8 @@ mod tests {
             let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", outer.id())).ok()?;
             children.split_whitespace().next()?.parse::<u32>().ok()
         };
-        let has_begun = |pid: &u32| words(*pid).iter().any(|word| word == probe.as_bytes());
+        // `env` has more words in front of these until it becomes the shell.
+        let has_begun = |pid: &u32| words(*pid).starts_with(&[b"-c".to_vec(), probe.as_bytes().to_vec()]);
         let deadline = crate::clock::Deadline::after(std::time::Duration::from_secs(10));
         let inner = loop {
             match child().filter(has_begun) {
