@@ -311,10 +311,11 @@ impl After<'_> {
         tip.is_some_and(|tip| repo.any_changed(Path::new(worktree), &tip, |_| true))
     }
 
+    /// What a group had merged and never landed may be archived.
     fn expect_reachable(&self, task: &TaskId, commit: &str) -> Result<(), String> {
         let commit = Oid::parse(commit).map_err(|error| error.to_string())?;
         let repo = lock(&self.stage.repo);
-        let is_there = repo.branches.values().any(|tip| repo.is_ancestor(&commit, tip));
+        let is_there = repo.branches.values().chain(repo.archived.values()).any(|tip| repo.is_ancestor(&commit, tip));
         expect(is_there, || format!("the merged commit of {task} was cleaned away"))
     }
 }
