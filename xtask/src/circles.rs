@@ -17,31 +17,17 @@ use self::paths::Module;
 /// Most files that may import each other in a ring: a parent with two children is easily read as one.
 pub(crate) const MOST: usize = 3;
 
-/// Larger rings that are still to be taken apart: a crate, a file of the ring, and how many files it has. They may shrink; none may grow or be added.
-const STANDING: [(&str, &str, usize); 10] = [
-    ("checks", "test_integrity/change.rs", 9),
-    ("checks", "test_integrity/suite.rs", 4),
-    ("dispatch", "engine.rs", 7),
-    ("pipeline", "prepare.rs", 11),
-    ("pipeline", "team/repeat.rs", 6),
-    ("pipeline", "modes.rs", 5),
-    ("pipeline", "roles.rs", 5),
-    ("pipeline", "team/explorer.rs", 4),
-    ("protocol", "answer.rs", 17),
-    ("xtask", "bench.rs", 4),
-];
-
 /// Prints the rings of every crate, and the imports of those that are too large.
 ///
 /// # Errors
-/// When one is larger than [`MOST`] and not one of [`STANDING`], or a file can't be read.
+/// When one is larger than [`MOST`], or a file can't be read.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut too_large = 0;
     for (name, src) in crates(root)? {
         let imports = imports(&modules(&src)?);
         for ring in rings::of(&imports) {
             println!("{name}: {} files: {}", ring.len(), ring.join(", "));
-            if ring.len() > MOST && !is_standing(&name, &ring) {
+            if ring.len() > MOST {
                 too_large += 1;
                 print_imports(&ring, &imports);
             }
@@ -49,11 +35,6 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     anyhow::ensure!(too_large == 0, "{too_large} rings of more than {MOST} files");
     Ok(())
-}
-
-/// Whether a ring is one of [`STANDING`] and no larger.
-fn is_standing(name: &str, ring: &[String]) -> bool {
-    STANDING.iter().any(|(of, file, most)| *of == name && ring.len() <= *most && ring.iter().any(|one| one == file))
 }
 
 /// Prints which files of a ring each of them imports.

@@ -7,6 +7,7 @@
 
 mod afterwards;
 mod answers;
+mod approval;
 mod clock;
 mod connection;
 mod git;
@@ -46,7 +47,7 @@ use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::answers::approval;
+pub(crate) use self::approval::approval;
 pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;

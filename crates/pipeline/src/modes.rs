@@ -14,21 +14,24 @@
 mod action;
 mod answer;
 mod ask;
+mod at;
 mod known;
 mod note;
 mod person;
+mod question;
 mod step;
 mod take;
 
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::modes::{Mode, ModeEvent};
 
-pub use action::{Action, Check, ModeInput};
+pub use action::{Action, ModeInput};
 pub use answer::{NoModeAnswer, facts_of};
 pub use ask::Ask;
+pub use at::{At, Check, Tries};
 pub use known::{Approval, Approver, Known, PhaseWork};
 pub use note::{Note, Refused, RefusedCode};
-pub use person::Question;
+pub use question::Question;
 
 /// Where a run of a team stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,59 +41,6 @@ pub struct State {
     at: At,
     /// Number of the present wait.
     step: u32,
-}
-
-/// What a run waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum At {
-    /// To be begun.
-    #[default]
-    Unbegun,
-    /// A role's answer.
-    Asking {
-        /// Which.
-        ask: Ask,
-        /// How often it was asked in vain.
-        tries: Tries,
-        /// Why it is asked again.
-        refused: Option<String>,
-    },
-    /// A person's answer to a question.
-    Waiting(Question),
-    /// A check.
-    Checking(Check),
-    /// The tasks of a phase.
-    Running {
-        /// Which phase.
-        phase: u64,
-    },
-    /// That the next phase may begin.
-    Ready {
-        /// Which phase.
-        phase: u64,
-    },
-    /// Nothing: all phases are done.
-    Done,
-    /// That a person lets it go on.
-    Stopped {
-        /// A code of the error table.
-        code: &'static str,
-        /// Why.
-        why: String,
-        /// What it waited for.
-        from: Box<Self>,
-    },
-}
-
-/// How often a role was asked in vain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tries {
-    /// Answers that could not be read.
-    pub malformed: u32,
-    /// Agents that failed.
-    pub failed: u32,
-    /// Workers that were lost.
-    pub lost: u32,
 }
 
 // === impl State ===
@@ -157,23 +107,6 @@ impl State {
             | Action::Proceed { .. }
             | Action::Done { .. }
             | Action::Stop { .. } => None,
-        }
-    }
-}
-
-// === impl At ===
-
-impl At {
-    /// The mode that it belongs to.
-    #[must_use]
-    pub fn mode(&self) -> Mode {
-        match self {
-            Self::Unbegun => Mode::Resume,
-            Self::Asking { ask, .. } => ask.mode(),
-            Self::Waiting(question) => question.mode(),
-            Self::Checking(Check::Preflight { .. }) | Self::Running { .. } => Mode::Execute,
-            Self::Checking(Check::Evidence { .. }) | Self::Ready { .. } | Self::Done => Mode::PhaseWrap,
-            Self::Stopped { from, .. } => from.mode(),
         }
     }
 }

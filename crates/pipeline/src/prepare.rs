@@ -2,15 +2,19 @@
 
 mod forecast;
 pub(crate) mod groups;
+mod left_out;
 mod opening;
 mod order;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus, UnknownWrites};
-use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
+use switchboard_protocol::plan::{Plan, Task, TaskId, UnknownWrites};
+use switchboard_protocol::run::Prepared;
 
+pub use left_out::skipped;
 pub use opening::{Opening, opening};
+
+use left_out::{dependents, leave_out, numbers};
 
 use crate::paths::{ClaimIndex, Claims};
 use crate::settings;
@@ -44,14 +48,6 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     }
 }
 
-/// The tasks that a run of the plan leaves out, each with the reason.
-#[must_use]
-pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
-    let mut skipped = Vec::new();
-    leave_out(plan, finished, &mut skipped);
-    skipped
-}
-
 /// As [`prepare`], for a run that does not keep tasks apart that write the same files: such pairs are listed, and nothing waits for them.
 #[must_use]
 pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
@@ -66,94 +62,6 @@ pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Optio
     let Prepared { conflicts, cut, .. } = prepare(plan, finished, workers);
     let together = prepare(&undeclared, finished, workers);
     Prepared { conflicts, cut: cut || together.cut, ..together }
-}
-
-/// All tasks in their natural order.
-fn sorted(plan: &Plan) -> Vec<&Task> {
-    let mut tasks: Vec<_> = plan.tasks().collect();
-    tasks.sort_by(|a, b| a.id.cmp(&b.id));
-    tasks
-}
-
-/// Where each task stands in a list; only ever asked, never walked, so that its order doesn't matter.
-fn numbers<'a>(tasks: &[&'a Task]) -> HashMap<&'a TaskId, usize> {
-    tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect()
-}
-
-/// Leaves out what is done, parked, or depends on what is parked. A phase that is parked parks its tasks.
-fn leave_out<'a>(plan: &'a Plan, finished: &BTreeSet<TaskId>, skipped: &mut Vec<Skipped>) -> Vec<&'a Task> {
-    let tasks = sorted(plan);
-    let of_phases = parked_by_phase(plan);
-    let mut parked = Vec::new();
-    let mut left_out = vec![false; tasks.len()];
-    for (at, task) in tasks.iter().enumerate() {
-        let of_phase = || of_phases.get(&task.id).cloned();
-        let Some((code, detail, met)) = standing(task, finished).or_else(of_phase) else { continue };
-        left_out[at] = true;
-        skipped.push(Skipped { id: task.id.clone(), code, detail });
-        if !met {
-            parked.push(at);
-        }
-    }
-    let dependents = dependents(&tasks);
-    while let Some(root) = parked.pop() {
-        for at in &dependents[root] {
-            if std::mem::replace(&mut left_out[*at], true) {
-                continue;
-            }
-            let detail = format!("depends on {}, which the run leaves out", tasks[root].id);
-            skipped.push(Skipped { id: tasks[*at].id.clone(), code: SkipCode::DepUnmet, detail });
-            parked.push(*at);
-        }
-    }
-    skipped.sort_by(|a, b| a.id.cmp(&b.id));
-    tasks.into_iter().zip(left_out).filter(|(_, left_out)| !left_out).map(|(task, _)| task).collect()
-}
-
-/// Why a task is left out for its own sake, and whether those that depend on it may go on.
-fn standing(task: &Task, finished: &BTreeSet<TaskId>) -> Option<(SkipCode, String, bool)> {
-    if finished.contains(&task.id) {
-        return Some((SkipCode::Complete, "an earlier run has merged it".to_owned(), true));
-    }
-    match task.status {
-        TaskStatus::Pending | TaskStatus::InProgress => None,
-        TaskStatus::Completed => Some((SkipCode::Complete, "the plan marks it as completed".to_owned(), true)),
-        TaskStatus::Closed => Some((SkipCode::Parked, "the plan marks it as closed".to_owned(), true)),
-        TaskStatus::Blocked => {
-            let reason = task.blocked_reason.as_deref().unwrap_or("no reason given");
-            Some((SkipCode::Parked, format!("the plan marks it as blocked: {reason}"), false))
-        }
-    }
-}
-
-/// Why tasks are left out since their phase is put away, and whether those that depend on them may go on.
-fn parked_by_phase(plan: &Plan) -> HashMap<&TaskId, (SkipCode, String, bool)> {
-    let parked = plan.phases.iter().filter_map(|phase| {
-        let (word, met) = parked_as(phase.status)?;
-        let why = (SkipCode::Parked, format!("the plan marks phase {} as {word}", phase.id), met);
-        Some(phase.tasks.iter().map(move |task| (&task.id, why.clone())))
-    });
-    parked.flatten().collect()
-}
-
-/// The word for a phase that is put away, and whether what depends on its tasks may go on; `None` where they can be done.
-const fn parked_as(status: PhaseStatus) -> Option<(&'static str, bool)> {
-    match status {
-        PhaseStatus::Pending | PhaseStatus::InProgress | PhaseStatus::Complete | PhaseStatus::Completed => None,
-        PhaseStatus::Blocked => Some(("blocked", false)),
-        PhaseStatus::Closed => Some(("closed", true)),
-    }
-}
-
-/// For each task, those that depend on it, each once.
-fn dependents(tasks: &[&Task]) -> Vec<Vec<usize>> {
-    let numbers = numbers(tasks);
-    let mut dependents = vec![Vec::new(); tasks.len()];
-    for (at, task) in tasks.iter().enumerate() {
-        let depends: BTreeSet<_> = task.depends.iter().filter_map(|on| numbers.get(on).copied()).collect();
-        depends.into_iter().for_each(|on: usize| dependents[on].push(at));
-    }
-    dependents
 }
 
 /// The tasks of a run, numbered in their natural order, and behind them its phases and slices: a group is a node that is done

@@ -6,6 +6,8 @@
 mod bad;
 mod example;
 mod fence;
+mod kind;
+mod limits;
 mod outline;
 mod planning;
 mod retrospective;
@@ -14,7 +16,6 @@ mod shape;
 mod strict;
 mod work;
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use schemars::{JsonSchema, SchemaGenerator};
@@ -24,6 +25,8 @@ use serde_json::{Map, Value, json};
 
 pub use bad::BadAnswer;
 pub use example::example;
+pub use kind::AnswerKind;
+pub use limits::{MAX_ANSWER_BYTES, MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
 pub use outline::outline;
 pub use planning::{
     Decision, DecisionKind, Exploration, Guidance, PlanDraft, Question, Questions, Reality, RealityItem, RealityStatus,
@@ -38,78 +41,14 @@ pub use review::{
 };
 pub use work::{AddedTests, Design, Docs, TestFailure, TestVerdict, Tests, Token, Work};
 
-/// Largest answer in bytes: it is recorded as the body of one event.
-pub const MAX_ANSWER_BYTES: usize = crate::event::MAX_BODY_BYTES;
-
-/// Longest text of a field in characters: what an explorer may say in a whole report is enough for one issue.
-pub const MAX_TEXT: usize = 2_000;
-
-/// Longest path or name of a test in characters, as in a plan ([`crate::plan::MAX_PATH_BYTES`]).
-pub const MAX_PATH: usize = crate::plan::MAX_PATH_BYTES;
-
-/// Longest name of a domain, as of any id ([`crate::id::MAX_ID_BYTES`]).
-pub const MAX_NAME: usize = crate::id::MAX_ID_BYTES;
-
-/// Longest list, like that of the findings of a check in opencode-swarm (100).
-pub const MAX_LIST: usize = 100;
-
-/// Most questions of a clarification: more of them are a specification, and not asked one by one.
-pub const MAX_QUESTIONS: usize = 3;
-
-/// Calls a macro with each kind of answer and its type.
-macro_rules! for_each_answer {
-    ($m:ident) => {
-        $m! {
-            Review Review "review";
-            SecurityReview SecurityReview "security_review";
-            Tests Tests "tests";
-            Exploration Exploration "exploration";
-            Reality Reality "reality";
-            Guidance Guidance "guidance";
-            Questions Questions "questions";
-            PlanDraft PlanDraft "plan_draft";
-            PlanReview PlanReview "plan_review";
-            Drift Verification "drift";
-            Hallucination Verification "hallucination";
-            Design Design "design";
-            Docs Docs "docs";
-            Retrospective Retrospective "retrospective";
-            Work Work "work";
-            Decision Decision "decision";
-            Spec Spec "spec";
-        }
-    };
-}
-
 macro_rules! declare {
     ($($kind:ident $type:ident $word:literal;)*) => {
-        /// What kind of answer a step wants.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each is explained at its type")]
-        pub enum AnswerKind {
-            $($kind,)*
-        }
-
         /// An answer of a role.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind", content = "answer", rename_all = "snake_case")]
         #[expect(missing_docs, reason = "each is explained at its type")]
         pub enum Answer {
             $($kind($type),)*
-        }
-
-        impl AnswerKind {
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
-
-            /// Its word.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $word,)*
-                }
-            }
         }
 
         impl Answer {
@@ -146,23 +85,7 @@ macro_rules! declare {
     };
 }
 
-for_each_answer!(declare);
-
-// === impl AnswerKind ===
-
-impl AnswerKind {
-    /// The one of a word.
-    #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|one| one.as_str() == word)
-    }
-}
-
-impl fmt::Display for AnswerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+kind::for_each_answer!(declare);
 
 // === impl Answer ===
 

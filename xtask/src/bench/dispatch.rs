@@ -10,7 +10,7 @@ mod spend;
 use std::path::{Path, PathBuf};
 
 use self::figure::Figure;
-use super::Binary;
+use super::binary::Binary;
 use super::report::Report;
 
 /// How to measure.
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut bench = Bench { args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && bench.wants(&[Figure::Plan10k]) {
-        return super::again_optimised(root);
+        return super::binary::again_optimised(root);
     }
     bench.plan()?;
     bench.spawn()?;

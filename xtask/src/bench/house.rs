@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use self::figure::Figure;
-use super::Binary;
+use super::binary::Binary;
 use super::report::Report;
 use super::start;
 use super::stats::count;
@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut house =
         House { root, args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && house.times_code() {
-        return super::again_optimised(root);
+        return super::binary::again_optimised(root);
     }
     house.tree()?;
     house.parts()?;

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use self::corpus::{Case, Corpus, Kind};
 use self::play::{Outcome, Played};
-use super::Binary;
+use super::binary::Binary;
 use super::report::Report;
 
 /// The cheat that is told and not held: putting something back that was there is often right.

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use switchboard_protocol::finding::{CheckCommand, CheckRequest, CommandKind, CommandRun};
 
-use super::change::{Change, ChangedFile};
+use super::change::Change;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::restored::{self, Restored};
 use crate::commands::{has_started, run as run_command, said};

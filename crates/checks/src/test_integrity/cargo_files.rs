@@ -1,8 +1,8 @@
 //! Files that Cargo loads.
 
-use super::change::ChangedFile;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::whole;
+use super::runner_file::whole;
 use super::settings::{Setting, different, setting, toml};
 
 /// What a build script needs to change more than what it hands to the compiler in `OUT_DIR`.

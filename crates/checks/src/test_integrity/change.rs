@@ -4,8 +4,10 @@ use std::path::Path;
 
 use switchboard_protocol::finding::{Base, CheckRequest};
 
+use super::changed_file::ChangedFile;
 use super::language::TestLanguage;
-use super::paths;
+use super::runner_file::RunnerFile;
+use super::{gate_files, paths, recipes};
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git, Mode, Side};
 use crate::limits::Limits;
@@ -16,20 +18,6 @@ pub(super) struct Change {
     pub(super) files: Vec<ChangedFile>,
     /// Files that should have been read and could not, with the reason.
     pub(super) unread: Vec<(String, String)>,
-}
-
-/// A file of a change.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ChangedFile {
-    pub(super) path: String,
-    /// The text that the base has; `None` of a new file.
-    pub(super) before: Option<Vec<u8>>,
-    /// The text that the change has; `None` of a deleted file.
-    pub(super) after: Option<Vec<u8>>,
-    /// Whether the change made it a symbolic link.
-    pub(super) is_link: bool,
-    /// The object that holds the text that the change has, where git knows it.
-    pub(super) blob: Option<String>,
 }
 
 // === impl Change ===
@@ -54,7 +42,7 @@ impl Change {
         };
         for change in changes {
             let path = shown(&change.path);
-            if !paths::concerns(&path) {
+            if !concerns(&path) {
                 read.files.push(ChangedFile { path, ..named(&change.before, &change.after) });
                 continue;
             }
@@ -68,7 +56,7 @@ impl Change {
         }
         if request.commit.is_none() && request.base != Base::Staged {
             for path in git.untracked()? {
-                let after = if paths::concerns(&shown(&path)) { reader.read(&path).ok() } else { Some(Vec::new()) };
+                let after = if concerns(&shown(&path)) { reader.read(&path).ok() } else { Some(Vec::new()) };
                 read.files.push(ChangedFile { path: shown(&path), after, ..ChangedFile::default() });
             }
         }
@@ -127,25 +115,12 @@ fn named(before: &Side, after: &Side) -> ChangedFile {
     ChangedFile { before: text(before), after: text(after), blob: after.blob.clone(), ..ChangedFile::default() }
 }
 
-// === impl ChangedFile ===
-
-impl ChangedFile {
-    pub(super) fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
-    }
-
-    /// The text before and after, as far as they are UTF-8.
-    pub(super) fn texts(&self) -> (String, String) {
-        let text =
-            |side: &Option<Vec<u8>>| side.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-        (text(&self.before), text(&self.after))
-    }
-
-    pub(super) const fn is_new(&self) -> bool {
-        self.before.is_none()
-    }
-
-    pub(super) const fn is_deleted(&self) -> bool {
-        self.after.is_none()
-    }
+/// Returns whether the check reads a file; of others only the name counts.
+fn concerns(path: &str) -> bool {
+    TestLanguage::of(path).is_some()
+        || paths::is_test(path)
+        || paths::is_report(path)
+        || RunnerFile::of(path).is_some()
+        || gate_files::is_gate_file(path)
+        || recipes::may_be_script(path)
 }

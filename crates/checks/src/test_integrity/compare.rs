@@ -9,7 +9,8 @@ use super::assertion::{Assertion, Strength};
 use super::change::Change;
 use super::hit::{Hit, Weight};
 use super::node::{literals, squash};
-use super::suite::{Skip, Suite, Test};
+use super::suite::Suite;
+use super::test::{Skip, Test};
 
 /// Tests that a finding names.
 const NAMED: usize = 4;

@@ -1,6 +1,6 @@
 //! Configuration and ignore files of linters, formatters, type checkers and secret scans, judged by the lines that came and went.
 
-use super::change::ChangedFile;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 
 /// Files that a linter, a formatter, a type checker or a secret scan reads.

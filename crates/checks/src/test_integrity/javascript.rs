@@ -4,7 +4,7 @@ use tree_sitter::{Node, Tree};
 
 use super::assertion::Assertion;
 use super::node::{children, field, squash, text, walk};
-use super::suite::{Skip, Test};
+use super::test::{Skip, Test};
 
 const TEST: [&str; 8] = ["test", "it", "specify", "xit", "xtest", "fit", "ftest", "bench"];
 const GROUP: [&str; 6] = ["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::finding::CheckCommand;
 
-use super::change::ChangedFile;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::whole;
+use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, flat, is_harmless, setting};
 
 /// Scripts that npm runs by itself while it installs.

@@ -1,7 +1,6 @@
 //! What a file is to the tests, by its path.
 
 use super::language::TestLanguage;
-use super::runner_files::RunnerFile;
 
 /// Folders that hold tests, in any language.
 const TEST_FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "testing"];
@@ -104,16 +103,6 @@ pub(super) fn is_report(path: &str) -> bool {
             && ["test-results", "test-report", "test_results", "test_report", "jest-results", "pytest-report"]
                 .iter()
                 .any(|part| name.contains(part)))
-}
-
-/// Returns whether the check reads a file; of others only the name counts.
-pub(super) fn concerns(path: &str) -> bool {
-    TestLanguage::of(path).is_some()
-        || is_test(path)
-        || is_report(path)
-        || RunnerFile::of(path).is_some()
-        || super::gate_files::is_gate_file(path)
-        || super::recipes::may_be_script(path)
 }
 
 #[cfg(test)]

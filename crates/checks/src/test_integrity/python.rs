@@ -4,7 +4,7 @@ use tree_sitter::{Node, Tree};
 
 use super::assertion::Assertion;
 use super::node::{children, field, is_literal, split, squash, text, walk};
-use super::suite::{Skip, Test};
+use super::test::{Skip, Test};
 
 /// Methods of `unittest` that expect a value.
 const EQUAL: [&str; 11] = [

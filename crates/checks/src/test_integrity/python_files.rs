@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use switchboard_protocol::finding::CheckCommand;
 
-use super::change::ChangedFile;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::whole;
+use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, is_harmless, setting, toml};
 
 /// What a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of it.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::finding::CheckCommand;
 
-use super::change::{Change, ChangedFile};
+use super::change::Change;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::RunnerFile;
+use super::runner_file::RunnerFile;
 use super::settings::is_harmless;
 
 const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];

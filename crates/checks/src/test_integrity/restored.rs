@@ -9,9 +9,10 @@ use switchboard_protocol::finding::CheckCommand;
 use switchboard_syntax::Parsers;
 use toml_edit::DocumentMut;
 
-use super::change::{Change, ChangedFile};
+use super::change::Change;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::RunnerFile;
+use super::runner_file::RunnerFile;
 use super::{paths, recipes, rust, traces};
 use crate::error::Error;
 use crate::git::Git;

@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree};
 
 use super::assertion::Assertion;
 use super::node::{children, field, split, squash, text, walk};
-use super::suite::{Skip, Test};
+use super::test::{Skip, Test};
 
 pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
     let of_file = children(tree.root_node()).into_iter().filter(|node| node.kind() == "inner_attribute_item");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::change::ChangedFile;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 
 /// Settings by their names with dots, and what became of each.

@@ -6,9 +6,9 @@ use switchboard_grammars::Language;
 use switchboard_syntax::Parsers;
 use tree_sitter::Tree;
 
-use super::assertion::{Assertion, Strength};
 use super::change::Change;
 use super::language::TestLanguage;
+use super::test::Test;
 use super::{javascript, paths, python, rust};
 
 /// A file of the change whose tests are read, before and after.
@@ -30,32 +30,6 @@ pub(super) struct Suite {
     pub(super) text: String,
     pub(super) tree: Option<Tree>,
     pub(super) tests: Vec<Test>,
-}
-
-/// A test.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Test {
-    /// With the names of what it stands in.
-    pub(super) name: String,
-    /// Where its name stands.
-    pub(super) range: Range<usize>,
-    /// All of it, marks included.
-    pub(super) body: Range<usize>,
-    pub(super) skip: Skip,
-    /// Whether it keeps other tests from running.
-    pub(super) is_focused: bool,
-    /// Whether its assertions stand in a `try` that may swallow their failure.
-    pub(super) swallows: bool,
-    pub(super) assertions: Vec<Assertion>,
-}
-
-/// Whether a test is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Skip {
-    No,
-    /// Under a condition.
-    Sometimes,
-    Always,
 }
 
 /// Reads every file of the change in a language that can be read.
@@ -100,14 +74,5 @@ impl Suite {
 
     pub(super) fn text_of(&self, range: &Range<usize>) -> &str {
         self.text.get(range.clone()).unwrap_or("")
-    }
-}
-
-// === impl Test ===
-
-impl Test {
-    /// The assertions that demand something.
-    pub(super) fn demands(&self) -> impl Iterator<Item = &Assertion> {
-        self.assertions.iter().filter(|assertion| assertion.strength != Strength::Vacuous)
     }
 }

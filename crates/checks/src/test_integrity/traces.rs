@@ -3,7 +3,8 @@
 
 use switchboard_protocol::finding::CheckCommand;
 
-use super::change::{Change, ChangedFile};
+use super::change::Change;
+use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::paths;
 

@@ -1,9 +1,10 @@
 //! Agents that judge a change: what they say, and what they do though they may not.
 
 use serde_json::{Value, json};
-use switchboard_protocol::answer::{Answer, AnswerKind, example};
+use switchboard_protocol::answer::{AnswerKind, example};
 use switchboard_protocol::frame::WorkerSpec;
 
+use super::approval::yes;
 use super::judges::Counts;
 use super::shim::Act;
 use super::stage::Stage;
@@ -16,20 +17,6 @@ pub(super) struct Judge {
     /// Whether it commits what it changes.
     commits: bool,
 }
-
-/// All of the OWASP Top 10.
-const CATEGORIES: [&str; 10] = [
-    "broken_access_control",
-    "cryptographic_failures",
-    "injection",
-    "insecure_design",
-    "security_misconfiguration",
-    "vulnerable_components",
-    "authentication_failures",
-    "integrity_failures",
-    "logging_failures",
-    "server_side_request_forgery",
-];
 
 /// What it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,23 +97,6 @@ impl Judge {
             Says::OfAnother => fenced(&json!({ "domain": "security", "points": ["Looks fine."] })),
             Says::Nothing => return None,
         })
-    }
-}
-
-/// An answer that approves.
-pub(crate) fn approval(kind: AnswerKind) -> Option<Answer> {
-    Answer::read(kind, &yes(kind)).ok()
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "no step of the histories wants another answer")]
-fn yes(kind: AnswerKind) -> Value {
-    match kind {
-        AnswerKind::Review => json!({
-            "verdict": "APPROVED", "risk": "low", "issues": [],
-            "checked": { "correctness": true, "edge_cases": true, "performance": true },
-        }),
-        AnswerKind::SecurityReview => json!({ "verdict": "APPROVED", "categories": CATEGORIES, "findings": [] }),
-        _ => json!({ "verdict": "PASS", "added": [{ "file": "tests/a", "names": ["does_it"] }] }),
     }
 }
 

@@ -5,7 +5,8 @@ use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::modes::{Choice, Mode, Proceed};
 use switchboard_protocol::run::way::RoleId;
 
-use super::{Ask, At, Known, Question, State};
+use super::at::{At, Check};
+use super::{Ask, Known, Question, State};
 
 /// What to do next. The outcome is an event with the same `step`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,21 +75,6 @@ pub enum Action {
         code: &'static str,
         /// Why.
         why: String,
-    },
-}
-
-/// What is looked for without a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
-    /// Before a phase: its tasks are complete and of a size that is allowed, their dependencies known, the evidence of earlier tasks is there.
-    Preflight {
-        /// Which phase.
-        phase: u64,
-    },
-    /// After a phase: every task that is done has its evidence.
-    Evidence {
-        /// Which phase.
-        phase: u64,
     },
 }
 

@@ -1,5 +1,7 @@
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::role::{RoleLimits, Zone};
+
 use super::*;
-use switchboard_protocol::role::Zone;
 
 const MINE: &str =
     "---\nname: translator\ndescription: Translates texts.\nanswers: docs\nwrite: docs\n---\nTranslate.\n";

@@ -5,6 +5,10 @@
 mod chains;
 mod classes;
 mod sections;
+mod violation;
+
+pub use chains::CHAIN_LEVELS;
+pub use violation::{Rule, Violation};
 
 use super::prose::{self, Word};
 use classes::Classes;
@@ -12,9 +16,6 @@ use sections::{Section, Sections};
 
 /// A report has fewer characters than this: the architect reads it whole, together with the answers of other roles.
 pub const REPORT_CHARS: usize = 2_000;
-
-/// Names in a call chain: deeper ones are found by a scan of their own.
-pub const CHAIN_LEVELS: usize = 3;
 
 /// Words that judge or direct, and what an observation says instead.
 const REFUSED: [(&[&str], &str); 12] = [
@@ -56,38 +57,6 @@ pub struct Brief {
     pub mode: ReportMode,
     /// Whether the request names files: their changes are then reported.
     pub names_files: bool,
-}
-
-/// A rule that a report breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
-    /// It is too long.
-    Length,
-    /// A section is not there.
-    Section,
-    /// A section is there and empty.
-    EmptySection,
-    /// A word judges or directs.
-    Word,
-    /// A signal of compatibility is not one of the three.
-    Signal,
-    /// A change of an impact analysis is not classified.
-    Class,
-    /// A call chain is too deep.
-    Chain,
-}
-
-/// A place where a report breaks a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The line, from 1; `None` for the report as a whole.
-    pub line: Option<usize>,
-    /// The rule.
-    pub rule: Rule,
-    /// What was found.
-    pub found: String,
-    /// What to write instead.
-    pub instead: String,
 }
 
 // === impl Brief ===

@@ -1,7 +1,10 @@
 //! Call chains: names joined by arrows, on one line or going on below it.
 
-use super::{CHAIN_LEVELS, Rule, Violation};
+use super::violation::{Rule, Violation};
 use crate::team::prose::{Line, LineKind};
+
+/// Names in a call chain: deeper ones are found by a scan of their own.
+pub const CHAIN_LEVELS: usize = 3;
 
 /// What joins the names of a chain.
 const ARROWS: [&str; 6] = ["-->", "->", "=>", "→", "⇒", "↳"];

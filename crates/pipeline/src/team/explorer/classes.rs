@@ -3,7 +3,7 @@
 use switchboard_protocol::text::cut;
 
 use super::sections::Part;
-use super::{Rule, Violation};
+use super::violation::{Rule, Violation};
 use crate::team::prose::{CODE, Line, LineKind};
 
 /// Words that stand for an empty list.

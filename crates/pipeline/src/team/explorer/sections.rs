@@ -1,6 +1,6 @@
 //! The sections of a report and where they begin.
 
-use super::{Rule, Violation};
+use super::violation::{Rule, Violation};
 use crate::team::prose::{Line, LineKind};
 
 /// A section that the rules know.

@@ -1,0 +1,51 @@
+//! What is measured: the release build of the binary, and of the bench itself.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::command;
+
+/// The binary under measure, found when it is asked for first.
+pub(super) struct Binary<'a> {
+    root: &'a Path,
+    named: Option<&'a Path>,
+    found: Option<PathBuf>,
+}
+
+// === impl Binary ===
+
+impl<'a> Binary<'a> {
+    pub(super) const fn new(root: &'a Path, named: Option<&'a Path>) -> Self {
+        Self { root, named, found: None }
+    }
+
+    /// Its path. It is built when none was named.
+    pub(super) fn path(&mut self) -> anyhow::Result<PathBuf> {
+        let found = match self.found.take() {
+            Some(found) => found,
+            None => binary(self.root, self.named)?,
+        };
+        Ok(self.found.insert(found).clone())
+    }
+}
+
+/// The binary under measure, built when none is named.
+pub(super) fn binary(root: &Path, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let built = root.join("target/release/switchboard");
+    if named.is_none() {
+        let mut cargo = command::command("cargo", root);
+        command::output(cargo.args(["build", "--release", "--quiet", "--package", "switchboard-cli"]))?;
+    }
+    let binary = named.unwrap_or(&built);
+    binary.canonicalize().with_context(|| binary.display().to_string())
+}
+
+/// Some figures time code in this process: runs the same command in a release build.
+pub(super) fn again_optimised(root: &Path) -> anyhow::Result<()> {
+    let mut cargo = command::command("cargo", root);
+    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
+    let status = cargo.status().context("cargo")?;
+    anyhow::ensure!(status.success(), "the release build of xtask ended with {status}");
+    Ok(())
+}
