@@ -50,6 +50,16 @@ fn is_refused(sandbox: &Sandbox, way: &str) -> String {
     read()
 }
 
+/// Insists that every try was refused by its process's ancestors or environment, as the refusal says in `why`, and that nothing is trusted.
+#[track_caller]
+fn all_are_refused(sandbox: &Sandbox, tries: &[(String, String)], why: &str) {
+    for (name, _) in tries {
+        let said = is_refused(sandbox, name);
+        assert!(said.contains(why), "{name}: {said}");
+    }
+    nothing_is_trusted(sandbox);
+}
+
 fn has(program: &str) -> bool {
     switchboard_process::spawn::which(program).is_some()
 }
@@ -249,11 +259,7 @@ fn an_agent_that_a_person_started_is_that_agent_whatever_it_decides() {
 
     sandbox.run([program.to_str().unwrap()], &sandbox.root(), "");
 
-    for (name, _) in &tries {
-        let said = is_refused(&sandbox, name);
-        assert!(said.contains("switchboard mcp"), "{name}: {said}");
-    }
-    nothing_is_trusted(&sandbox);
+    all_are_refused(&sandbox, &tries, "switchboard mcp");
 }
 
 #[test]
@@ -269,11 +275,7 @@ fn an_agent_is_none_in_another_repository_and_without_a_daemon_either() {
 
     sandbox.run([program.to_str().unwrap()], &sandbox.root(), "");
 
-    for (name, _) in &tries {
-        let said = is_refused(&sandbox, name);
-        assert!(said.contains("switchboard mcp"), "{name}: {said}");
-    }
-    nothing_is_trusted(&sandbox);
+    all_are_refused(&sandbox, &tries, "switchboard mcp");
 }
 
 #[test]
@@ -286,11 +288,7 @@ fn the_mark_of_what_started_a_command_counts_although_its_own_environment_is_emp
     let argv = ["env", "CLAUDECODE=1", "sh", "-c", &format!("{}; true", lines.join("; "))];
     sandbox.run(argv, &sandbox.root(), "");
 
-    for (name, _) in &tries {
-        let said = is_refused(&sandbox, name);
-        assert!(said.contains("environment"), "{name}: {said}");
-    }
-    nothing_is_trusted(&sandbox);
+    all_are_refused(&sandbox, &tries, "environment");
 }
 
 #[test]

@@ -14,17 +14,6 @@ fn start(sandbox: &Sandbox, plan: &str) -> std::thread::JoinHandle<i32> {
     std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1))
 }
 
-/// The open question, once there is one.
-fn question(sandbox: &Sandbox) -> Value {
-    let mut need = Value::Null;
-    let is_asked = || {
-        need = sandbox.call(&["list_needs"])["needs"][0].clone();
-        !need.is_null()
-    };
-    assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
-    need
-}
-
 fn id(need: &Value) -> &str {
     need["id"].as_str().unwrap()
 }
@@ -43,7 +32,7 @@ fn a_change_waits_for_a_yes_is_done_differently_with_a_note_and_merged_once_it_i
     let plan = sandbox.trusted_plan(&tasks);
     let run = start(&sandbox, &plan);
 
-    let first = question(&sandbox);
+    let first = sandbox.question();
     assert_eq!((&first["kind"], &first["title"]), (&json!("change"), &json!("Does the greeting read well?")));
     assert!(first["detail"].as_str().unwrap().contains("+Hello."), "{first}");
     let shown = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
@@ -51,9 +40,9 @@ fn a_change_waits_for_a_yes_is_done_differently_with_a_note_and_merged_once_it_i
     sandbox.switchboard(&["restart"]).ends_with(0);
     sandbox.switchboard(&["answer", id(&first), "retry", "--note", "It is morning."]).ends_with(0);
 
-    let is_next = || question(&sandbox)["id"] != first["id"];
+    let is_next = || sandbox.question()["id"] != first["id"];
     assert!(within(Duration::from_secs(30), is_next), "the next change is asked about, too");
-    let second = question(&sandbox);
+    let second = sandbox.question();
     assert!(second["detail"].as_str().unwrap().contains("+Good morning."), "{second}");
     sandbox.switchboard(&["approve", id(&second)]).ends_with(0);
 
@@ -78,7 +67,7 @@ fn a_change_that_a_person_gives_up_is_not_merged_and_the_run_has_failed() {
     let plan = sandbox.trusted_plan(&json!([task]));
     let run = start(&sandbox, &plan);
 
-    sandbox.switchboard(&["deny", id(&question(&sandbox))]).ends_with(0);
+    sandbox.switchboard(&["deny", id(&sandbox.question())]).ends_with(0);
 
     assert_eq!(run.join().unwrap(), 1);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
@@ -99,7 +88,7 @@ fn a_secret_that_is_too_unsure_to_refuse_a_change_is_shown_to_a_person_before_th
     let plan = sandbox.trusted_plan(&weak_password(&json!({})));
     let run = start(&sandbox, &plan);
 
-    let need = question(&sandbox);
+    let need = sandbox.question();
     let title = need["title"].as_str().unwrap();
     assert!(title.contains("secretscan: compose.yaml:5"), "{need}");
     sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
@@ -129,7 +118,7 @@ fn a_person_is_asked_about_files_that_a_task_did_not_declare_where_the_plan_says
     let plan = sandbox.trusted_plan(&json!([task]));
     let run = start(&sandbox, &plan);
 
-    let need = question(&sandbox);
+    let need = sandbox.question();
     assert!(need["title"].as_str().unwrap().contains("b.txt is not in the task's x-switchboard.scope"), "{need}");
     sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
 

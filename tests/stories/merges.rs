@@ -15,17 +15,6 @@ fn plan(sandbox: &Sandbox, settings: &Value, line: &str) -> String {
     path
 }
 
-/// The one open question.
-fn question(sandbox: &Sandbox) -> Value {
-    let mut need = Value::Null;
-    let is_asked = || {
-        need = sandbox.call(&["list_needs"])["needs"][0].clone();
-        !need.is_null()
-    };
-    assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
-    need
-}
-
 #[test]
 fn a_plan_says_whether_its_branch_is_merged_at_the_end_and_a_flag_goes_before_it() {
     let sandbox = Sandbox::new();
@@ -46,11 +35,11 @@ fn a_branch_that_is_to_be_confirmed_waits_for_a_yes_also_over_a_restart() {
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
 
-    let need = question(&sandbox);
+    let need = sandbox.question();
     assert_eq!(need["kind"], "merge");
     assert!(need["title"].as_str().unwrap().contains("into main"), "{need}");
     sandbox.switchboard(&["restart"]).ends_with(0);
-    assert_eq!((question(&sandbox)["id"].clone(), sandbox.state_of_user()), (need["id"].clone(), before));
+    assert_eq!((sandbox.question()["id"].clone(), sandbox.state_of_user()), (need["id"].clone(), before));
     sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
     let is_merged = || sandbox.root().join("made.txt").exists();
     assert!(within(Duration::from_secs(30), is_merged), "a yes merges");
@@ -59,7 +48,7 @@ fn a_branch_that_is_to_be_confirmed_waits_for_a_yes_also_over_a_restart() {
 
     let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo other > other.txt");
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
-    let need = question(&sandbox);
+    let need = sandbox.question();
     sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
     sandbox.switchboard(&["restart"]).ends_with(0);
     assert!(!sandbox.root().join("other.txt").exists(), "a no leaves the branch as it is");

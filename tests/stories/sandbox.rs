@@ -167,6 +167,18 @@ impl Sandbox {
         self.switchboard(&[&["call"], args].concat()).ends_with(0).json()
     }
 
+    /// The first open question, once there is one.
+    #[track_caller]
+    pub(super) fn question(&self) -> Value {
+        let mut need = Value::Null;
+        let is_asked = || {
+            need = self.call(&["list_needs"])["needs"][0].clone();
+            !need.is_null()
+        };
+        assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
+        need
+    }
+
     /// Describes a scripted agent in the user's settings; `sections` as scripts have them.
     pub(super) fn script(&self, name: &str, sections: &Value) {
         let file = self.folder.path().join(format!("{name}.json"));

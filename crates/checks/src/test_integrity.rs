@@ -136,7 +136,7 @@ fn judge(
     Ok(hits)
 }
 
-/// Says what was compared, and which part of the check did not look.
+/// Returns the summary: the counts, the test files that were judged by their names only, and how the base's tests ended.
 fn summary(change: &Change, counts: &str, runs: &[CommandRun]) -> String {
     let by_path =
         change.files.iter().filter(|file| paths::is_test(&file.path) && TestLanguage::of(&file.path).is_none());

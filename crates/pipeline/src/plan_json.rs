@@ -3,8 +3,8 @@
 mod error;
 mod graph;
 mod locate;
+mod read;
 mod schema;
-mod strict;
 mod times;
 mod violation;
 
@@ -21,7 +21,7 @@ use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 pub fn parse(text: &str) -> Result<Plan, PlanError> {
     check_text(text)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let value = strict::parse(text)?;
+    let value = read::parse(text)?;
     read(value, |pointer| locate::locate(text, pointer))
 }
 

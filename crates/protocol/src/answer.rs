@@ -13,7 +13,6 @@ mod planning;
 mod retrospective;
 mod review;
 mod shape;
-mod strict;
 mod work;
 
 use std::sync::OnceLock;
@@ -132,7 +131,7 @@ impl Answer {
         if block.text.trim().is_empty() {
             return Err(BadAnswer::NoBlock);
         }
-        match (strict::parse(block.text), block.problem) {
+        match (crate::strict_json::parse(block.text), block.problem) {
             (Ok(value), None) => Self::read(kind, &value),
             (_, Some(fence::Problem::Unclosed)) => Err(BadAnswer::Unclosed { line: block.line }),
             (_, Some(fence::Problem::Nested)) => Err(BadAnswer::Nested { line: block.line }),

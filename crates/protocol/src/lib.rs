@@ -31,6 +31,7 @@ pub mod run;
 pub mod secret;
 pub mod signal;
 pub mod spool;
+pub mod strict_json;
 pub mod team;
 pub mod text;
 pub mod time;

@@ -1,7 +1,7 @@
 //! The base's tests run against the change: test files, runner configuration and what gates read are put back as the base had
 //! them, in a checkout that is ours, and the test command runs once more.
 //!
-//! Nothing is run where the change only adds tests: those of the base are then all among those that the test gate runs.
+//! A change that only adds tests needs no second run: the test gate runs all tests of the base with the new ones.
 
 use std::path::Path;
 

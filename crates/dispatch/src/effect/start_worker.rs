@@ -116,7 +116,7 @@ enum Launched {
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
     let (attempt, step) = (start.attempt, start.step.clone());
-    // Whoever judges has not failed because its change's makers did.
+    // A reviewer or test engineer doesn't wait for the failures of the coder.
     let failed = if start.work.answer.is_none() { refusals.as_slice() } else { &[] };
     if !pause(&ctx, failed).await {
         return Outcome::default();
@@ -217,7 +217,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let replies = Replies::read(ctx, id, start.answers).await?;
     let run_first = first.clone();
     let start_point = ctx.world.git(move |git| {
-        // Whoever judges begins with the change as it is.
+        // A reviewer or test engineer begins with the change as it is.
         let left = last.as_ref().filter(|_| start.resume && !judges);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
             return Ok(kept);

@@ -19,7 +19,7 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
     let is_exec = matches!(&spec.driver, DriverSpec::Exec { argv } if *argv == ["make", "it"]);
     let is_acp = matches!(&spec.driver, DriverSpec::Acp { argv } if *argv == ["agent"]);
     let is_headed = match env.get("SWITCHBOARD_STEP") {
-        // Whoever judges a change is told which step that is.
+        // The prompt of a reviewer or test engineer names its step.
         Some(step) => {
             let part = format!("attempt {}; this is the step {step}.\n", spec.attempt);
             spec.prompt.starts_with("You are the ") && spec.prompt.contains(&part)
@@ -43,7 +43,7 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
         ("can't change the project's records yourself", false),
     ];
     let tells = |(words, wanted): &(&str, bool)| spec.prompt.contains(words) == *wanted;
-    // Whoever judges, or makes a report, has no tree of its own to leave something in.
+    // Reviewers, test engineers and makers of reports get no instruction about files: nothing that they leave in the tree is kept.
     let has_no_tree =
         env.contains_key("SWITCHBOARD_STEP") || spec.prompt.contains("What you say is the result of this task");
     [

@@ -55,7 +55,7 @@ pub(super) async fn look(daemon: &Dispatch, run: &RunId, state: &RunState) -> Re
     let Ok(reply) = daemon.get_run(&request).await else { return Ok(()) };
     summary(daemon, run, state, &reply)?;
     for (view, report) in state.tasks().zip(&reply.list) {
-        task(daemon, run, &view, report, state.is_landing(&view.task))?;
+        task(daemon, run, state, &view, report)?;
     }
     timeline(daemon, run, state).await?;
     evidence(daemon, run, state).await
@@ -95,7 +95,7 @@ fn agents(daemon: &Dispatch, run: &RunId) -> Result<BTreeSet<String>, String> {
     rows.iter().map(|row| name(row.get_text("agent").unwrap_or_default())).collect()
 }
 
-fn task(daemon: &Dispatch, run: &RunId, view: &TaskView, report: &TaskReport, is_landing: bool) -> Result<(), String> {
+fn task(daemon: &Dispatch, run: &RunId, state: &RunState, view: &TaskView, report: &TaskReport) -> Result<(), String> {
     let wrong = |what: &str| format!("{what} of {}: {report:?} for {view:?}", view.task);
     let (word, ending) = word(&view.state).ok_or_else(|| wrong("the state"))?;
     expect(report.state == word && report.paused.is_none(), || wrong("the state"))?;
@@ -115,10 +115,13 @@ fn task(daemon: &Dispatch, run: &RunId, view: &TaskView, report: &TaskReport, is
     };
     expect(lines.into_iter().all(is_line), || wrong("the reasons"))?;
     // A report's change is not kept, and a choice takes the change of another.
-    // A landing's change is what the tasks of its group have made, some of which may be reports.
-    let makers = if is_landing { &report.depends[..] } else { std::slice::from_ref(&report.id) };
-    let is_shown = |maker: &String| report.files.contains(&format!("t/{maker}"));
-    let has_files = commit.is_none() || report.files.is_empty() || makers.iter().any(is_shown);
+    // A landing's change is what the tasks of its group have made.
+    let is_maker = |one: &TaskView| match state.is_landing(&view.task) {
+        true => state.lands_with(&one.task) == Some(&view.task) && matches!(one.state, TaskState::Merged { .. }),
+        false => one.task == view.task,
+    };
+    let is_shown = |maker: TaskView| report.files.contains(&format!("t/{}", maker.task));
+    let has_files = commit.is_none() || report.files.is_empty() || state.tasks().filter(is_maker).all(is_shown);
     expect(has_files, || wrong("the files"))?;
     let at_rest = report.doing.is_empty()
         && report.pause.is_none()

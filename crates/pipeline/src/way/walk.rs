@@ -320,7 +320,7 @@ impl Unit {
         }
         self.salt[to] += 1;
         self.spent.iter_mut().for_each(|spent| spent.runs = 0);
-        // Whoever judges the next change is asked about something new.
+        // The next change is new to every step that judges it, so these start with full limits.
         for other in self.way.mends(to).to_vec() {
             if other != to {
                 (self.spent[other].attempts, self.spent[other].failures) = (0, 0);

@@ -30,7 +30,7 @@ pub(crate) enum Mistake {
     MergesWithoutAStep,
     /// What was said of one attempt's change is taken to hold for the next.
     KeepsOldVerdicts,
-    /// Whoever accepted a change is asked again when its tree is another one.
+    /// A step that accepted a change is asked again when the change has another tree.
     AsksAgain,
     /// Workers whose answers can't be used, who fail and who are lost are replaced for ever.
     NeverHolds,

@@ -250,6 +250,7 @@ mod tests {
             ("{/await}", "", 9),
             ("{#await p then v}", "", 9),
             ("f({ z })", "f({ z )", 5),
+            ("{name} }", "{name", 5),
             ("(id)}", "id)}", 4),
         ] {
             assert_eq!(line(&right.replacen(from, to, 1), Of::Svelte), Some(at), "{from}");
