@@ -23,7 +23,7 @@ use std::time::Duration;
 use switchboard_process::lock::Lock;
 use switchboard_process::{journal, orphans};
 use switchboard_protocol::frame::{
-    CUT_VERSION, DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec,
+    ABANDONED_FILE, CUT_VERSION, DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec,
 };
 
 pub use files::{FRAMES, IDENTITY, LOCK};
@@ -91,6 +91,9 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
 fn work(spec: WorkerSpec) -> Result<()> {
     let folder = PathBuf::from(&spec.folder);
     let _lock = Lock::take(&folder.join(LOCK), spec.worker.as_str())?;
+    if folder.join(ABANDONED_FILE).exists() {
+        return Err(unusable("the daemon has given it up: it took too long to begin".to_owned()));
+    }
     if rustix::process::setsid().is_err() {
         tracing::debug!("already the leader of a group; the daemon gave it a session");
     }

@@ -22,13 +22,16 @@ const MERGE: &str = "merge";
 /// Runs that are looked at when a daemon starts, newest first.
 const MOST_RUNS: u64 = 200;
 
-/// Asks about a run that has succeeded, or merges it where the answer is yes. Patient: the store may be busy.
+/// Asks about a run that has succeeded, or merges it where the answer is yes. While the store is busy it tries again, until the daemon ends.
 pub(crate) async fn resolve(world: &World, run: &RunId) {
     let mut backoff = Backoff::default();
     loop {
         match step(world, run).await {
             Ok(()) => return,
-            Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
+            Err(Error::Store(error)) if is_transient(&error) => tokio::select! {
+                () = world.stop.cancelled() => return,
+                () = tokio::time::sleep(backoff.next()) => {}
+            },
             Err(error) => {
                 tracing::warn!(%run, %error, "the run's branch was not merged; `switchboard merge` tries again");
                 return;

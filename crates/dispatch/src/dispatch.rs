@@ -78,8 +78,10 @@ impl Dispatch {
             }
         }
         self.world.booted.cancel();
+        // Before the runs are looked at: an answer that comes meanwhile is told.
+        let told = self.world.store.head().lsn;
         confirm_merge::resolve_all(&self.world).await?;
-        tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world)));
+        tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
         Ok(())
     }
 

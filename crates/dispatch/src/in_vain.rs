@@ -6,24 +6,23 @@ use switchboard_pipeline::effectless::{self, Work};
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::id::AgentName;
-use switchboard_protocol::plan::{Plan, Task, TaskId};
+use switchboard_protocol::plan::{Plan, Task};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::Error;
-use crate::plan::RunPlan;
+use crate::plan::{RunPart, RunPlan};
 
 /// Judges the tasks that a run is going to do; returns a sentence for each thing that has no effect.
 ///
 /// # Errors
 /// `plan.no-effect` where somebody relies on it.
-pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec<String>, Error> {
+pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, parts: &[RunPart<'_>]) -> Result<Vec<String>, Error> {
     let mut given = Vec::new();
-    for id in tasks {
+    for RunPart { task: id, choice, .. } in parts.iter().filter(|part| part.work.is_none()) {
         let (task, settings) = run_plan.settings(id)?;
-        let choice = run_plan.choice(id, &settings)?;
         // One that chooses among changes has no worker, as its candidates say the same; nor has one that brings a group to the run's branch.
         if run_plan.shape(id).is_none_or(|shape| shape.among.is_empty() && !shape.is_landing()) {
-            given.push((task, settings, choice));
+            given.push((task, settings, choice.clone()));
         }
     }
     let works: Vec<_> = given.iter().map(|(task, settings, choice)| work(run_plan, task, settings, choice)).collect();
@@ -34,9 +33,18 @@ pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, tasks: &[TaskId]) -> Result
         .filter_map(|(_, settings, _)| run_plan.agent_name(settings))
         .map(|name| switchboard_protocol::id::fold(&name))
         .collect();
+    let judges: BTreeSet<_> =
+        parts.iter().filter(|part| part.work.is_some()).map(|part| part.choice.name.folded()).collect();
+    let assignees = &assignees | &judges;
     if !given.is_empty() {
         notes.extend(effectless::idle_agents(plan, &assignees));
-        notes.extend(run_plan.default_agent.as_ref().and_then(|name| idle(name, &given)));
+        notes.extend(
+            run_plan
+                .default_agent
+                .as_ref()
+                .filter(|name| !judges.contains(&name.folded()))
+                .and_then(|name| idle(name, &given)),
+        );
     }
     let has_minutes = plan.switchboard.as_ref().is_some_and(|settings| settings.setup_minutes.is_some());
     if has_minutes && run_plan.setup.is_empty() {

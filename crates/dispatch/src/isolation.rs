@@ -12,7 +12,7 @@ use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::WorkerFact;
 
 use crate::effect::Ctx;
-use crate::plan::{RunPlan, text};
+use crate::plan::{RunPart, RunPlan, text};
 use crate::world::World;
 use crate::{Config, Error};
 
@@ -35,34 +35,35 @@ pub(crate) struct Held {
 // === impl Held ===
 
 impl Held {
-    /// Judges the tasks that a run is going to do.
+    /// Judges the tasks that a run is going to do, and the steps in which another agent judges their changes.
     ///
     /// # Errors
     /// `isolation.tools`, `isolation.network`, `isolation.opens-state`, and `isolation.unsupported` unless the request accepts that.
-    pub(crate) fn judge(world: &World, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Self, Error> {
-        let mut held = Self::default();
-        for id in tasks {
-            let (_, settings) = run_plan.settings(id)?;
-            let choice = run_plan.choice(id, &settings)?;
+    pub(crate) fn judge(world: &World, run_plan: &RunPlan, parts: &[RunPart<'_>]) -> Result<Self, Error> {
+        let (mut held, mut is_held) = (Self::default(), false);
+        for RunPart { task: id, settings, choice, work } in parts {
             let narrowing = settings.hosts.as_deref();
-            if run_plan.isolation(&settings, &choice) == Isolation::Full {
+            if run_plan.isolation(settings, choice) == Isolation::Full {
                 let hosts = narrowing
                     .map(|_| format!("task {id} is not constrained: it reaches every host, whatever `hosts` lists"));
-                let notes = hosts.into_iter().chain(reaches_anyway(&choice));
+                let notes = hosts.into_iter().chain(reaches_anyway(choice));
                 held.notes.extend(notes.filter(|note| !held.notes.contains(note)).collect::<Vec<_>>());
                 continue;
             }
-            has_four_tools(id, &choice)?;
-            hosts(&choice)?;
-            keeps_closed(&world.config, &choice)?;
-            held.constrained.push(id.to_string());
+            has_four_tools(id, choice)?;
+            hosts(choice)?;
+            keeps_closed(&world.config, choice)?;
+            if work.is_none() {
+                held.constrained.push(id.to_string());
+            }
+            is_held = true;
             let (reached, unlisted) = narrowed(&choice.reach.network, narrowing);
             let unlisted = unlisted
                 .map(|host| format!("task {id} does not reach {host}: the settings of {} don't list it", choice.name));
-            let notes: Vec<_> = unlisted.chain(reaches_nobody(&choice, reached.is_empty())).collect();
+            let notes: Vec<_> = unlisted.chain(reaches_nobody(choice, reached.is_empty())).collect();
             held.notes.extend(notes.into_iter().filter(|note| !held.notes.contains(note)).collect::<Vec<_>>());
         }
-        if held.constrained.is_empty() {
+        if !is_held {
             return Ok(held);
         }
         held.gaps = world.ports.shims.sandbox_gaps();

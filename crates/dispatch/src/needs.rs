@@ -102,10 +102,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) options: &'a [PermissionOption],
 }
 
-/// Passes a person's answers on to workers until the daemon ends. A shim that is not linked is told when it comes back.
-pub(crate) async fn tell_answers(world: Arc<World>) {
+/// Passes a person's answers after an event on to workers until the daemon ends. A shim that is not linked is told when it comes back.
+pub(crate) async fn tell_answers(world: Arc<World>, mut reached: Lsn) {
     let mut answered = world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
-    let mut reached = world.store.head().lsn;
     loop {
         let is_told = match tell_from(&world, reached).await {
             Ok(lsn) => {

@@ -21,6 +21,15 @@ use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use crate::{Config, Error};
 use switchboard_protocol::text::cut;
 
+/// A worker that a run may start: that of a task, or of a step in which another agent judges the task's change.
+pub(crate) struct RunPart<'a> {
+    pub(crate) task: &'a TaskId,
+    pub(crate) settings: Settings,
+    /// The step; `None` for the worker that makes the change.
+    pub(crate) work: Option<&'a StepWork>,
+    pub(crate) choice: AgentChoice,
+}
+
 /// A run's fixed part.
 #[derive(Debug)]
 pub(crate) struct RunPlan {
@@ -162,8 +171,31 @@ impl RunPlan {
         }
     }
 
+    /// The agents of a run: that of each task, and that of each step in which another one judges, with the step.
+    pub(crate) fn parts<'a>(
+        &self,
+        tasks: &'a [TaskId],
+        judges: &'a [(TaskId, StepWork)],
+    ) -> Result<Vec<RunPart<'a>>, Error> {
+        let parts = tasks.iter().map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
+        let part = |(task, work): (&'a TaskId, Option<&'a StepWork>)| {
+            let (_, settings) = self.settings(task)?;
+            let choice = match work {
+                Some(work) => self.choice_of(task, &settings, work)?,
+                None => self.choice(task, &settings)?,
+            };
+            Ok(RunPart { task, settings, work, choice })
+        };
+        parts.map(part).collect()
+    }
+
     /// How to start the agent of a role: the one that the role names, else the run's, else the task's.
-    fn choice_in_role(&self, id: &TaskId, settings: &Settings, role: &RoleId) -> Result<AgentChoice, Failure> {
+    pub(crate) fn choice_in_role(
+        &self,
+        id: &TaskId,
+        settings: &Settings,
+        role: &RoleId,
+    ) -> Result<AgentChoice, Failure> {
         let of_role = self.roles.get(role);
         let named = of_role.and_then(|choice| choice.agent.as_ref()).or(self.default_agent.as_ref());
         let of_task = || settings.agent.clone().filter(|_| settings.command.is_none());
@@ -173,8 +205,7 @@ impl RunPlan {
             return Err(Failure::new("plan.no-agent", what).hint(hint));
         };
         let unknown = || Failure::new("agent.unknown", format!("the {role} is {name}, which is not configured"));
-        let choice = self.agents.get(&switchboard_protocol::id::fold(&name)).ok_or_else(unknown)?;
-        let mut choice = choice.clone();
+        let mut choice = self.configured(&name).cloned().ok_or_else(unknown)?;
         if let Some(model) = of_role.and_then(|role| role.model.clone()) {
             (choice.model, choice.model_first) = (Some(model), true);
         }

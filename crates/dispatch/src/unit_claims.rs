@@ -15,6 +15,7 @@ use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::{Query, Row};
 
+use crate::error::is_transient;
 use crate::event::cut;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
@@ -72,7 +73,7 @@ impl Dispatch {
         let mut claimed = Vec::new();
         for row in self.world.store.read(&live)? {
             let run = run_id(&row)?;
-            if own == Some(&run) || self.is_dead(&run) {
+            if own == Some(&run) || self.is_dead(&run)? {
                 continue;
             }
             let views = self.views(&run).await?.into_iter().filter(|view| is_claim(&view.state));
@@ -84,13 +85,17 @@ impl Dispatch {
         Ok(claimed)
     }
 
-    /// Whether a run that the record has as live can't be taken up.
-    fn is_dead(&self, run: &RunId) -> bool {
+    /// Returns whether a run that the record has as live can't be taken up.
+    ///
+    /// # Errors
+    /// When the store is busy: whether the run is dead is then not known.
+    fn is_dead(&self, run: &RunId) -> Result<bool, Error> {
         match self.start_engine(run) {
-            Ok(_) => false,
+            Ok(_) => Ok(false),
+            Err(Error::Store(error)) if is_transient(&error) => Err(error.into()),
             Err(error) => {
                 tracing::warn!(%run, %error, "the run can't be taken up: its units are free");
-                true
+                Ok(true)
             }
         }
     }

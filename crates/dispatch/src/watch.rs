@@ -16,6 +16,7 @@ use std::time::Duration;
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{RunEvent, StopCause};
 use switchboard_protocol::verb::run::TokenPrice;
 use switchboard_protocol::worker::WRAP_UP;
@@ -188,7 +189,10 @@ impl Watch {
         };
         let of_row = |column| row.get_int(column).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
         let (_, settings) = plan.settings(&task)?;
-        let choice = plan.choice(&task, &settings).ok();
+        let choice = match row.get_text("role").and_then(|role| RoleId::new(role).ok()) {
+            Some(role) => plan.choice_in_role(&task, &settings, &role).ok(),
+            None => plan.choice(&task, &settings).ok(),
+        };
         Ok(Self {
             account: choice.as_ref().map_or_else(String::new, crate::shared::account),
             price: choice.and_then(|choice| choice.price),
@@ -422,7 +426,15 @@ impl Watch {
                 self.look_at = Some(until);
                 Ok(())
             }
-            Shim::NotBegun | Shim::Gone => self.conclude().await,
+            Shim::NotBegun => {
+                let (shims, folder) = (Arc::clone(&self.world.ports.shims), self.folder.clone());
+                if self.world.blocking(move || shims.forbid(&folder)).await? {
+                    return self.conclude().await;
+                }
+                self.look_at = Some(Instant::now());
+                Ok(())
+            }
+            Shim::Gone => self.conclude().await,
         }
     }
 

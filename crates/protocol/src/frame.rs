@@ -28,6 +28,9 @@ pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 /// The file in a worker's folder that holds what its agent said, turn after turn, at most 1 MiB.
 pub const ANSWER_FILE: &str = "answer.txt";
 
+/// The file in a worker's folder by which the daemon gives up a shim that has not begun: one that begins later finds it and ends at once.
+pub const ABANDONED_FILE: &str = "abandoned";
+
 /// One report of a shim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frame {

@@ -7,13 +7,11 @@ use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
+use super::capture::FILES_NAMED;
 use super::context::Ctx;
 use crate::Error;
 use crate::authorship::{author, message};
 use crate::port::Git;
-
-/// Files that the event names; the rest is counted.
-const FILES_NAMED: usize = 50;
 
 /// The branches, and what the commit says that joins them.
 struct GroupMerge {

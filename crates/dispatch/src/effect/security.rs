@@ -26,8 +26,10 @@ pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Opt
     let (files, diff) = looked_at.await?;
     let files: Vec<_> = files.iter().map(|file| crate::plan::text(&file.path)).collect();
     let of_plan = Assessment::of(&settings.files_touched, &task.description);
-    let added: String = diff.lines().filter(|line| line.starts_with('+')).flat_map(|line| [line, "\n"]).collect();
-    let found = of_plan.raise(Assessment::of(&files, &added));
+    // What was taken away counts as well: it may have been a check.
+    let changed = diff.lines().filter(|line| line.starts_with(['+', '-']));
+    let changed: String = changed.flat_map(|line| [line, "\n"]).collect();
+    let found = of_plan.raise(Assessment::of(&files, &changed));
     // A change that is too long to be searched is reviewed.
     if diff.len() >= SEARCHED || found.is_security_relevant() {
         return Ok(None);

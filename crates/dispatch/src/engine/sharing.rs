@@ -88,8 +88,9 @@ impl Engine {
 
     /// Sets a place aside for a worker that is to start; returns whether there is one. Other effects need none.
     pub(super) fn has_place(&mut self, effect: &Effect, now: Millis) -> bool {
-        let Effect::StartWorker { task, .. } = effect else { return true };
-        let choice = self.plan.settings(task).and_then(|(_, settings)| Ok(self.plan.choice(task, &settings)?));
+        let Effect::StartWorker { task, work, .. } = effect else { return true };
+        let choice =
+            self.plan.settings(task).and_then(|(_, settings)| Ok(self.plan.choice_of(task, &settings, work)?));
         // A start without an agent blocks its task.
         let Ok(choice) = choice else { return true };
         let account = shared::account(&choice);

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use switchboard_process::env::Env;
 use switchboard_process::fingerprint::Fingerprint;
-use switchboard_process::lock;
+use switchboard_process::lock::{self, Lock};
 use switchboard_process::sandbox;
 use switchboard_process::spawn::{Signal, Spawn, which};
-use switchboard_protocol::frame::{Frame, MAX_FRAME_BYTES, WorkerSpec};
+use switchboard_protocol::frame::{ABANDONED_FILE, Frame, MAX_FRAME_BYTES, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
 
 use super::files::{Disk, Files as _};
@@ -42,6 +42,8 @@ pub(crate) trait Shims: Send + Sync {
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error>;
     /// What is known of the shim of a folder.
     fn state(&self, folder: &Path) -> Shim;
+    /// Keeps a shim that has not begun from ever doing so; returns false where it has begun after all.
+    fn forbid(&self, folder: &Path) -> Result<bool, Error>;
     /// Pid and start time of the shim of a folder, while it runs.
     fn process(&self, folder: &Path) -> Option<(u32, u64)>;
     /// Kills a shim's process group; returns whether there was one.
@@ -88,10 +90,24 @@ impl Shims for Processes {
     }
 
     fn state(&self, folder: &Path) -> Shim {
-        match (holder(folder), folder.join("lock").exists()) {
+        // Looked at before the holder: a shim may take its lock between the two, and it writes into the file only once it has it.
+        let has_begun = std::fs::metadata(folder.join("lock")).is_ok_and(|note| note.len() > 0);
+        match (holder(folder), has_begun) {
             (Some(_), _) => Shim::Alive,
             (None, true) => Shim::Gone,
             (None, false) => Shim::NotBegun,
+        }
+    }
+
+    fn forbid(&self, folder: &Path) -> Result<bool, Error> {
+        if !folder.exists() {
+            return Ok(true);
+        }
+        // A shim looks for the file once it has the lock.
+        match Lock::take(&folder.join("lock"), "abandoned") {
+            Ok(_lock) => Disk.write(&folder.join(ABANDONED_FILE), &[]).map(|()| true),
+            Err(switchboard_process::Error::Held { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -139,4 +155,28 @@ impl Shims for Processes {
 /// The shim that holds a folder's lock.
 fn holder(folder: &Path) -> Option<Fingerprint> {
     Some(lock::holder(&folder.join("lock")).ok().flatten()?.fingerprint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shim_that_has_not_its_lock_yet_has_not_begun_and_one_that_is_given_up_never_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, shims) = (folder.path(), Processes::new("/none".into()));
+        assert_eq!(shims.state(folder), Shim::NotBegun);
+        // As a shim leaves it between the opening of its lock and the taking of it.
+        std::fs::write(folder.join("lock"), "").unwrap();
+        assert_eq!(shims.state(folder), Shim::NotBegun);
+
+        let begun = Lock::take(&folder.join("lock"), "").unwrap();
+        assert_eq!((shims.state(folder), shims.forbid(folder).unwrap()), (Shim::Alive, false));
+        assert!(!folder.join(ABANDONED_FILE).exists());
+        drop(begun);
+        assert_eq!(shims.state(folder), Shim::Gone);
+
+        assert!(shims.forbid(folder).unwrap() && folder.join(ABANDONED_FILE).exists());
+        assert!(shims.forbid(&folder.join("none")).unwrap(), "without a folder nothing can begin");
+    }
 }

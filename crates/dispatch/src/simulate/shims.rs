@@ -184,6 +184,15 @@ impl Shims for SimShims {
         self.state_of(folder)
     }
 
+    fn forbid(&self, folder: &Path) -> Result<bool, Error> {
+        let mut shims = lock(&self.0.shims);
+        let Some(shim) = shims.get_mut(folder) else { return Ok(true) };
+        if shim.state == Shim::NotBegun {
+            self.0.end(shim);
+        }
+        Ok(shim.state == Shim::Gone)
+    }
+
     fn process(&self, _folder: &Path) -> Option<(u32, u64)> {
         None
     }

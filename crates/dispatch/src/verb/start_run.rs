@@ -28,7 +28,7 @@ use switchboard_store::{Batch, Durability, Idempotency};
 
 use crate::error::shape;
 use crate::event::cut;
-use crate::plan::{self, RunPlan, TaskPositions};
+use crate::plan::{self, RunPart, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::world::World;
@@ -94,14 +94,15 @@ impl Dispatch {
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let compiled = limited(compiled, &run_plan)?;
         let judges = judges(&compiled);
-        let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible, &judges)?;
-        let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
+        let parts = run_plan.parts(&prepared.eligible, &judges)?;
+        let agents = agents(&*world.ports.shims, &parts)?;
+        let held = isolation::Held::judge(world, &run_plan, &parts)?;
         let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let in_vain = in_vain::judge(&plan, &run_plan, &prepared.eligible)?;
+        let in_vain = in_vain::judge(&plan, &run_plan, &parts)?;
         let notes = [notes, expanded.notes, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
@@ -412,20 +413,9 @@ async fn setup(
 }
 
 /// The agents that the tasks need, each with a program that is there. Tasks that the run leaves out need none.
-fn agents(
-    shims: &dyn Shims,
-    run_plan: &RunPlan,
-    tasks: &[TaskId],
-    judges: &[(TaskId, StepWork)],
-) -> Result<Vec<AgentChoice>, Error> {
+fn agents(shims: &dyn Shims, parts: &[RunPart<'_>]) -> Result<Vec<AgentChoice>, Error> {
     let mut needed = BTreeMap::new();
-    let parts = tasks.iter().map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
-    for (id, work) in parts {
-        let (_, settings) = run_plan.settings(id)?;
-        let choice = match work {
-            Some(work) => run_plan.choice_of(id, &settings, work)?,
-            None => run_plan.choice(id, &settings)?,
-        };
+    for RunPart { task: id, settings, work, choice } in parts {
         if choice.instructions.len() > AgentChoice::MAX_INSTRUCTIONS {
             let (size, most) = (choice.instructions.len(), AgentChoice::MAX_INSTRUCTIONS);
             let what = format!("the instructions of {} have {size} bytes, {most} are allowed", choice.name);
@@ -453,9 +443,9 @@ fn agents(
         // A command that runs under an agent's settings is not that agent.
         let name = choice.name.folded();
         if settings.command.is_some() {
-            needed.entry(name).or_insert(choice);
+            needed.entry(name).or_insert_with(|| choice.clone());
         } else {
-            needed.insert(name, choice);
+            needed.insert(name, choice.clone());
         }
     }
     Ok(needed.into_values().collect())
