@@ -92,7 +92,7 @@ fn work(spec: WorkerSpec) -> Result<()> {
     let folder = PathBuf::from(&spec.folder);
     let _lock = Lock::take(&folder.join(LOCK), spec.worker.as_str())?;
     if folder.join(ABANDONED_FILE).exists() {
-        return Err(unusable("the daemon has given it up: it took too long to begin".to_owned()));
+        return Err(Error::Spec { why: "the daemon has given it up: it took too long to begin".to_owned() });
     }
     if rustix::process::setsid().is_err() {
         tracing::debug!("already the leader of a group; the daemon gave it a session");

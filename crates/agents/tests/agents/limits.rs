@@ -259,3 +259,13 @@ async fn a_spec_that_cannot_be_used_ends_the_shim_at_once() {
     assert_ne!(bench.shim().exit().await, Exit::Exited(0));
     assert!(!bench.path("worker/frames.jsonl").exists());
 }
+
+#[tokio::test]
+async fn a_shim_that_the_daemon_has_given_up_starts_no_agent() {
+    let bench = Bench::script(&json!([{ "do": "write", "path": "a", "content": "never" }]));
+    std::fs::write(bench.path("worker").join(switchboard_protocol::frame::ABANDONED_FILE), "").unwrap();
+
+    assert_ne!(bench.shim().exit().await, Exit::Exited(0));
+    assert!(!bench.path("worker/frames.jsonl").exists());
+    assert_eq!(bench.tree("a"), None);
+}
