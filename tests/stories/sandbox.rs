@@ -145,7 +145,8 @@ impl Sandbox {
 
     /// Runs the binary with something on its standard input.
     pub(super) fn switchboard_with(&self, args: &[&str], input: &str) -> Done {
-        let before: &[&str] = if args == ["mcp"] { &MCP_CLIENT } else { &[] };
+        let is_bridge = args.first() == Some(&"mcp") && args.get(1) != Some(&"install");
+        let before: &[&str] = if is_bridge { &MCP_CLIENT } else { &[] };
         let yes = args.first().is_some_and(|command| DECIDES.contains(command)).then_some("--yes");
         self.run(before.iter().copied().chain([BINARY]).chain(args.iter().copied()).chain(yes), &self.root(), input)
     }

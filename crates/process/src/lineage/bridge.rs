@@ -32,10 +32,20 @@ fn bridges() -> impl Iterator<Item = u32> {
     pids.filter(|pid| is_ours(*pid) && is_bridge(&words(*pid)))
 }
 
-/// Whether a command line is a bridge's: the command is `mcp`, and nothing is installed.
+/// Whether the words after the program are a bridge's: the command is `mcp`, and nothing is installed.
 fn is_bridge(words: &[Vec<u8>]) -> bool {
-    let says = |wanted: &[u8]| words.iter().any(|word| word == wanted);
-    says(b"mcp") && !says(b"install") && !says(b"call")
+    let mut words = words.iter().map(Vec::as_slice);
+    let mut next = || {
+        loop {
+            match words.next()? {
+                // The one flag of every command that takes a value of its own.
+                b"-C" | b"--directory" => drop(words.next()),
+                flag if flag.starts_with(b"-") => {}
+                word => return Some(word),
+            }
+        }
+    };
+    next() == Some(b"mcp") && next() != Some(b"install")
 }
 
 #[cfg(test)]
@@ -46,7 +56,8 @@ mod tests {
     fn a_bridge_is_told_from_other_commands_by_its_words() {
         let is = |line: &str| is_bridge(&line.split(' ').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>());
 
-        assert!(is("mcp") && is("-C /repo mcp"));
-        assert!(!is("mcp install codex") && !is("status") && !is("call tell text=mcp"));
+        assert!(is("mcp") && is("-C /repo mcp") && is("--json mcp") && is("mcp --directory /repo"));
+        assert!(!is("mcp install codex") && !is("mcp -C /repo install codex") && !is("-C mcp status"));
+        assert!(!is("call tell text=mcp") && !is("send ada mcp") && !is(""));
     }
 }
