@@ -13,7 +13,8 @@ const SOON: Duration = Duration::from_secs(60);
 /// Runs a command in front of a terminal of 200 columns, as `script` makes it; standard output and standard error come as one text.
 fn typed(sandbox: &Sandbox, line: &str) -> Done {
     let line = format!("stty cols 200; {line}");
-    let argv = ["env", "--unset=NO_COLOR", "TERM=xterm", "script", "--quiet", "--return", "--command", &line, "/dev/null"];
+    let argv =
+        ["env", "--unset=NO_COLOR", "TERM=xterm", "script", "--quiet", "--return", "--command", &line, "/dev/null"];
     sandbox.run(argv, &sandbox.root(), "")
 }
 
