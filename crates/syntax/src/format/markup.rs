@@ -136,10 +136,15 @@ fn skipped(text: &[u8], at: usize) -> Option<usize> {
 /// that; else to the end of the range.
 fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
     let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
+    let is_in_braces = opened.is_some();
     let mut at = range.start;
     while at < range.end {
         let byte = text[at];
         match byte {
+            b'{' if is_in_braces && is_tag(&text[at + 1..range.end]) => {
+                let (other, begin) = open.pop().unwrap_or((b'{', at));
+                return Err((begin, Kind::Unclosed((other as char).to_string())));
+            }
             b'(' | b'[' | b'{' => open.push((byte, at)),
             b')' | b']' | b'}' => match open.pop() {
                 Some((other, _)) if partner(other) == byte => {
@@ -172,6 +177,15 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
     match open.pop() {
         Some((other, begin)) => Err((begin, Kind::Unclosed((other as char).to_string()))),
         None => Ok(range.end),
+    }
+}
+
+/// Whether a brace of Svelte begins a block or a tag, which no expression has in it: `#if`, `:else`, `/each`, `@html`.
+fn is_tag(rest: &[u8]) -> bool {
+    match rest.first() {
+        Some(b'#' | b':' | b'@') => rest.get(1).is_some_and(u8::is_ascii_lowercase),
+        Some(b'/') => block(&rest[1..]).is_some(),
+        Some(_) | None => false,
     }
 }
 
