@@ -133,14 +133,18 @@ fn skipped(text: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Reads an expression of JavaScript. With `opened`, the place of the brace that opens it, up to the brace that closes it, and returns what comes behind
-/// that; else to the end of the range.
+/// that; else to the end of the range. What is open lies on a stack of its own, template literals as well: a text may nest them to any depth.
 fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
     let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
     let mut at = range.start;
     while at < range.end {
         let byte = text[at];
+        if let Some((b'`', _)) = open.last() {
+            at = in_template(text, at, range.end, &mut open);
+            continue;
+        }
         match byte {
-            b'(' | b'[' | b'{' => open.push((byte, at)),
+            b'(' | b'[' | b'{' | b'`' => open.push((byte, at)),
             b')' | b']' | b'}' => match open.pop() {
                 Some((other, _)) if partner(other) == byte => {
                     if open.is_empty() && opened.is_some() {
@@ -151,10 +155,6 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
                 None => return Err((at, Kind::ClosesNothing((byte as char).to_string()))),
             },
             b'"' | b'\'' => at = end_of_string(text, at, range.end),
-            b'`' => {
-                at = template_literal(text, at, range.end)?;
-                continue;
-            }
             b'/' if text[at..range.end].starts_with(b"/*") => {
                 let length = memchr::memmem::find(&text[at..range.end], b"*/");
                 at = length.map_or(range.end, |length| at + length + 2);
@@ -169,9 +169,26 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
         }
         at += 1;
     }
-    match open.pop() {
-        Some((other, begin)) => Err((begin, Kind::Unclosed((other as char).to_string()))),
+    // The first one: whatever follows an expression without an end was read as a part of it.
+    match open.first() {
+        Some((other, begin)) => Err((*begin, Kind::Unclosed((*other as char).to_string()))),
         None => Ok(range.end),
+    }
+}
+
+/// Takes one step in the text of a template literal: its end takes it off the stack, `${` puts a brace on it. Returns what comes next.
+fn in_template(text: &[u8], at: usize, end: usize, open: &mut Vec<(u8, usize)>) -> usize {
+    match text[at] {
+        b'\\' => at + 2,
+        b'`' => {
+            open.pop();
+            at + 1
+        }
+        b'$' if text[at..end].starts_with(b"${") => {
+            open.push((b'{', at + 1));
+            at + 2
+        }
+        _ => at + 1,
     }
 }
 
@@ -195,20 +212,6 @@ fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
         at += 1;
     }
     start
-}
-
-/// What comes behind a template literal.
-fn template_literal(text: &[u8], start: usize, end: usize) -> Result<usize, (usize, Kind)> {
-    let mut at = start + 1;
-    while at < end {
-        match text[at] {
-            b'\\' => at += 2,
-            b'`' => return Ok(at + 1),
-            b'$' if text[at..end].starts_with(b"${") => at = closing(text, at + 2..end, Some(at + 1))?,
-            _ => at += 1,
-        }
-    }
-    Err((start, Kind::Unclosed("`".to_owned())))
 }
 
 /// Whether a slash begins a regular expression: nothing that could be divided stands before it.
@@ -255,6 +258,14 @@ mod tests {
         ] {
             assert_eq!(line(&right.replacen(from, to, 1), Of::Svelte), Some(at), "{from}");
         }
+    }
+
+    #[test]
+    fn template_literals_are_read_at_any_depth() {
+        let deep = |levels: usize, ends: usize| format!("{{{}{}}}\n", "`${".repeat(levels), "}`".repeat(ends));
+
+        assert_eq!(line(&deep(100_000, 100_000), Of::Svelte), None);
+        assert_eq!(line(&deep(100_000, 99_999), Of::Svelte), Some(1));
     }
 
     #[test]
