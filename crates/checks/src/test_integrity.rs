@@ -29,6 +29,7 @@ mod javascript;
 mod language;
 mod node;
 mod node_files;
+mod operators;
 mod past;
 mod patched;
 mod paths;

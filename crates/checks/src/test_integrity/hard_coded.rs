@@ -9,6 +9,7 @@ mod function;
 
 use switchboard_syntax::Parsers;
 
+use super::assertion::Strength;
 use super::change::Change;
 use super::hit::Hit;
 use super::language::TestLanguage;
@@ -109,7 +110,7 @@ fn of_suite(suite: &Suite) -> Vec<Case> {
     let mut cases = Vec::new();
     for test in &suite.tests {
         let body = suite.text_of(&test.body);
-        for assertion in test.assertions.iter().filter(|assertion| !assertion.expected.is_empty() || assertion.is_row) {
+        for assertion in test.assertions.iter().filter(|assertion| assertion.strength >= Strength::Similar) {
             if assertion.is_row {
                 // Which function a table is about, its loop says: each that the body calls.
                 let columns = split(&assertion.subject);
