@@ -9,6 +9,8 @@ use crate::problem::{Kind, Problem};
 /// Blocks of Svelte that end with `{/NAME}`. Source: svelte.dev/docs/svelte, template syntax.
 const BLOCKS: [&str; 5] = ["if", "each", "await", "key", "snippet"];
 
+/// The longest text of a branch or a tag without its brace, in bytes.
+const MARKED: usize = 200;
 /// Branches of these blocks, and tags that begin with `{@`.
 const MARKS: [&[u8]; 8] = [b":else", b":then", b":catch", b"@html", b"@render", b"@const", b"@debug", b"@attach"];
 
@@ -89,6 +91,7 @@ fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
 
 /// Returns whether text that a brace closes begins as a branch or a tag of Svelte does: the brace before it is missing.
 fn is_mark(before: &[u8]) -> bool {
+    let before = &before[before.len().saturating_sub(MARKED)..];
     let text = before.rsplit(|byte| b">\n".contains(byte)).next().unwrap_or_default().trim_ascii_start();
     MARKS.iter().any(|mark| text.starts_with(mark))
 }
