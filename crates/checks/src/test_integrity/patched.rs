@@ -83,10 +83,10 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
                     add(node, "equal-to-everything");
                 }
             }
-            (TestLanguage::Rust, "function_item") => {
-                if field(node, "name", source) == "eq" && squash(field(node, "body", source)) == "{true}" {
-                    add(node, "equal-to-everything");
-                }
+            (TestLanguage::Rust, "function_item")
+                if field(node, "name", source) == "eq" && squash(field(node, "body", source)) == "{true}" =>
+            {
+                add(node, "equal-to-everything");
             }
             (TestLanguage::Rust, "attribute_item") if text(node, source).contains("ctor") => {
                 add(node, "runner-patched")
