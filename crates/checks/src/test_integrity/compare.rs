@@ -193,7 +193,7 @@ fn weaker(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     let mut rewritten = Rewritten {
         new,
         fresh,
-        values: literals(body).into_iter().collect(),
+        values: literals(&squash(body)).into_iter().collect(),
         lines: body.lines().map(squash).collect(),
     };
     gone.into_iter().filter_map(|one| rewritten.judge(one)).collect()

@@ -112,6 +112,7 @@ fn an_assertion_that_is_written_otherwise_or_demands_more_finds_nothing() {
     let rows = [
         ("test_a.py", "assert f(n=3) == 30", "y = f(n=3)\n    assert y == 30"),
         ("test_a.py", "assert x", "assert y"),
+        ("test_a.py", "assert f('a  b') == 3", "assert g('a  b') == 3"),
         ("test_a.py", "y = 1\n    assert not x", "y = not x\n    assert y"),
         ("a.test.js", "expect(x).toBeCloseTo(0.3)", "expect(x).toBe(0.3)"),
         ("a.test.js", "expect(x).toMatchObject({ a: 1 })", "expect(x).toEqual({ a: 1 })"),
