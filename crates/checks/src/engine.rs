@@ -21,7 +21,7 @@ use crate::placeholder::PlaceholderScan;
 use crate::reader::{Loaded, Reader, shown};
 use crate::report::{Looked, Report};
 use crate::secretscan::Secretscan;
-use crate::selection::{self, Before, Entry, Selection};
+use crate::selection::{self, Against, Before, Entry, Selection};
 use crate::syntax_check::SyntaxCheck;
 use crate::test_integrity;
 use crate::text_type::is_text_type;
@@ -132,24 +132,28 @@ impl Engine {
             failures.push(error);
             Baseline::default()
         });
-        let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
-            (String::from("nothing"), Vec::new())
-        } else {
-            let mut selection = selection::select(&root, request, limits)?;
-            failures.append(&mut selection.problems);
-            let base = selection.base.clone();
-            let checks = file_checks(&request.only, &selection, placeholders);
-            let (reports, late) = self.look_at_files(limits, &root, &checks, selection, &baseline)?;
-            failures.extend(late);
-            (base, reports)
+        let is_about_files = FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only));
+        let is_about_tests = request.only.contains(&CheckName::TestIntegrity);
+        let (git, against) = match is_about_files || is_about_tests {
+            true => selection::open(&root, request, limits)?,
+            false => (None, Against::Nothing),
         };
-        if request.only.contains(&CheckName::TestIntegrity) {
-            reports.push(test_integrity::report(&root, request, limits)?);
+        let mut reports = Vec::new();
+        if is_about_files {
+            let mut selection = selection::select(&root, request, (git.as_ref(), &against), limits)?;
+            failures.append(&mut selection.problems);
+            let checks = file_checks(&request.only, &selection, placeholders);
+            let (looked, late) = self.look_at_files(limits, &root, &checks, selection, &baseline)?;
+            reports.extend(looked);
+            failures.extend(late);
+        }
+        if is_about_tests {
+            reports.push(test_integrity::report(&root, request, (git.as_ref(), &against), limits)?);
         }
         reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
         reports.extend(commands::not_available(request).map(|report| (report, Vec::new())));
         reports.sort_by_key(|(report, _)| report.check);
-        Ok((base, reports))
+        Ok((against.label(), reports))
     }
 
     /// Shares the files out to threads and joins what the checks say, by path. Also says if the time was over before all

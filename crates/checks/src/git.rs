@@ -1,7 +1,8 @@
 //! Asks git what changed, with the repository's hooks, monitors and filters off and without any settings but its own.
 //!
-//! Only plumbing commands are used: they compare recorded sizes and times, never run a content filter, and print
-//! the same bytes in every version and language.
+//! What is read is read with plumbing commands, and with `git log` in a fixed form: they compare recorded sizes and times and print the same bytes in
+//! every version and language. Only `put_back` writes, by `checkout` and `reset`, into checkouts of our own. No call runs a content filter: their
+//! commands are emptied.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

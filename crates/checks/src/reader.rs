@@ -195,6 +195,14 @@ pub(crate) enum Unreadable {
 // === impl Unreadable ===
 
 impl Unreadable {
+    /// Returns the reason in words; `most` is what the reader was made with.
+    pub(crate) fn why(self, most: u64) -> String {
+        match self {
+            Self::Absent(why) | Self::Broken(why) => why,
+            Self::Large(_) => too_large(most),
+        }
+    }
+
     fn of(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::NotFound {
             Self::Absent("deleted in between".into())
@@ -208,7 +216,7 @@ fn unreadable(error: &io::Error) -> String {
     format!("unreadable: {}", error.kind())
 }
 
-const NOT_HERE: &str = "its content is not in the repository";
+pub(crate) const NOT_HERE: &str = "its content is not in the repository";
 
 fn base(before: Blob, text: &[u8], is_text: bool) -> Base {
     match before {
@@ -221,7 +229,7 @@ fn base(before: Blob, text: &[u8], is_text: bool) -> Base {
     }
 }
 
-fn too_large(most: u64) -> String {
+pub(crate) fn too_large(most: u64) -> String {
     format!("larger than {} MB", most as f64 / 1e6)
 }
 
@@ -245,17 +253,11 @@ mod tests {
             std::os::unix::fs::symlink(target, root.join(link)).unwrap();
         }
         let reader = Reader::new(&root, None, 4);
-        let told = |result: Result<Vec<u8>, Unreadable>| {
-            result.map_err(|why| match why {
-                Unreadable::Absent(why) | Unreadable::Broken(why) => why,
-                Unreadable::Large(_) => "large".into(),
-            })
-        };
-        let read = |path: &str| told(reader.read(Path::new(path)));
+        let read = |path: &str| reader.read(Path::new(path)).map_err(|why| why.why(4_000_000));
 
         assert_eq!((read("inner/a"), read("near/a")), (Ok(b"text".to_vec()), Ok(b"text".to_vec())));
         std::fs::write(root.join("c"), "a longer one").unwrap();
-        assert_eq!(read("c"), Err("large".into()));
+        assert_eq!(read("c"), Err("larger than 4 MB".into()));
         assert_eq!(read("far/b"), Err("reached through a link that leaves the folder".into()));
         assert_eq!(read("inner"), Err("not a regular file".into()));
         assert_eq!(read("gone"), Err("deleted in between".into()));

@@ -55,8 +55,6 @@ pub(crate) enum Before {
 
 /// What a run looks at.
 pub(crate) struct Selection {
-    /// The base, in words.
-    pub(crate) base: String,
     pub(crate) entries: Vec<Entry>,
     /// Blobs of files that the base had and that are gone, by path: a new file may be one of them, moved.
     pub(crate) gone: Vec<(PathBuf, String)>,
@@ -72,7 +70,8 @@ pub(crate) struct Selection {
 }
 
 /// What findings are told from, once git has been asked.
-enum Against {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Against {
     Nothing,
     Commit {
         id: String,
@@ -82,24 +81,33 @@ enum Against {
     UnbornIndex,
 }
 
-/// Chooses the files that a request asks for below `root`, which is canonical.
-pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Selection, Error> {
+/// Opens the repository around `root`, where there is one, and finds what a request compares with.
+pub(crate) fn open(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<(Option<Git>, Against), Error> {
     let git = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref()));
     let against = against(git.as_ref(), request)?;
-    let blobs = git.as_ref().map(Git::blobs);
+    Ok((git, against))
+}
+
+/// Chooses the files that a request asks for below `root`, which is canonical.
+pub(crate) fn select(
+    root: &Path,
+    request: &CheckRequest,
+    (git, against): (Option<&Git>, &Against),
+    limits: &Limits,
+) -> Result<Selection, Error> {
+    let blobs = git.map(Git::blobs);
     let mut selection = Selection {
-        base: against.label(),
         entries: Vec::new(),
         gone: Vec::new(),
         skipped: Vec::new(),
         excluded: Vec::new(),
         problems: Vec::new(),
         has_base: matches!(against, Against::Commit { .. }),
-        secretscan_ignore: setting(root, blobs.as_ref(), &against, ".secretscanignore")?,
+        secretscan_ignore: setting(root, blobs.as_ref(), against, ".secretscanignore")?,
         blobs,
     };
     let asked = Asked::new(root, &request.paths, &mut selection.problems);
-    match (&git, &against) {
+    match (git, against) {
         (Some(git), Against::Commit { id, staged }) => selection.changed(git, id, *staged, &asked)?,
         (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
         (Some(git), Against::Nothing) => {
@@ -108,8 +116,8 @@ pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
         }
         (None, _) => selection.walked(root, &asked),
     }
-    selection.named(root, &asked, git.as_ref(), &against)?;
-    let settings = setting(root, selection.blobs.as_ref(), &against, excluded::SETTINGS)?;
+    selection.named(root, &asked, git, against)?;
+    let settings = setting(root, selection.blobs.as_ref(), against, excluded::SETTINGS)?;
     let excluded = Excluded::new(&settings, &request.exclude, &mut selection.problems);
     selection.excluded = excluded.take(&mut selection.entries, &mut selection.skipped);
     selection.entries.sort_by(|a, b| (&a.path, a.is_staged_apart).cmp(&(&b.path, b.is_staged_apart)));
@@ -149,7 +157,16 @@ fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> 
 // === impl Against ===
 
 impl Against {
-    fn label(&self) -> String {
+    /// Returns the commit that is compared with.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        match self {
+            Self::Commit { id, .. } => Some(id),
+            Self::Nothing | Self::UnbornIndex => None,
+        }
+    }
+
+    /// Returns it in words.
+    pub(crate) fn label(&self) -> String {
         match self {
             Self::Nothing => "nothing".into(),
             Self::Commit { id, staged: false } => id.clone(),

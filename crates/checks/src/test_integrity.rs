@@ -7,13 +7,14 @@
 use std::path::Path;
 use std::time::Instant;
 
-use switchboard_protocol::finding::{Base, CheckName, CheckRequest, CommandRun, SkippedFile};
+use switchboard_protocol::finding::{CheckName, CheckRequest, CommandRun, SkippedFile};
 use switchboard_syntax::Parsers;
 
 use crate::error::Error;
 use crate::git::{Blobs, Git};
 use crate::limits::{Limits, millis};
 use crate::report::{Looked, Report};
+use crate::selection::Against;
 
 mod assertion;
 mod base_tests;
@@ -29,6 +30,7 @@ mod javascript;
 mod language;
 mod node;
 mod node_files;
+mod operators;
 mod past;
 mod patched;
 mod paths;
@@ -45,6 +47,7 @@ mod test;
 mod traces;
 
 pub(crate) use hit::rules;
+pub(crate) use paths::is_test;
 
 use change::Change;
 use hit::{Hit, Weight};
@@ -55,17 +58,19 @@ use suite::Suite;
 ///
 /// # Errors
 /// When git refuses or breaks.
-pub(crate) fn report(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Looked, Error> {
+pub(crate) fn report(
+    root: &Path,
+    request: &CheckRequest,
+    (git, against): (Option<&Git>, &Against),
+    limits: &Limits,
+) -> Result<Looked, Error> {
     let started = Instant::now();
     let mut report = Report::new(CheckName::TestIntegrity, limits);
-    let Some(git) = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref())) else {
-        return Ok(report.finish(millis(started)));
-    };
-    let Some(base) = base_commit(&git, request)? else { return Ok(report.finish(millis(started))) };
+    let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
     let blobs = git.blobs();
-    let change = Change::read(root, &git, &blobs, (&base, request), limits)?;
-    let mut hits = judge(&change, &git, &blobs, (&base, request), limits)?;
-    let runs = base_tests::run(root, &git, &change, (&base, request), &hits, limits)?;
+    let change = Change::read(root, git, &blobs, (base, request), limits)?;
+    let Judged { mut hits, notes } = judge(&change, git, &blobs, (base, request), limits)?;
+    let runs = base_tests::run(root, git, &change, (base, request), &hits, limits)?;
     hits.extend(runs.hits);
     for file in &change.files {
         let own = hits.iter().filter(|hit| hit.path == file.path);
@@ -78,20 +83,14 @@ pub(crate) fn report(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
     }
     let (mut report, looked_at) = report.finish(millis(started));
     report.runs = runs.runs;
-    report.summary = summary(&change, &report.summary, &report.runs);
+    report.summary = summary(&change, &report.summary, notes, &report.runs);
     Ok((report, looked_at))
 }
 
-fn base_commit(git: &Git, request: &CheckRequest) -> Result<Option<String>, Error> {
-    match &request.base {
-        Base::None => Ok(None),
-        Base::Staged => git.commit("HEAD"),
-        Base::MergeBase => git.merge_base(),
-        Base::Rev(rev) => match git.commit(rev)? {
-            Some(id) => Ok(Some(id)),
-            None => Err(Error::UnknownBase { rev: rev.chars().take(256).collect() }),
-        },
-    }
+/// What reading the change alone can tell, and what the summary says about it.
+struct Judged {
+    hits: Vec<Hit>,
+    notes: Vec<String>,
 }
 
 /// Everything that reading the change alone can tell.
@@ -101,7 +100,7 @@ fn judge(
     blobs: &Blobs,
     (base, request): (&str, &CheckRequest),
     limits: &Limits,
-) -> Result<Vec<Hit>, Error> {
+) -> Result<Judged, Error> {
     let mut parsers = Parsers::new(limits.parse_time);
     let suites = suite::of_change(change, &mut parsers);
     let (before, after): (Vec<&Suite>, Vec<&Suite>) =
@@ -122,7 +121,8 @@ fn judge(
     }
     hits.extend(runner_files::hits(change, &request.commands));
     hits.extend(traces::hits(change, &request.commands));
-    hits.extend(hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?);
+    let (hard_coded, notes) = hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?;
+    hits.extend(hard_coded);
     hits.extend(past::hits(change, git, base, request.commit.as_deref()));
     hits.extend(suites.iter().filter(|pair| pair.is_unparsed).map(|pair| {
         let message = "its tests were not read: parsing it took too long".to_owned();
@@ -133,11 +133,11 @@ fn judge(
     hits.extend(other.iter().filter_map(|path| compare::by_path(path, change)));
     hits.sort_by(|a, b| (&a.path, a.range.start, a.rule).cmp(&(&b.path, b.range.start, b.rule)));
     hits.dedup_by(|a, b| (&a.path, a.range.start, a.rule, &a.message) == (&b.path, b.range.start, b.rule, &b.message));
-    Ok(hits)
+    Ok(Judged { hits, notes: notes.into_iter().collect() })
 }
 
-/// Returns the summary: the counts, the test files that were judged by their names only, and how the base's tests ended.
-fn summary(change: &Change, counts: &str, runs: &[CommandRun]) -> String {
+/// Returns the summary: the counts, the test files that were judged by their names only, what else was cut short, and how the base's tests ended.
+fn summary(change: &Change, counts: &str, notes: Vec<String>, runs: &[CommandRun]) -> String {
     let by_path =
         change.files.iter().filter(|file| paths::is_test(&file.path) && TestLanguage::of(&file.path).is_none());
     let mut words = vec![counts.to_owned()];
@@ -146,6 +146,7 @@ fn summary(change: &Change, counts: &str, runs: &[CommandRun]) -> String {
         1 => words.push("1 test file of another language was judged by its name only".to_owned()),
         many => words.push(format!("{many} test files of other languages were judged by their names only")),
     }
+    words.extend(notes);
     if let Some(run) = runs.first() {
         words.push(format!("the base's tests against the change: {}", run.ending));
     }

@@ -122,7 +122,9 @@ impl Format {
         let whole = if self == Self::Yaml { Cow::Borrowed(text) } else { front_matter::without(text) };
         let text = &*whole;
         let problems = self.problems(path, text, parsers);
-        if problems.is_empty() || !template::has_gaps(text) {
+        let is_component = matches!(self, Self::Vue | Self::Svelte);
+        let has_gaps = if is_component { template::has_gaps_beside_markup } else { template::has_gaps };
+        if problems.is_empty() || !has_gaps(text) {
             return Reading { problems, is_template: false };
         }
         let problems = self.problems(path, &template::filled(text), parsers);

@@ -6,6 +6,7 @@
 mod balance;
 mod brackets;
 mod caution;
+mod conditions;
 mod csharp;
 mod directives;
 mod forgiven;

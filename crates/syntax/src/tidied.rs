@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use switchboard_grammars::Language;
 
-use crate::{csharp, front_matter, kotlin};
+use crate::{conditions, csharp, front_matter, kotlin};
 
 /// The longest comment that is stepped over.
 const COMMENT: usize = 50_000;
@@ -43,6 +43,9 @@ const RESERVED: [&[u8]; 24] = [
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let has_front_matter = matches!(language, Language::Css | Language::JavaScript);
     let mut tidy = Tidy { text: if has_front_matter { front_matter::without(text) } else { Cow::Borrowed(text) } };
+    if matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
+        conditions::first_arms(&mut tidy.text);
+    }
     match language {
         Language::CSharp => csharp::tidy(&mut tidy.text),
         Language::Css => {

@@ -64,8 +64,9 @@ fn play_all(binary: &Path, cases: &[(&Corpus, &Case)], args: &Args) -> anyhow::R
     std::thread::scope(|scope| {
         for _ in 0..args.lanes.max(1) {
             scope.spawn(|| {
-                while let Some((corpus, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let at = cases.iter().position(|(_, other)| std::ptr::eq(*other, *case)).unwrap_or(0);
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((corpus, case)) = cases.get(at) else { break };
                     let name = corpus.name_of(case);
                     let played = play::play(binary, corpus, case).with_context(|| name.clone());
                     if let (false, Ok(played)) = (args.json, &played) {

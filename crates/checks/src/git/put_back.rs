@@ -7,7 +7,7 @@ use crate::error::Error;
 
 /// Commits that a search for old versions of files looks at.
 const PAST: &str = "500";
-/// Branches of ours: what is to be judged lies there.
+/// Refs of runs, which hold what is to be judged: their branches, and what they archive.
 const OURS: [&str; 2] = ["--exclude=refs/heads/switchboard/*", "--exclude=refs/switchboard/*"];
 
 // === impl Git ===
@@ -26,7 +26,7 @@ impl Git {
         self.ask(&["reset", "--quiet", "--hard", commit, "--"]).map(drop)
     }
 
-    /// Lists versions that files had in the past, on all branches but ours: commit, path, object.
+    /// Lists versions that commits of all branches but ours made of files: commit, path, object.
     pub(crate) fn past_blobs(&self, paths: &[&str]) -> Result<Vec<(String, PathBuf, String)>, Error> {
         let call = [
             "log",
@@ -48,9 +48,7 @@ impl Git {
             let id = String::from_utf8_lossy(&commit[..cut]).trim().to_owned();
             let rest: Vec<u8> = commit[cut..].iter().copied().skip_while(|byte| *byte != b':').collect();
             for change in parse_raw(&rest)? {
-                for blob in [change.before.blob, change.after.blob].into_iter().flatten() {
-                    found.push((id.clone(), change.path.clone(), blob));
-                }
+                found.extend(change.after.blob.map(|blob| (id.clone(), change.path, blob)));
             }
         }
         Ok(found)

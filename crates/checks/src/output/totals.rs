@@ -196,17 +196,34 @@ fn settle_unittest(totals: &mut TestTotals, output: &str) {
 /// Returns whether a runner that always counts at its end did not get there: something ended its process before. Only where the
 /// command names the runner itself, without a reporter of its own.
 pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
-    let line = argv.join(" ");
-    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    if has(&["reporter", "--json", "-qq", "--collect-only", "--co ", "--no-run", "--list", "--format", "--help"]) {
+    const OTHER_OUTPUT: [&str; 9] = [
+        "--reporter",
+        "--test-reporter",
+        "--json",
+        "--collect-only",
+        "--co",
+        "--no-run",
+        "--list",
+        "--format",
+        "--help",
+    ];
+    let words = shell_words(argv);
+    let is_other = |word: &&str| {
+        let name = word.split('=').next().unwrap_or(word);
+        OTHER_OUTPUT.contains(&name) || name.starts_with("-qq")
+    };
+    if words.iter().any(is_other) {
         return false;
     }
     let counts = |pattern: &str| output.lines().filter(|line| line.trim_start().starts_with(pattern)).count();
+    let runs = |program: &str, with: &[&str]| {
+        words.windows(2).any(|pair| program_of(pair[0]) == program && with.contains(&pair[1]))
+    };
     match () {
-        () if has(&["unittest"]) => counts("Ran ") == 0,
-        () if has(&["pytest", "py.test"]) => guess(output).is_none(),
-        () if has(&["node --test"]) => counts("# tests ") + counts("ℹ tests ") == 0,
-        () if has(&["cargo test", "cargo t "]) => {
+        () if words.contains(&"-munittest") || runs("-m", &["unittest"]) => counts("Ran ") == 0,
+        () if words.iter().any(|word| ["pytest", "py.test"].contains(&program_of(word))) => guess(output).is_none(),
+        () if runs("node", &["--test"]) => counts("# tests ") + counts("ℹ tests ") == 0,
+        () if runs("cargo", &["test", "t"]) => {
             let begun = output.lines().filter(|line| {
                 line.strip_prefix("running ").is_some_and(|rest| rest.ends_with(" tests") || rest.ends_with(" test"))
             });
@@ -215,6 +232,17 @@ pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
         }
         () => false,
     }
+}
+
+/// The words of a command, those of a line for a shell among them. A toolchain (`+nightly`) is left out.
+fn shell_words(argv: &[String]) -> Vec<&str> {
+    let words = argv.iter().flat_map(|word| word.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '"', '\'']));
+    words.filter(|word| !word.is_empty() && !word.starts_with('+')).collect()
+}
+
+/// The name of a program without its folder.
+fn program_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 /// Lists the tests that an output names.
@@ -304,6 +332,31 @@ mod tests {
                 ("test_y (m.C)", "skipped"),
             ]
         );
+    }
+
+    #[test]
+    fn a_runner_that_did_not_count_was_cut_short_and_a_word_in_a_command_is_no_runner() {
+        let rows: [(&[&str], &str, bool); 14] = [
+            (&["python3", "-m", "unittest"], "", true),
+            (&["python3", "-m", "unittest", "-v"], "Ran 2 tests in 0.1s\n\nOK\n", false),
+            (&["sh", "-c", "cd a && python -m unittest discover"], "", true),
+            (&["pytest"], "", true),
+            (&[".venv/bin/py.test", "tests"], "", true),
+            (&["python", "-m", "pytest"], "", true),
+            (&["sh", "-c", "PYTHONPATH=. pytest -x; true"], "", true),
+            (&["pytest"], "==== 2 passed in 0.1s ====\n", false),
+            (&["node", "--test"], "", true),
+            (&["cargo", "test"], "running 2 tests\n", true),
+            (&["make", "unittest"], "ok\n", false),
+            (&["ctest", "-R", "unittest"], "ok\n", false),
+            (&["./scripts/unittests.sh"], "ok\n", false),
+            (&["./run-pytest-like.sh", "--pytest-dir"], "ok\n", false),
+        ];
+        for (argv, output, expected) in rows {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+
+            assert_eq!(is_cut_short(&argv, output), expected, "{argv:?}: {output:?}");
+        }
     }
 
     #[test]

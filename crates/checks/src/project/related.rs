@@ -1,31 +1,12 @@
 //! Which tests belong to a file: by their names, or because they import it.
 
 use super::Project;
+use crate::test_integrity::is_test;
 
 /// The most bytes of a file that are searched for imports.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
-/// Returns whether a file holds tests, by its name.
-pub(crate) fn is_test(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split('.').next().unwrap_or(name);
-    let has_part = |part: &str| name.split('.').skip(1).any(|piece| piece == part);
-    has_part("test")
-        || has_part("spec")
-        || name.ends_with(".Tests.ps1")
-        || stem.ends_with("_test")
-        || stem.ends_with("_spec")
-        || is_python_test(path)
-        || ((name.ends_with(".java")
-            || name.ends_with(".kt")
-            || name.ends_with(".cs")
-            || name.ends_with(".swift")
-            || name.ends_with(".php"))
-            && (stem.ends_with("Test") || stem.ends_with("Tests")))
-        || (path.starts_with("tests/") && name.ends_with(".rs"))
-}
-
-/// Returns whether a file holds Python tests.
+/// Returns whether pytest collects a file by its name.
 pub(crate) fn is_python_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
@@ -113,26 +94,6 @@ fn contains_word(line: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tests_are_known_by_their_names() {
-        for path in [
-            "src/a.test.ts",
-            "a.spec.js",
-            "pkg/a_test.go",
-            "tests/test_a.py",
-            "a_test.py",
-            "src/test/java/ATest.java",
-            "spec/a_spec.rb",
-            "tests/it.rs",
-            "A.Tests.ps1",
-        ] {
-            assert!(is_test(path), "{path}");
-        }
-        for path in ["src/a.ts", "latest.js", "src/contest.py", "Test.java.md", "attest.go", "src/tests.rs"] {
-            assert!(!is_test(path), "{path}");
-        }
-    }
 
     #[test]
     fn tests_are_found_by_name_and_by_import() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::node::{is_literal, literals, split, squash};
+use super::operators::operators;
 
 /// How much an assertion demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +14,8 @@ pub(super) enum Strength {
     Truth,
     /// Any other condition: an order, a type, an error.
     Condition,
+    /// A value is expected, rounded or as a part of more.
+    Similar,
     /// A value is expected.
     Equal,
 }
@@ -21,6 +24,8 @@ pub(super) enum Strength {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assertion {
     pub(super) strength: Strength,
+    /// How it judges: its operators, or the name of what asserts. Empty where something is to be true.
+    pub(super) operator: String,
     /// What is looked at.
     pub(super) subject: String,
     /// What is expected of it; empty where nothing is.
@@ -30,17 +35,37 @@ pub(super) struct Assertion {
     pub(super) is_row: bool,
 }
 
+/// Operator of an assertion that something is there.
+const THERE: &str = "is not None";
+/// Operator of an assertion that nothing is there.
+const ABSENT: &str = "is None";
+
 // === impl Assertion ===
 
 impl Assertion {
     /// A value is compared with another; the literal one of them is what is expected.
     pub(super) fn equal(left: &str, right: &str, range: Range<usize>) -> Self {
-        let (left, right) = (squash(left), squash(right));
-        let is_vacuous = left == right || (is_literal(&left) && is_literal(&right));
-        let swapped = is_literal(&left) && !is_literal(&right);
-        let (subject, expected) = if swapped { (right, left) } else { (left, right) };
-        let strength = if is_vacuous { Strength::Vacuous } else { Strength::Equal };
-        Self { strength, subject, expected, range, is_row: false }
+        let compared = Self::compared("==", left, right, range);
+        let strength = if compared.is_vacuous() { Strength::Vacuous } else { Strength::Equal };
+        // What is to be `true` is itself a condition.
+        let is_truth = matches!(compared.expected.as_str(), "true" | "false" | "True" | "False");
+        let of_subject = if is_truth { operators(&compared.subject) } else { String::new() };
+        Self { strength, operator: format!("=={of_subject}"), ..compared }
+    }
+
+    /// A value is to be about another: rounded, in any order, or with more beside it.
+    pub(super) fn similar(left: &str, right: &str, range: Range<usize>) -> Self {
+        let compared = Self::compared("about", left, right, range);
+        let strength = if compared.is_vacuous() { Strength::Vacuous } else { Strength::Similar };
+        Self { strength, ..compared }
+    }
+
+    /// A value is to be another one.
+    pub(super) fn unequal(left: &str, right: &str, range: Range<usize>) -> Self {
+        let compared = Self::compared("!=", left, right, range);
+        let is_vacuous = is_literal(&compared.subject) && is_literal(&compared.expected);
+        let strength = if is_vacuous { Strength::Vacuous } else { Strength::Condition };
+        Self { strength, ..compared }
     }
 
     /// Something is to be true.
@@ -48,13 +73,35 @@ impl Assertion {
         let of = squash(of);
         let is_vacuous = is_literal(&of) || [" or True", " || true", "||true"].iter().any(|end| of.ends_with(end));
         let strength = if is_vacuous { Strength::Vacuous } else { Strength::Truth };
-        Self { strength, subject: of, expected: String::new(), range, is_row: false }
+        Self { strength, operator: operators(&of), subject: of, expected: String::new(), range, is_row: false }
     }
 
-    /// Some other demand.
-    pub(super) fn condition(of: &str, expected: &str, range: Range<usize>) -> Self {
-        let (subject, expected) = (squash(of), squash(expected));
-        Self { strength: Strength::Condition, subject, expected, range, is_row: false }
+    /// Something is to be false.
+    pub(super) fn negation(of: &str, range: Range<usize>) -> Self {
+        let strength = if is_literal(of) { Strength::Vacuous } else { Strength::Condition };
+        Self { strength, ..Self::condition(&format!("not {of}"), range) }
+    }
+
+    /// Something is to be there, or not to be there.
+    pub(super) fn presence(of: &str, is_there: bool, range: Range<usize>) -> Self {
+        let operator = if is_there { THERE } else { ABSENT }.to_owned();
+        Self { operator, ..Self::truth(of, range) }
+    }
+
+    /// A condition that is written as code.
+    pub(super) fn condition(code: &str, range: Range<usize>) -> Self {
+        Self { strength: Strength::Condition, ..Self::truth(code, range) }
+    }
+
+    /// A demand that a function or a macro has a name for.
+    pub(super) fn named(name: &str, arguments: &str, range: Range<usize>) -> Self {
+        Self::matched(name, name, arguments, range)
+    }
+
+    /// A demand on a subject that a matcher has a name for.
+    pub(super) fn matched(subject: &str, matcher: &str, expected: &str, range: Range<usize>) -> Self {
+        let (subject, expected) = (squash(subject), squash(expected));
+        Self { strength: Strength::Condition, operator: squash(matcher), subject, expected, range, is_row: false }
     }
 
     /// A row of a table: its last column counts as what is expected.
@@ -63,12 +110,47 @@ impl Assertion {
         let columns = split(inner);
         let (expected, subject) = columns.split_last().filter(|(_, rest)| !rest.is_empty())?;
         let (subject, expected) = (squash(&subject.join(", ")), squash(expected));
-        Some(Self { strength: Strength::Equal, subject, expected, range, is_row: true })
+        Some(Self { strength: Strength::Equal, operator: "==".to_owned(), subject, expected, range, is_row: true })
+    }
+
+    /// Two values side by side; a reference to a value is compared as the value is.
+    fn compared(operator: &str, left: &str, right: &str, range: Range<usize>) -> Self {
+        let side = |code: &str| squash(code.trim_start_matches(['&', ' ']));
+        let (left, right) = (side(left), side(right));
+        let swapped = is_literal(&left) && !is_literal(&right);
+        let (subject, expected) = if swapped { (right, left) } else { (left, right) };
+        Self { strength: Strength::Equal, operator: operator.to_owned(), subject, expected, range, is_row: false }
+    }
+
+    /// Returns whether the two that are compared can't differ, or nothing of them is computed.
+    fn is_vacuous(&self) -> bool {
+        self.subject == self.expected || (is_literal(&self.subject) && is_literal(&self.expected))
     }
 
     /// Returns whether two demand the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        (self.strength, &self.subject, &self.expected) == (other.strength, &other.subject, &other.expected)
+        self.strength == other.strength && self.judges_alike(other) && self.subject == other.subject
+    }
+
+    /// Returns whether two judge what they are about in the same way.
+    pub(super) fn judges_alike(&self, other: &Self) -> bool {
+        self.operator == other.operator && self.expected == other.expected
+    }
+
+    /// Returns whether another, about the same subject, leaves nothing through that this one does not.
+    pub(super) fn is_met_by(&self, other: &Self) -> bool {
+        let is_falsy = ["", "0", "\"\"", "[]", "{}", "()", "false", "False", "None", "null", "undefined"];
+        let is_value = other.strength >= Strength::Similar && !is_falsy.contains(&other.expected.as_str());
+        match self.strength {
+            Strength::Vacuous => true,
+            Strength::Truth if self.operator.is_empty() || self.operator == THERE => {
+                self.judges_alike(other) || is_value || (self.operator == THERE && other.operator.is_empty())
+            }
+            Strength::Similar => {
+                self.judges_alike(other) || (other.strength == Strength::Equal && self.expected == other.expected)
+            }
+            Strength::Truth | Strength::Condition | Strength::Equal => self.judges_alike(other),
+        }
     }
 
     /// The literals that it is made of.

@@ -3,7 +3,7 @@
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::runner_file::whole;
-use super::settings::{Setting, different, setting, toml};
+use super::settings::{Setting, different, keeps_all, setting, toml};
 
 /// What a build script needs to change more than what it hands to the compiler in `OUT_DIR`.
 const REACHES: [&str; 14] = [
@@ -62,13 +62,6 @@ pub(super) fn manifest(file: &ChangedFile) -> Vec<Hit> {
     settings(file, |one| {
         let key = one.name.rsplit('.').next().unwrap_or(one.name);
         let (before, after) = (one.before.unwrap_or(""), one.after.unwrap_or(""));
-        let shrinks = || {
-            let words = |text: &str| -> Vec<String> {
-                text.split(['[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-            };
-            let new = words(after);
-            one.before.is_some() && words(before).iter().any(|word| !new.contains(word))
-        };
         let name = one.name;
         match key {
             "harness" | "test" | "doctest" | "autotests" | "required-features" if !name.starts_with("dependencies") => {
@@ -89,7 +82,7 @@ pub(super) fn manifest(file: &ChangedFile) -> Vec<Hit> {
                 let is_looser = after.contains("allow") || (one.after.is_none() && !before.contains("allow"));
                 Some(if is_looser { Weight::Asks } else { Weight::Told })
             }
-            "members" | "default-members" if shrinks() => Some(Weight::Asks),
+            "members" | "default-members" if !keeps_all(before, after) => Some(Weight::Asks),
             "exclude" if name == "workspace.exclude" => Some(Weight::Asks),
             _ => None,
         }

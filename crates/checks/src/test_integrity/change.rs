@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use switchboard_protocol::finding::{Base, CheckRequest};
+use switchboard_protocol::finding::{Base, CheckCommand, CheckRequest};
 
 use super::changed_file::ChangedFile;
 use super::language::TestLanguage;
@@ -11,7 +11,7 @@ use super::{gate_files, paths, recipes};
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git, Mode, Side};
 use crate::limits::Limits;
-use crate::reader::{Reader, shown};
+use crate::reader::{NOT_HERE, Reader, shown, too_large};
 
 /// The files of a change that concern the check, and the names of all.
 pub(super) struct Change {
@@ -32,7 +32,7 @@ impl Change {
         limits: &Limits,
     ) -> Result<Self, Error> {
         let mut read = Self { files: Vec::new(), unread: Vec::new() };
-        let reader = Reader::new(root, Some(blobs), limits.file_bytes);
+        let sources = Sources { root, reader: Reader::new(root, Some(blobs), limits.file_bytes), blobs, limits };
         let changes = match &request.commit {
             Some(commit) => {
                 let commit = git.commit(commit)?.ok_or_else(|| Error::UnknownBase { rev: commit.clone() })?;
@@ -42,44 +42,34 @@ impl Change {
         };
         for change in changes {
             let path = shown(&change.path);
-            if !concerns(&path) {
+            if !concerns(&path, &request.commands) {
                 read.files.push(ChangedFile { path, ..named(&change.before, &change.after) });
                 continue;
             }
-            let before = read.side(&path, &change.before, |id| blobs.read(id))?;
-            let after = match (&change.after.blob, change.after.mode) {
-                (None, Mode::File) => reader.read(&change.path).ok(),
-                _ => read.side(&path, &change.after, |id| blobs.read(id))?,
-            };
+            let before = sources.of_side(&change.path, &change.before)?;
+            let after = sources.of_side(&change.path, &change.after)?;
             let is_link = change.after.mode == Mode::Symlink && change.before.mode != Mode::Symlink;
-            read.files.push(ChangedFile { path, before, after, is_link, blob: change.after.blob });
+            let file = ChangedFile { path, is_link, blob: change.after.blob, ..ChangedFile::default() };
+            read.take(file, before, after);
         }
         if request.commit.is_none() && request.base != Base::Staged {
             for path in git.untracked()? {
-                let after = if concerns(&shown(&path)) { reader.read(&path).ok() } else { Some(Vec::new()) };
-                read.files.push(ChangedFile { path: shown(&path), after, ..ChangedFile::default() });
+                let shown = shown(&path);
+                let is_read = concerns(&shown, &request.commands);
+                let after = if is_read { sources.of_work_tree(&path).map(Some) } else { Ok(Some(Vec::new())) };
+                let is_link = is_read && root.join(&path).is_symlink();
+                read.take(ChangedFile { path: shown, is_link, ..ChangedFile::default() }, Ok(None), after);
             }
         }
         read.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(read)
     }
 
-    fn side(
-        &mut self,
-        path: &str,
-        side: &Side,
-        read: impl Fn(&str) -> Result<Blob, Error>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        let Some(id) = side.blob.as_deref().filter(|_| matches!(side.mode, Mode::File | Mode::Symlink)) else {
-            return Ok(None);
-        };
-        match read(id)? {
-            Blob::Content(text) => Ok(Some(text)),
-            Blob::TooLarge if paths::is_test(path) => {
-                self.unread.push((path.to_owned(), "too large to be read".to_owned()));
-                Ok(Some(Vec::new()))
-            }
-            Blob::TooLarge | Blob::Missing => Ok(Some(Vec::new())),
+    /// Takes a file with its texts. One that could not be read is neither empty nor deleted: it is judged by nothing but its absence.
+    fn take(&mut self, file: ChangedFile, before: Text, after: Text) {
+        match (before, after) {
+            (Ok(before), Ok(after)) => self.files.push(ChangedFile { before, after, ..file }),
+            (Err(why), _) | (Ok(_), Err(why)) => self.unread.push((file.path, why)),
         }
     }
 
@@ -109,6 +99,42 @@ impl Change {
     }
 }
 
+/// The text of one side of a file, `None` where it has none; or why it could not be read.
+type Text = Result<Option<Vec<u8>>, String>;
+
+/// Where the texts are read from.
+struct Sources<'a> {
+    root: &'a Path,
+    reader: Reader<'a>,
+    blobs: &'a Blobs,
+    limits: &'a Limits,
+}
+
+// === impl Sources ===
+
+impl Sources<'_> {
+    fn of_side(&self, path: &Path, side: &Side) -> Result<Text, Error> {
+        let id = match (side.mode, &side.blob) {
+            (Mode::Absent | Mode::Submodule, _) => return Ok(Ok(None)),
+            (Mode::File | Mode::Symlink, None) => return Ok(self.of_work_tree(path).map(Some)),
+            (Mode::File | Mode::Symlink, Some(id)) => id,
+        };
+        Ok(match self.blobs.read(id)? {
+            Blob::Content(text) => Ok(Some(text)),
+            Blob::TooLarge => Err(too_large(self.limits.file_bytes)),
+            Blob::Missing => Err(NOT_HERE.to_owned()),
+        })
+    }
+
+    /// Reads a file of the work tree; of a link its target, as git does.
+    fn of_work_tree(&self, path: &Path) -> Result<Vec<u8>, String> {
+        if let Ok(target) = std::fs::read_link(self.root.join(path)) {
+            return Ok(target.into_os_string().into_encoded_bytes());
+        }
+        self.reader.read(path).map_err(|why| why.why(self.limits.file_bytes))
+    }
+}
+
 /// A file of which only the name counts.
 fn named(before: &Side, after: &Side) -> ChangedFile {
     let text = |side: &Side| (side.mode != Mode::Absent).then(Vec::new);
@@ -116,11 +142,10 @@ fn named(before: &Side, after: &Side) -> ChangedFile {
 }
 
 /// Returns whether the check reads a file; of others only the name counts.
-fn concerns(path: &str) -> bool {
+fn concerns(path: &str, commands: &[CheckCommand]) -> bool {
     TestLanguage::of(path).is_some()
         || paths::is_test(path)
-        || paths::is_report(path)
         || RunnerFile::of(path).is_some()
         || gate_files::is_gate_file(path)
-        || recipes::may_be_script(path)
+        || recipes::is_run(path, commands)
 }

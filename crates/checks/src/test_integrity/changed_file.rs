@@ -1,5 +1,7 @@
 //! A file of a change, with its text before and after.
 
+use super::paths;
+
 /// A file of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ChangedFile {
@@ -18,7 +20,7 @@ pub(super) struct ChangedFile {
 
 impl ChangedFile {
     pub(super) fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
+        paths::name(&self.path)
     }
 
     /// The text before and after, as far as they are UTF-8.

@@ -189,85 +189,135 @@ fn weaker(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     }
     // What another new test asserts now was moved there.
     gone.retain(|one| !added.iter().any(|other| other.test.demands().any(|kept| kept.is_same(one))));
-    let kept: BTreeSet<String> = literals(new.suite.text_of(&new.test.body)).into_iter().collect();
-    let mut hits = Vec::new();
-    let name = &new.test.name;
-    for one in gone {
-        let take = |fresh: &mut Vec<&Assertion>, is_wanted: &dyn Fn(&Assertion) -> bool| {
-            let at = fresh.iter().position(|other| is_wanted(other))?;
-            Some(fresh.remove(at).clone())
+    let body = new.suite.text_of(&new.test.body);
+    let mut rewritten = Rewritten {
+        new,
+        fresh,
+        values: literals(&squash(body)).into_iter().collect(),
+        lines: body.lines().map(squash).collect(),
+    };
+    gone.into_iter().filter_map(|one| rewritten.judge(one)).collect()
+}
+
+/// A test as the change has it.
+struct Rewritten<'a> {
+    new: Found<'a>,
+    /// Its assertions that the base hasn't, and that stand for none of the base's yet.
+    fresh: Vec<&'a Assertion>,
+    /// The literals in it.
+    values: BTreeSet<String>,
+    lines: Vec<String>,
+}
+
+// === impl Rewritten ===
+
+impl<'a> Rewritten<'a> {
+    /// Looks for what stands in the place of an assertion that is gone, and judges it.
+    fn judge(&mut self, one: &Assertion) -> Option<Hit> {
+        if let Some(other) = self.take_about_the_same(one) {
+            return self.demands_other(one, other);
+        }
+        if self.is_renamed(one) || self.is_spread(one) {
+            return None;
+        }
+        let (name, was) = (&self.new.test.name, cut(&one.subject));
+        let is_other_input = |other: &Assertion| {
+            !one.expected.is_empty() && other.expected == one.expected && other.strength == one.strength
         };
-        let at = |other: &Assertion, rule, message: String| {
-            Hit::new(rule, Weight::Asks, &new.suite.path, other.range.clone(), message)
+        if let Some(other) = self.take(is_other_input) {
+            let message = format!("the test `{name}` asserts about `{}`, before: `{was}`", cut(&other.subject));
+            return Some(self.hit(other, "input-changed", message));
+        }
+        if let Some(other) = self.take(|other| other.strength < one.strength) {
+            let message = format!("the test `{name}` no longer asserts about `{was}` what it did");
+            return Some(self.hit(other, "assertion-weakened", message));
+        }
+        let (rule, what) = match one.is_row {
+            true => ("fewer-cases", "case"),
+            false => ("assertion-removed", "assertion about"),
         };
-        let was = cut(&one.subject);
-        // The same subject: as strong, with another value, or weaker.
-        if let Some(other) = take(&mut fresh, &|other| other.subject == one.subject && one.is_row == other.is_row) {
-            if other.strength == Strength::Equal && one.strength == Strength::Equal {
-                let (from, to) = (cut(&one.expected), cut(&other.expected));
-                hits.push(at(
-                    &other,
-                    "expected-value-changed",
-                    format!("the test `{name}` expects {to} of `{was}`, before: {from}"),
-                ));
-            } else if other.strength < one.strength {
-                hits.push(at(
-                    &other,
-                    "assertion-weakened",
-                    format!("the test `{name}` no longer expects {} of `{was}`", cut(&one.expected)),
-                ));
-            } else if other.strength == one.strength && other.expected != one.expected {
-                let (from, to) = (cut(&one.expected), cut(&other.expected));
-                hits.push(at(
-                    &other,
-                    "expected-value-changed",
-                    format!("the test `{name}` expects {to} of `{was}`, before: {from}"),
-                ));
-            }
-            continue;
-        }
-        let values = one.literals();
-        let is_data_kept = values.iter().all(|value| kept.contains(value));
-        // Another name for the same: what is expected, and every value that goes in, are still there.
-        let renamed = |other: &Assertion| {
-            other.strength >= one.strength && other.expected == one.expected && other.is_row == one.is_row
-        };
-        if is_data_kept && take(&mut fresh, &renamed).is_some() {
-            continue;
-        }
-        // The values became rows of a table that the test goes through.
-        let has_others = new.test.demands().next().is_some();
-        if is_data_kept
-            && !values.is_empty()
-            && has_others
-            && fresh.iter().any(|other| other.is_row || other.strength >= one.strength)
-        {
-            continue;
-        }
-        if let Some(other) = take(&mut fresh, &|other| {
-            other.expected == one.expected && other.strength == one.strength && !one.expected.is_empty()
-        }) {
-            hits.push(at(
-                &other,
-                "input-changed",
-                format!("the test `{name}` asserts about `{}`, before: `{was}`", cut(&other.subject)),
-            ));
-            continue;
-        }
-        if let Some(other) = take(&mut fresh, &|other| other.strength < one.strength) {
-            hits.push(at(
-                &other,
-                "assertion-weakened",
-                format!("the test `{name}` no longer asserts about `{was}` what it did"),
-            ));
-            continue;
-        }
-        let rule = if one.is_row { "fewer-cases" } else { "assertion-removed" };
-        let what = if one.is_row { "case" } else { "assertion about" };
-        let message = format!("the test `{name}` lost its {what} `{was}`");
-        hits.push(Hit::new(rule, Weight::Asks, &new.suite.path, new.test.range.clone(), message));
+        Some(hit(rule, Weight::Asks, &self.new, format!("the test `{name}` lost its {what} `{was}`")))
     }
-    hits
+
+    fn take(&mut self, is_wanted: impl Fn(&Assertion) -> bool) -> Option<&'a Assertion> {
+        let at = self.fresh.iter().position(|other| is_wanted(other))?;
+        Some(self.fresh.remove(at))
+    }
+
+    /// Takes the assertion about the same subject, rather one that demands as much than another.
+    fn take_about_the_same(&mut self, one: &Assertion) -> Option<&'a Assertion> {
+        let is_about = |other: &Assertion| other.subject == one.subject && one.is_row == other.is_row;
+        self.take(|other| is_about(other) && one.is_met_by(other)).or_else(|| self.take(is_about))
+    }
+
+    /// Judges another demand on the same subject.
+    fn demands_other(&self, one: &Assertion, other: &Assertion) -> Option<Hit> {
+        if one.is_met_by(other) {
+            return None;
+        }
+        let (name, was) = (&self.new.test.name, cut(&one.subject));
+        if other.strength < one.strength {
+            let message = format!("the test `{name}` no longer expects {} of `{was}`", demand(one));
+            return Some(self.hit(other, "assertion-weakened", message));
+        }
+        let message = format!("the test `{name}` expects {} of `{was}`, before: {}", demand(other), demand(one));
+        Some(self.hit(other, "expected-value-changed", message))
+    }
+
+    /// Returns whether the same is asserted under another name: every value that goes in is still there, or the subject has a name now.
+    fn is_renamed(&mut self, one: &Assertion) -> bool {
+        let is_alike =
+            |other: &Assertion| other.is_row == one.is_row && other.expected == one.expected && one.is_met_by(other);
+        if self.holds_values_of(one) && self.take(is_alike).is_some() {
+            return true;
+        }
+        let code = one.subject.strip_prefix("not ").map(|of| format!("!{of}"));
+        let codes: Vec<&str> = code.as_deref().into_iter().chain([one.subject.as_str()]).collect();
+        let is_named = |name: &str| {
+            let ends = |line: &String| codes.iter().any(|code| line.ends_with(&format!("{name} = {code}")));
+            self.lines.iter().any(ends)
+        };
+        let is_name = |other: &&Assertion| {
+            other.strength == Strength::Truth && other.operator.is_empty() && is_named(&other.subject)
+        };
+        let at = self.fresh.iter().position(|other| one.expected.is_empty() && is_name(other));
+        at.is_some_and(|at| {
+            self.fresh.remove(at);
+            true
+        })
+    }
+
+    /// Returns whether the values of an assertion became rows of a table that the test goes through.
+    fn is_spread(&self, one: &Assertion) -> bool {
+        let is_alike = |other: &Assertion| match one.strength {
+            Strength::Equal => other.strength == Strength::Equal,
+            Strength::Vacuous | Strength::Truth | Strength::Condition | Strength::Similar => {
+                other.operator == one.operator
+            }
+        };
+        let has_judge = self.new.test.demands().any(|other| is_alike(other) && (one.is_row || !other.is_row));
+        let has_values = !one.literals().is_empty() && self.holds_values_of(one);
+        has_judge && has_values && self.fresh.iter().any(|other| other.is_row || is_alike(other))
+    }
+
+    fn holds_values_of(&self, one: &Assertion) -> bool {
+        one.literals().iter().all(|value| self.values.contains(value))
+    }
+
+    fn hit(&self, at: &Assertion, rule: &'static str, message: String) -> Hit {
+        Hit::new(rule, Weight::Asks, &self.new.suite.path, at.range.clone(), message)
+    }
+}
+
+/// Writes what an assertion expects of its subject.
+fn demand(of: &Assertion) -> String {
+    let expected = cut(&of.expected);
+    match of.operator.as_str() {
+        "" => "that it is true".to_owned(),
+        operator if operator.starts_with("==") || operator == of.subject => expected,
+        operator if expected.is_empty() => format!("`{operator}`"),
+        operator => format!("`{operator}` {expected}"),
+    }
 }
 
 /// Cuts a piece of code for a message; what may be a secret is left out.

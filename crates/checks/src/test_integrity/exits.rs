@@ -8,6 +8,7 @@ use tree_sitter::{Node, Tree};
 use super::hit::{Hit, Weight};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
+use super::paths;
 use super::suite::{Pair, Suite};
 
 /// Words in the names of functions that may end the process, and of files that are programs.
@@ -96,7 +97,7 @@ fn judged(exit: &Exit, in_test: bool, is_program: bool) -> Option<(Weight, &'sta
 }
 
 fn is_program(path: &str, text: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = paths::name(path);
     let in_folder = path.split('/').rev().skip(1).any(|folder| PROGRAM_FOLDERS.contains(&folder));
     in_folder || PROGRAMS.contains(&name) || text.starts_with("#!")
 }

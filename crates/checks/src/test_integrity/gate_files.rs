@@ -2,6 +2,8 @@
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
+use super::paths;
+use super::settings::moves_threshold;
 
 /// Files that a linter, a formatter, a type checker or a secret scan reads.
 const GATE_FILES: [&str; 38] = [
@@ -98,7 +100,7 @@ const STRICTER: [&str; 10] =
 
 /// Returns whether a gate other than the tests reads the file.
 pub(super) fn is_gate_file(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = paths::name(path);
     GATE_FILES.contains(&name) || IGNORE_FILES.contains(&name)
 }
 
@@ -119,34 +121,49 @@ pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
     let gone = old.iter().filter(|line| !new.contains(line));
     let is_generated = |line: &str| {
         let line = line.trim_matches(['/', '*', '"', ',', ' ']);
-        GENERATED
-            .iter()
-            .any(|known| line == known.trim_matches('*').trim_matches('/') || line.trim_matches('/') == *known)
+        GENERATED.iter().any(|known| line == known.trim_start_matches('*'))
     };
     let is_looser = |line: &&String| match is_ignore {
         true => !is_generated(line) && !line.starts_with('!'),
         false => LOOSER.iter().any(|word| line.to_lowercase().contains(word)),
     };
     let is_lost = |line: &&String| !is_ignore && STRICTER.iter().any(|word| line.to_lowercase().contains(word));
-    let hit = |line: &String, weight, what: &str| {
+    let hit = |line: &String, what: &str| {
         let at = after.find(line.as_str()).map_or(0..0, |at| at..at + line.len());
         let shown: String = switchboard_secrets::redact(line).chars().take(80).collect();
-        Hit::new(rule, weight, &file.path, at, format!("`{shown}` {what}"))
+        Hit::new(rule, Weight::Asks, &file.path, at, format!("`{shown}` {what}"))
     };
     let mut hits: Vec<Hit> =
-        added.filter(is_looser).map(|line| hit(line, Weight::Asks, "may let more through a gate")).collect();
+        added.clone().filter(is_looser).map(|line| hit(line, "may let more through a gate")).collect();
     // A line that was replaced by one with the same key is judged by what stands there now.
-    let key = |line: &str| line.split([':', '=']).next().unwrap_or(line).trim().to_owned();
-    let is_replaced = |line: &&String| new.iter().any(|other| key(other) == key(line));
-    hits.extend(
-        gone.filter(is_lost)
-            .filter(|line| !is_replaced(line))
-            .map(|line| hit(line, Weight::Asks, "is gone, and held the code to something")),
-    );
+    let is_replaced = |line: &&String| new.iter().any(|other| key_of(other) == key_of(line));
+    let lost = gone.clone().filter(is_lost).filter(|line| !is_replaced(line));
+    hits.extend(lost.map(|line| hit(line, "is gone, and held the code to something")));
+    for line in gone.filter(|_| !is_ignore) {
+        let (key, was) = setting_of(line);
+        let is_moved = |other: &&String| {
+            let (other_key, is) = setting_of(other);
+            !is_looser(other) && other_key == key && moves_threshold(key, was, is)
+        };
+        hits.extend(added.clone().find(is_moved).map(|other| hit(other, &format!("was `{was}`"))));
+    }
     if hits.is_empty() && old != new {
         hits.push(Hit::new(rule, Weight::Told, &file.path, 0..0, "the configuration of a gate was changed".to_owned()));
     }
     hits
+}
+
+fn key_of(line: &str) -> &str {
+    setting_of(line).0
+}
+
+/// The name and the value in a line. A number that has a line of its own, as a list may have it, has no name.
+fn setting_of(line: &str) -> (&str, &str) {
+    match line.split_once([':', '=']) {
+        Some((key, value)) => (key.trim(), value.trim()),
+        None if line.starts_with(|c: char| c.is_ascii_digit()) => ("", line),
+        None => (line, ""),
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +181,23 @@ mod tests {
 
         assert_eq!(weights("ruff.toml", "line-length = 80\n", "line-length = 100\n"), [Weight::Told]);
         assert_eq!(weights("ruff.toml", "", "ignore = [\"E501\"]\n"), [Weight::Asks]);
+        for (path, before, after) in [
+            (".coveragerc", "fail_under = 90\n", "fail_under = 1\n"),
+            (".flake8", "max-complexity = 10\n", "max-complexity = 50\n"),
+            ("eslint.config.js", "\"complexity\": [2, 10],\n", "\"complexity\": [2, 99],\n"),
+            ("clippy.toml", "too-many-lines-threshold = 100\n", "too-many-lines-threshold = 900 # more\n"),
+        ] {
+            assert_eq!(weights(path, before, after), [Weight::Asks], "{after}");
+        }
+        for (path, before, after) in [
+            (".flake8", "max-line-length = 80\n", "max-line-length = 100\n"),
+            ("rustfmt.toml", "max_width = 100\n", "max_width = 120\n"),
+            (".prettierrc", "\"printWidth\": 80,\n", "\"printWidth\": 100\n"),
+            (".pre-commit-config.yaml", "rev: 1.2.3\n", "rev: 1.3.0\n"),
+            (".flake8", "max-complexity = 10\n", "max-complexity=10\n"),
+        ] {
+            assert_eq!(weights(path, before, after), [Weight::Told], "{after}");
+        }
         assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nbuild/\n"), [Weight::Told]);
         assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nsrc/\n"), [Weight::Asks]);
     }

@@ -9,6 +9,7 @@ mod function;
 
 use switchboard_syntax::Parsers;
 
+use super::assertion::Strength;
 use super::change::Change;
 use super::hit::Hit;
 use super::language::TestLanguage;
@@ -51,6 +52,7 @@ struct Case {
     expected: String,
 }
 
+/// Returns what is found, and a note for the summary where not all tests were read.
 pub(super) fn hits(
     pairs: &[Pair],
     change: &Change,
@@ -58,13 +60,14 @@ pub(super) fn hits(
     base: &str,
     blobs: &Blobs,
     parsers: &mut Parsers,
-) -> Result<Vec<Hit>, Error> {
+) -> Result<(Vec<Hit>, Option<String>), Error> {
     let sources: Vec<&Pair> = pairs.iter().filter(|pair| !pair.is_test && !pair.after.text.is_empty()).collect();
     if sources.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
     let mut cases: Vec<Case> = pairs.iter().flat_map(|pair| [&pair.before, &pair.after]).flat_map(of_suite).collect();
-    cases.extend(of_base(change, git, base, blobs, parsers)?);
+    let (of_others, note) = of_base(change, git, base, blobs, parsers)?;
+    cases.extend(of_others);
     cases.sort_by(|a, b| (&a.function, &a.arguments).cmp(&(&b.function, &b.arguments)));
     cases.dedup();
     let mut hits = Vec::new();
@@ -81,27 +84,37 @@ pub(super) fn hits(
             true
         });
     }
-    Ok(hits)
+    Ok((hits, note))
 }
 
-/// The cases in the base's test files that the change leaves alone.
-fn of_base(change: &Change, git: &Git, base: &str, blobs: &Blobs, parsers: &mut Parsers) -> Result<Vec<Case>, Error> {
-    let mut cases = Vec::new();
+/// The cases in the base's test files that the change leaves alone, and a note where there are more files than are read.
+fn of_base(
+    change: &Change,
+    git: &Git,
+    base: &str,
+    blobs: &Blobs,
+    parsers: &mut Parsers,
+) -> Result<(Vec<Case>, Option<String>), Error> {
+    let (mut cases, mut read) = (Vec::new(), 0);
     let all = git.tree(base)?.into_iter().filter_map(|(path, side)| Some((shown(&path), side.blob?)));
-    let tests = all.filter(|(path, _)| {
-        let is_rust = TestLanguage::of(path).is_some_and(|(kind, _)| kind == TestLanguage::Rust);
-        (paths::is_test(path) || is_rust) && change.file(path).is_none()
-    });
-    for (path, id) in tests.take(MOST) {
+    for (path, id) in all.filter(|(path, _)| change.file(path).is_none()) {
         let Some((kind, language)) = TestLanguage::of(&path) else { continue };
-        let Blob::Content(text) = blobs.read(&id)? else { continue };
-        let text = String::from_utf8_lossy(&text).into_owned();
-        if kind == TestLanguage::Rust && !text.contains("#[test]") {
+        let is_rust = kind == TestLanguage::Rust;
+        if !is_rust && !paths::is_test(&path) {
             continue;
         }
+        let Blob::Content(text) = blobs.read(&id)? else { continue };
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if is_rust && !text.contains("#[test]") {
+            continue;
+        }
+        if read == MOST {
+            return Ok((cases, Some(format!("for `hard-coded` only {MOST} test files were read"))));
+        }
+        read += 1;
         cases.extend(Suite::read(&path, text, (kind, language), true, parsers).iter().flat_map(of_suite));
     }
-    Ok(cases)
+    Ok((cases, None))
 }
 
 /// The cases that the assertions of a file state with literals.
@@ -109,7 +122,7 @@ fn of_suite(suite: &Suite) -> Vec<Case> {
     let mut cases = Vec::new();
     for test in &suite.tests {
         let body = suite.text_of(&test.body);
-        for assertion in test.assertions.iter().filter(|assertion| !assertion.expected.is_empty() || assertion.is_row) {
+        for assertion in test.assertions.iter().filter(|assertion| assertion.strength >= Strength::Similar) {
             if assertion.is_row {
                 // Which function a table is about, its loop says: each that the body calls.
                 let columns = split(&assertion.subject);

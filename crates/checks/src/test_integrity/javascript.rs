@@ -1,5 +1,7 @@
 //! Tests in JavaScript and TypeScript: calls of `test`, `it` and their kin, as node:test, Jest, Vitest and Mocha have them.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree};
 
 use super::assertion::Assertion;
@@ -9,13 +11,10 @@ use super::test::{Skip, Test};
 const TEST: [&str; 8] = ["test", "it", "specify", "xit", "xtest", "fit", "ftest", "bench"];
 const GROUP: [&str; 6] = ["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];
 /// Matchers and functions that expect a value.
-const EQUAL: [&str; 22] = [
+const EQUAL: [&str; 14] = [
     "toBe",
     "toEqual",
     "toStrictEqual",
-    "toBeCloseTo",
-    "toMatchObject",
-    "toHaveLength",
     "equal",
     "equals",
     "eql",
@@ -26,15 +25,39 @@ const EQUAL: [&str; 22] = [
     "is",
     "same",
     "deepEquals",
+    "strictSame",
+];
+/// Those that expect it rounded, or with more beside it.
+const SIMILAR: [&str; 6] =
+    ["toBeCloseTo", "toMatchObject", "closeTo", "approximately", "like", "partialDeepStrictEqual"];
+/// Those that expect another one.
+const UNEQUAL: [&str; 8] = [
     "notEqual",
     "notStrictEqual",
+    "notDeepEqual",
     "notDeepStrictEqual",
-    "strictSame",
-    "toBeGreaterThan",
-    "assertEquals",
+    "notSame",
+    "notStrictSame",
+    "notEquals",
+    "not",
 ];
-const TRUTH: [&str; 9] =
-    ["toBeTruthy", "toBeDefined", "toBeFalsy", "ok", "truthy", "exist", "exists", "isOk", "toBeNull"];
+const TRUTH: [&str; 6] = ["toBeTruthy", "ok", "truthy", "isOk", "isTrue", "true"];
+const FALSEHOOD: [&str; 6] = ["toBeFalsy", "notOk", "falsy", "isNotOk", "isFalse", "false"];
+const PRESENCE: [&str; 4] = ["toBeDefined", "exist", "exists", "isDefined"];
+/// Other assertions of the object that a test of AVA or tap is given.
+const OF_TEST: [&str; 11] = [
+    "throws",
+    "throwsAsync",
+    "rejects",
+    "match",
+    "regex",
+    "doesNotThrow",
+    "notThrows",
+    "notThrowsAsync",
+    "resolves",
+    "notMatch",
+    "notRegex",
+];
 
 pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
     let mut found = Vec::new();
@@ -178,56 +201,96 @@ fn is_swallowed(node: Node<'_>, above: &[Node<'_>], source: &str) -> bool {
 }
 
 fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
+    let range = node.byte_range();
+    // Chai asserts by properties as well: `expect(x).to.be.true`.
+    if node.kind() == "member_expression" {
+        let code = text(node, source);
+        return if code.starts_with("expect(") { of_expect(node, code, &[], source) } else { None };
+    }
     if node.kind() != "call_expression" {
         return None;
     }
-    let range = node.byte_range();
     let function = field(node, "function", source);
     let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
     let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();
-    let last = function.rsplit('.').next().unwrap_or(function).trim();
+    let last = last_of(function);
     let first = function.split(['.', '(']).next().unwrap_or(function);
     if first == "expect" && function.contains('(') {
-        let subject = subject_of(node, source)?;
-        let subject = if function.contains(".not") { format!("not {subject}") } else { subject };
-        return Some(match words.first() {
-            Some(expected) if EQUAL.contains(&last) => Assertion::equal(&subject, expected, range),
-            _ if TRUTH.contains(&last) => Assertion::truth(&subject, range),
-            _ => Assertion::condition(&format!("{subject} {last}"), &words.join(", "), range),
-        });
+        return of_expect(node, function, &words, source);
     }
     let is_assert = ["assert", "t", "chai", "should", "tap"].contains(&first) && function.contains('.');
     match &words[..] {
-        [subject, expected, ..] if is_assert && EQUAL.contains(&last) => {
-            Some(Assertion::equal(subject, expected, range))
-        }
-        [_, ..] if (is_assert && TRUTH.contains(&last)) || function == "assert" => {
+        [_, ..] if function == "assert" || (is_assert && TRUTH.contains(&last)) => {
             Some(condition_of(*arguments.first()?, range, source))
         }
-        _ if is_assert && first != "t" => Some(Assertion::condition(last, &words.join(", "), range)),
-        _ if first == "t" && ["throws", "rejects", "match", "doesNotThrow", "like", "regex"].contains(&last) => {
-            Some(Assertion::condition(last, &words.join(", "), range))
+        [subject, ..] if is_assert && is_known(last) => of_matcher(subject, last, &words[1..], range),
+        words if is_assert && (first != "t" || OF_TEST.contains(&last)) => {
+            Some(Assertion::named(last, &words.join(", "), range))
         }
-        _ if ["assert", "check", "verify", "expect"].iter().any(|start| function.starts_with(start))
-            && !function.contains('(') =>
+        words
+            if ["assert", "check", "verify", "expect"].iter().any(|start| function.starts_with(start))
+                && !function.contains('(') =>
         {
-            Some(Assertion::condition(function, &words.join(", "), range))
+            Some(Assertion::named(function, &words.join(", "), range))
         }
         _ => None,
     }
 }
 
-fn condition_of(condition: Node<'_>, range: std::ops::Range<usize>, source: &str) -> Assertion {
-    let code = text(condition, source);
-    if condition.kind() == "binary_expression" {
-        let (left, right) = (field(condition, "left", source), field(condition, "right", source));
-        return match field(condition, "operator", source) {
-            "==" | "===" => Assertion::equal(left, right, range),
-            "||" if right == "true" => Assertion::truth("true", range),
-            _ => Assertion::condition(code, "", range),
-        };
+fn last_of(function: &str) -> &str {
+    function.rsplit('.').next().unwrap_or(function).trim()
+}
+
+/// An `expect(...)` with what follows it: `function` is all of it without the arguments of its matcher.
+fn of_expect(node: Node<'_>, function: &str, words: &[&str], source: &str) -> Option<Assertion> {
+    let range = node.byte_range();
+    let subject = subject_of(node, source)?;
+    let matcher = last_of(function);
+    let turns = [("not ", ".not"), ("rejects ", ".rejects")];
+    let turns: String = turns.iter().filter(|(_, mark)| function.contains(mark)).map(|(word, _)| *word).collect();
+    if let ("", "toHaveLength" | "lengthOf", [expected]) = (turns.as_str(), matcher, words) {
+        return Some(Assertion::equal(&format!("{subject}.length"), expected, range));
     }
-    Assertion::truth(code, range)
+    let is_plain = turns.is_empty() && is_known(matcher);
+    let known = is_plain.then(|| of_matcher(&subject, matcher, words, range.clone())).flatten();
+    let other = || Assertion::matched(&subject, &format!("{turns}{matcher}"), &words.join(", "), range.clone());
+    Some(known.unwrap_or_else(other))
+}
+
+fn is_known(matcher: &str) -> bool {
+    [&EQUAL[..], &SIMILAR, &UNEQUAL, &TRUTH, &FALSEHOOD, &PRESENCE].iter().any(|names| names.contains(&matcher))
+}
+
+/// A matcher that all runners have in some spelling; `None` where it lacks the value that it compares with.
+fn of_matcher(subject: &str, matcher: &str, words: &[&str], range: Range<usize>) -> Option<Assertion> {
+    match words.first() {
+        Some(expected) if EQUAL.contains(&matcher) => Some(Assertion::equal(subject, expected, range)),
+        Some(expected) if SIMILAR.contains(&matcher) => Some(Assertion::similar(subject, expected, range)),
+        Some(expected) if UNEQUAL.contains(&matcher) => Some(Assertion::unequal(subject, expected, range)),
+        _ if TRUTH.contains(&matcher) => Some(Assertion::truth(subject, range)),
+        _ if FALSEHOOD.contains(&matcher) => Some(Assertion::negation(subject, range)),
+        _ if PRESENCE.contains(&matcher) => Some(Assertion::presence(subject, true, range)),
+        _ => None,
+    }
+}
+
+fn condition_of(condition: Node<'_>, range: Range<usize>, source: &str) -> Assertion {
+    let code = text(condition, source);
+    match condition.kind() {
+        "binary_expression" => {
+            let (left, right) = (field(condition, "left", source), field(condition, "right", source));
+            match field(condition, "operator", source) {
+                "==" | "===" => Assertion::equal(left, right, range),
+                "!=" | "!==" => Assertion::unequal(left, right, range),
+                "||" if right == "true" => Assertion::truth("true", range),
+                _ => Assertion::condition(code, range),
+            }
+        }
+        "unary_expression" if field(condition, "operator", source) == "!" => {
+            Assertion::negation(field(condition, "argument", source), range)
+        }
+        _ => Assertion::truth(code, range),
+    }
 }
 
 /// What stands between the brackets of `expect(...)`.

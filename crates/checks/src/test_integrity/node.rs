@@ -4,6 +4,8 @@ use tree_sitter::Node;
 
 /// Most nodes that one walk visits; beyond it a file is no longer written by hand.
 const MOST: usize = 2_000_000;
+/// Brackets within brackets that a literal may have.
+const DEEPEST: usize = 64;
 
 /// Returns the text of a node.
 pub(super) fn text<'a>(node: Node<'_>, source: &'a str) -> &'a str {
@@ -97,6 +99,10 @@ const fn is_word(byte: u8) -> bool {
 
 /// Returns whether a piece of code is a literal: nothing in it is computed.
 pub(super) fn is_literal(code: &str) -> bool {
+    is_literal_within(code, DEEPEST)
+}
+
+fn is_literal_within(code: &str, depth: usize) -> bool {
     let code = code.trim().trim_start_matches(['-', '&', '+']);
     if matches!(code, "true" | "false" | "True" | "False" | "None" | "null" | "undefined" | "[]" | "{}" | "()") {
         return true;
@@ -108,19 +114,26 @@ pub(super) fn is_literal(code: &str) -> bool {
     if ['"', '\'', '`'].contains(&first) {
         return literals(code).len() == 1 && code.ends_with(first) && !code.contains("${");
     }
-    let inner = [('(', ')'), ('[', ']'), ('{', '}')]
+    let is_bracketed = [('(', ')'), ('[', ']'), ('{', '}')]
         .iter()
-        .find(|(open, close)| code.starts_with(*open) && code.ends_with(*close));
-    inner.is_some()
-        && split(&code[1..code.len() - 1]).iter().all(|part| {
-            let value = part.split_once(':').map_or(part.as_str(), |(_, value)| value);
-            is_literal(part) || is_literal(value)
-        })
+        .any(|(open, close)| code.len() > 1 && code.starts_with(*open) && code.ends_with(*close));
+    // Of a pair only the value counts: a key may be a name.
+    let value = |part: &str| places(part, ':').first().map_or(0, |at| at + 1);
+    let is_plain = |part: &String| is_literal_within(&part[value(part)..], depth - 1);
+    is_bracketed && depth > 0 && split(&code[1..code.len() - 1]).iter().all(is_plain)
 }
 
 /// Splits code at the commas that stand in no bracket and no string.
 pub(super) fn split(code: &str) -> Vec<String> {
-    let (mut parts, mut depth, mut from, mut quote) = (Vec::new(), 0_i32, 0, None);
+    let ends = places(code, ',').into_iter().chain([code.len()]);
+    let mut from = 0;
+    let parts = ends.map(|end| code[std::mem::replace(&mut from, end + 1)..end].trim().to_owned());
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Returns the places of a character that stand in no bracket and no string.
+fn places(code: &str, wanted: char) -> Vec<usize> {
+    let (mut found, mut depth, mut quote) = (Vec::new(), 0_i32, None);
     let mut escaped = false;
     for (at, c) in code.char_indices() {
         match (quote, c) {
@@ -131,16 +144,11 @@ pub(super) fn split(code: &str) -> Vec<String> {
             (None, '"' | '\'' | '`') => quote = Some(c),
             (None, '(' | '[' | '{') => depth += 1,
             (None, ')' | ']' | '}') => depth -= 1,
-            (None, ',') if depth == 0 => {
-                parts.push(code[from..at].trim().to_owned());
-                from = at + 1;
-            }
+            (None, c) if c == wanted && depth == 0 => found.push(at),
             (None, _) => {}
         }
     }
-    parts.push(code[from..].trim().to_owned());
-    parts.retain(|part| !part.is_empty());
-    parts
+    found
 }
 
 #[cfg(test)]
@@ -162,6 +170,17 @@ mod tests {
         for computed in ["x", "f(1)", "[x]", "a + 1", "`${x}`", ""] {
             assert!(!is_literal(computed), "{computed}");
         }
+    }
+
+    #[test]
+    fn nested_brackets_are_judged_in_time_and_to_a_depth() {
+        let nested = |levels: usize, inner: &str| format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels));
+
+        assert!(is_literal(&nested(40, "1")));
+        assert!(!is_literal(&nested(40, "x")), "each level is judged once");
+        assert!(!is_literal(&nested(20_000, "1")), "deeper than anyone writes");
+        assert!(is_literal("{\"a:b\": [1, 'c:d'], (1, 2): {\"e\": -1}}"));
+        assert!(!is_literal("{\"a\": x}") && !is_literal("[1, a::B]"));
     }
 
     #[test]

@@ -60,21 +60,16 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
     walk(tree.root_node(), |node, _| {
         match (kind, node.kind()) {
             (TestLanguage::Python, "assignment") | (TestLanguage::JavaScript, "assignment_expression") => {
-                let left = field(node, "left", source);
-                let all: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
-                let is_member = |owner: &&str| {
-                    left == *owner && owner.contains('.')
-                        || left.strip_prefix(*owner).is_some_and(|rest| rest.starts_with(['.', '[']))
-                        || left.contains(&format!(".{owner}."))
-                };
-                if all.iter().any(is_member) {
+                let owners: &[&str] = if kind == TestLanguage::Python { &PYTHON } else { &JAVASCRIPT };
+                if is_of_runner(field(node, "left", source), owners) {
                     add(node, "runner-patched");
                 }
             }
             (TestLanguage::Python, "call") if field(node, "function", source) == "setattr" => {
                 let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
-                let first = arguments.first().map_or("", |first| text(*first, source));
-                if PYTHON.iter().any(|owner| first.split('.').any(|part| part == *owner)) {
+                let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();
+                let [owner, name, ..] = words[..] else { return true };
+                if is_of_runner(&format!("{owner}.{}", name.trim_matches(['"', '\''])), &PYTHON) {
                     add(node, "runner-patched");
                 }
             }
@@ -88,12 +83,10 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
                     add(node, "equal-to-everything");
                 }
             }
-            (TestLanguage::Rust, "function_item") => {
-                let body = squash(field(node, "body", source));
-                if field(node, "name", source) == "eq" && (body == "{true }" || body == "{true}" || body == "{ true }")
-                {
-                    add(node, "equal-to-everything");
-                }
+            (TestLanguage::Rust, "function_item")
+                if field(node, "name", source) == "eq" && squash(field(node, "body", source)) == "{true}" =>
+            {
+                add(node, "equal-to-everything");
             }
             (TestLanguage::Rust, "attribute_item") if text(node, source).contains("ctor") => {
                 add(node, "runner-patched")
@@ -108,4 +101,14 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
         true
     });
     found
+}
+
+/// Returns whether what is assigned to is a part of a runner: one that is listed itself, or a member.
+fn is_of_runner(target: &str, owners: &[&str]) -> bool {
+    let is_member = |owner: &&str| {
+        (target == *owner && owner.contains('.'))
+            || target.strip_prefix(*owner).is_some_and(|rest| rest.starts_with(['.', '[']))
+            || target.contains(&format!(".{owner}."))
+    };
+    owners.iter().any(is_member)
 }

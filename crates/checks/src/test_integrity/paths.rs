@@ -4,23 +4,12 @@ use super::language::TestLanguage;
 
 /// Folders that hold tests, in any language.
 const TEST_FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "testing"];
-/// Endings of test files, in the languages of which only names are known.
-const TEST_ENDINGS: [&str; 14] = [
-    "_test.go",
-    "Test.java",
-    "Tests.java",
-    "IT.java",
-    "Test.kt",
-    "Tests.cs",
-    "Test.cs",
-    "_spec.rb",
-    "_test.rb",
-    "Test.php",
-    "Tests.swift",
-    "_test.dart",
-    ".Tests.ps1",
-    ".bats",
-];
+/// Endings of the names of test files, before the last dot, in any language.
+const TEST_ENDINGS: [&str; 4] = ["_test", "_spec", ".test", ".spec"];
+/// Endings of the classes of tests, after which their files are named.
+const TEST_CLASSES: [&str; 2] = ["Test", "Tests"];
+/// Endings of the files of classes.
+const CLASS_FILES: [&str; 5] = [".java", ".kt", ".cs", ".swift", ".php"];
 /// Folders that a tool looks into before it looks elsewhere, or that hold what is installed.
 const INSTALLED: [&str; 9] =
     ["node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "vendor/bundle", "__pypackages__", ".yarn"];
@@ -28,7 +17,8 @@ const INSTALLED: [&str; 9] =
 const CACHES: [&str; 8] =
     ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".jest-cache", ".nyc_output", ".cache", ".gradle"];
 
-fn name(path: &str) -> &str {
+/// Returns the name of a file without its folders.
+pub(super) fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
@@ -37,33 +27,38 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
     path[..path.len() - name].split('/').filter(|part| !part.is_empty())
 }
 
-/// Returns whether a file holds tests, or is read by nothing else: the base's version of it is run against the change.
-pub(super) fn is_test(path: &str) -> bool {
+/// Returns whether a file holds tests, or is read by nothing else: the base's version of it is run against the change, and it is a test that belongs
+/// to the file that it names or imports.
+pub(crate) fn is_test(path: &str) -> bool {
     let name = name(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let in_folder = folders(path).any(|folder| TEST_FOLDERS.contains(&folder));
+    let by_ending = TEST_ENDINGS.iter().any(|end| stem.ends_with(end));
     match TestLanguage::of(path).map(|(kind, _)| kind) {
         Some(TestLanguage::Python) => {
-            name.starts_with("test_")
-                || name.ends_with("_test.py")
-                || name == "tests.py"
-                || name == "test.py"
-                || in_folder
+            in_folder || by_ending || stem.starts_with("test_") || ["test", "tests"].contains(&stem)
         }
         Some(TestLanguage::JavaScript) => {
-            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-            let by_name = [".test", ".spec", "-test", "_test"].iter().any(|end| stem.ends_with(end));
-            by_name || stem == "test" || stem.starts_with("test-") || in_folder
+            in_folder || by_ending || stem.ends_with("-test") || stem.starts_with("test-") || stem == "test"
         }
         Some(TestLanguage::Rust) => {
-            folders(path).any(|folder| folder == "tests" || folder == "benches")
-                || name == "tests.rs"
-                || name == "test.rs"
+            folders(path).any(|folder| folder == "tests" || folder == "benches") || ["test", "tests"].contains(&stem)
         }
         None => {
             let is_code = switchboard_grammars::Language::of(path, b"").is_some();
-            TEST_ENDINGS.iter().any(|end| name.ends_with(end)) || (in_folder && is_code)
+            (is_code && (in_folder || by_ending))
+                || is_test_class(name, stem)
+                || [".Tests.ps1", ".bats"].iter().any(|end| name.ends_with(end))
         }
     }
+}
+
+fn is_test_class(name: &str, stem: &str) -> bool {
+    // `FooIT.java` is an integration test, `AUDIT.java` is none.
+    let is_integration =
+        name.ends_with(".java") && stem.strip_suffix("IT").is_some_and(|of| of.ends_with(char::is_lowercase));
+    let is_class = CLASS_FILES.iter().any(|end| name.ends_with(end));
+    is_class && (is_integration || TEST_CLASSES.iter().any(|end| stem.ends_with(end)))
 }
 
 /// Returns whether a file belongs to the tests though it is no code: data, snapshots, helpers.
@@ -123,8 +118,30 @@ mod tests {
             "a/b_test.go",
             "src/test/java/FooTest.java",
             "spec/a_spec.rb",
+            "src/FooTests.kt",
+            "src/FooTests.php",
+            "Sources/FooTest.swift",
+            "src/a_spec.js",
+            "My.ProjectTests.cs",
+            "src/a.b_test.js",
+            "src/FooIT.java",
+            "a.bats",
+            "A.Tests.ps1",
         ];
-        let others = ["a.py", "src/testing.rs", "contest.py", "latest.js", "attest.go", "src/lib.rs", "protest.rs"];
+        let others = [
+            "a.py",
+            "src/testing.rs",
+            "contest.py",
+            "latest.js",
+            "attest.go",
+            "src/lib.rs",
+            "protest.rs",
+            ".env.test",
+            "app.spec",
+            "data_test.csv",
+            "AUDIT.java",
+            "Test.java.md",
+        ];
 
         assert_eq!(tests.iter().filter(|path| !is_test(path)).collect::<Vec<_>>(), Vec::<&&str>::new());
         assert_eq!(others.iter().filter(|path| is_test(path)).collect::<Vec<_>>(), Vec::<&&str>::new());

@@ -1,5 +1,7 @@
 //! Tests in Python: functions and methods whose names begin with `test`, as pytest and unittest collect them.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree};
 
 use super::assertion::Assertion;
@@ -7,19 +9,21 @@ use super::node::{children, field, is_literal, split, squash, text, walk};
 use super::test::{Skip, Test};
 
 /// Methods of `unittest` that expect a value.
-const EQUAL: [&str; 11] = [
+const EQUAL: [&str; 9] = [
     "assertEqual",
     "assertEquals",
-    "assertAlmostEqual",
     "assertDictEqual",
     "assertListEqual",
     "assertTupleEqual",
     "assertSetEqual",
     "assertSequenceEqual",
     "assertMultiLineEqual",
-    "assertCountEqual",
     "assertIs",
 ];
+/// Methods that expect it rounded, or in any order.
+const SIMILAR: [&str; 3] = ["assertAlmostEqual", "assertAlmostEquals", "assertCountEqual"];
+/// Methods that expect another one.
+const UNEQUAL: [&str; 3] = ["assertNotEqual", "assertNotEquals", "assertIsNot"];
 
 pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
     let of_module = skip_of_module(tree.root_node(), source);
@@ -166,14 +170,18 @@ fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
             let words: Vec<&str> = arguments.iter().map(|argument| text(*argument, source)).collect();
             match (name, &words[..]) {
                 (name, [left, right, ..]) if EQUAL.contains(&name) => Some(Assertion::equal(left, right, range)),
-                ("assertTrue" | "assertFalse", [_, ..]) => Some(condition_of(*arguments.first()?, range, source)),
-                ("raises" | "warns" | "assertRaises" | "assertRaisesRegex" | "assertWarns", _) => {
-                    Some(Assertion::condition(name, &words.join(", "), range))
+                (name, [left, right, ..]) if SIMILAR.contains(&name) => Some(Assertion::similar(left, right, range)),
+                (name, [left, right, ..]) if UNEQUAL.contains(&name) => Some(Assertion::unequal(left, right, range)),
+                ("assertTrue", [_, ..]) => Some(condition_of(*arguments.first()?, range, source)),
+                ("assertFalse", [of, ..]) => Some(Assertion::negation(of, range)),
+                ("assertIsNone" | "assertIsNotNone", [of, ..]) => {
+                    Some(Assertion::presence(of, name == "assertIsNotNone", range))
                 }
                 (name, words)
-                    if ["assert", "check", "verify", "expect"].iter().any(|start| name.starts_with(start)) =>
+                    if ["raises", "warns"].contains(&name)
+                        || ["assert", "check", "verify", "expect"].iter().any(|start| name.starts_with(start)) =>
                 {
-                    Some(Assertion::condition(name, &words.join(", "), range))
+                    Some(Assertion::named(name, &words.join(", "), range))
                 }
                 _ => None,
             }
@@ -182,15 +190,19 @@ fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
     }
 }
 
-fn condition_of(condition: Node<'_>, range: std::ops::Range<usize>, source: &str) -> Assertion {
+fn condition_of(condition: Node<'_>, range: Range<usize>, source: &str) -> Assertion {
     let code = text(condition, source);
     match condition.kind() {
         "comparison_operator" => {
             let parts = children(condition);
-            match (&parts[..], code.contains("==")) {
-                ([left, right], true) => Assertion::equal(text(*left, source), text(*right, source), range),
-                _ if code.ends_with("is not None") => Assertion::truth(code, range),
-                _ => Assertion::condition(code, "", range),
+            let [left, right] = parts[..] else { return Assertion::condition(code, range) };
+            let operator = squash(source.get(left.end_byte()..right.start_byte()).unwrap_or(""));
+            let (left, right) = (text(left, source), text(right, source));
+            match operator.as_str() {
+                "==" => Assertion::equal(left, right, range),
+                "!=" => Assertion::unequal(left, right, range),
+                "is" | "is not" if right == "None" => Assertion::presence(left, operator == "is not", range),
+                _ => Assertion::condition(code, range),
             }
         }
         "tuple" => Assertion::truth("True", range),
@@ -198,7 +210,8 @@ fn condition_of(condition: Node<'_>, range: std::ops::Range<usize>, source: &str
             Some(inner) => condition_of(*inner, range, source),
             None => Assertion::truth(code, range),
         },
-        "boolean_operator" | "not_operator" if !code.contains(" or True") => Assertion::condition(code, "", range),
+        "not_operator" => Assertion::negation(field(condition, "argument", source), range),
+        "boolean_operator" if !code.contains(" or True") => Assertion::condition(code, range),
         _ => Assertion::truth(code, range),
     }
 }
@@ -215,7 +228,7 @@ fn rows(mark: Node<'_>, source: &str) -> Vec<Assertion> {
         if is_value && is_first {
             let code = text(node, source);
             let code = code.strip_prefix("pytest.param").unwrap_or(code);
-            let whole = || Assertion::condition(code, "", node.byte_range());
+            let whole = || Assertion::condition(code, node.byte_range());
             let row = Assertion::row(code, node.byte_range()).unwrap_or_else(whole);
             found.push(Assertion { is_row: true, ..row });
             return false;

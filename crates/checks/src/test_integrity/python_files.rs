@@ -7,7 +7,7 @@ use switchboard_protocol::finding::CheckCommand;
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::runner_file::whole;
-use super::settings::{Setting, Settings, different, is_harmless, setting, toml};
+use super::settings::{Setting, Settings, different, is_harmless, keeps_all, moves_threshold, setting, toml};
 
 /// What a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of it.
 const REACHES: [&str; 22] = [
@@ -34,6 +34,9 @@ const REACHES: [&str; 22] = [
     "raise SystemExit",
     "importlib",
 ];
+/// Tables of `pyproject.toml` of what judges the code beside the tests.
+const LINTERS: [&str; 7] =
+    ["tool.ruff", "tool.mypy", "tool.pylint", "tool.flake8", "tool.bandit", "tool.pyright", "tool.coverage.report"];
 /// Hooks that only declare something.
 const DECLARES: [&str; 3] = ["def pytest_configure(", "def pytest_addoption(", "def pytest_report_header("];
 /// Settings of pytest that neither choose tests nor decide what counts as a failure.
@@ -120,7 +123,7 @@ pub(super) fn ini(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
                 {
                     Weight::Asks
                 }
-                "flake8" | "pycodestyle" | "pylint" | "mypy" => return loosens(file, key, one),
+                "flake8" | "pycodestyle" | "pylint" | "mypy" | "coverage:report" => return loosens(file, key, one),
                 _ => return None,
             };
             Some(setting(file, "runner-config", weight, one))
@@ -146,12 +149,7 @@ pub(super) fn pyproject(file: &ChangedFile) -> Vec<Hit> {
             }
             let key = one.name.rsplit('.').next().unwrap_or(one.name);
             match one.name {
-                name if ["tool.ruff", "tool.mypy", "tool.pylint", "tool.flake8", "tool.bandit", "tool.pyright"]
-                    .iter()
-                    .any(|tool| name.starts_with(tool)) =>
-                {
-                    loosens(file, key, one)
-                }
+                name if LINTERS.iter().any(|tool| name.starts_with(tool)) => loosens(file, key, one),
                 "build-system.build-backend" | "build-system.backend-path" => {
                     Some(setting(file, "runner-config", Weight::Asks, one))
                 }
@@ -174,29 +172,22 @@ fn pytest(key: &str, one: &Setting<'_>) -> Weight {
         "addopts" => is_harmless(before, after),
         "xfail_strict" => after == "true",
         "pythonpath" => ["src", ".", "lib", "[\"src\"]", "[\".\"]", "[\"src\",\".\"]"].contains(&after),
-        key if WIDENS.contains(&key) => grows(before, after),
+        key if WIDENS.contains(&key) => !before.is_empty() && keeps_all(before, after),
         key => HARMLESS.contains(&key) || key.starts_with("log_"),
     };
     if is_harmless { Weight::Told } else { Weight::Asks }
 }
 
-/// Returns whether a list has what it had, and perhaps more.
-fn grows(before: &str, after: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        text.split([' ', '\n', '[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
-    let new = words(after);
-    !before.is_empty() && words(before).iter().all(|word| new.contains(word))
-}
-
 /// Judges a setting of a linter or type checker.
 fn loosens(file: &ChangedFile, key: &str, one: &Setting<'_>) -> Option<Hit> {
+    let after = one.after.unwrap_or("");
     let is_looser =
         ["ignore", "exclude", "disable", "per-file", "skip", "allow"].iter().any(|word| one.name.contains(word))
             || (key.contains("strict") || key.starts_with("disallow") || key.starts_with("warn"))
                 && one.after != Some("true")
             || (["select", "extend-select", "fail-on", "enable"].contains(&key)
-                && one.before.is_some_and(|before| !grows(before, one.after.unwrap_or(""))));
+                && one.before.is_some_and(|before| before.is_empty() || !keeps_all(before, after)))
+            || one.before.is_some_and(|before| moves_threshold(key, before, after));
     let weight = if is_looser { Weight::Asks } else { Weight::Told };
     Some(setting(file, "gate-config", weight, one))
 }

@@ -12,15 +12,6 @@ use super::settings::is_harmless;
 
 const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
 
-/// Returns whether a gate's command may run the file: it is read, so that it can be compared.
-pub(super) fn may_be_script(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    MAKEFILES.contains(&name)
-        || ["justfile", "Justfile", "Taskfile.yml", "noxfile.py", "Rakefile"].contains(&name)
-        || [".sh", ".bash", ".mk", ".ps1"].iter().any(|end| name.ends_with(end))
-        || !name.contains('.')
-}
-
 pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
     let words: Vec<Vec<String>> = commands.iter().map(|command| words(&command.argv)).collect();
     change.files.iter().filter_map(|file| of_file(file, &words)).collect()

@@ -2,6 +2,7 @@
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
+use super::paths;
 
 /// A kind of file that a runner loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,7 @@ const SCRIPT_CONFIGS: [&str; 11] = [
 
 impl RunnerFile {
     pub(super) fn of(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = paths::name(path);
         let folder = path[..path.len() - name.len()].trim_end_matches('/');
         let is_top = folder.is_empty() || folder == "src" || folder == "lib";
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -69,7 +69,7 @@ fn test(node: Node<'_>, above: &[Node<'_>], attributes: &[(&str, usize)], of_fil
         attributes.iter().copied().chain(of_modules).map(|(attribute, _)| skip_of(attribute)).fold(of_file, Ord::max);
     let mut assertions: Vec<Assertion> = attributes.iter().filter_map(|(attribute, at)| case(attribute, *at)).collect();
     if attributes.iter().any(|(attribute, _)| attribute.starts_with("#[should_panic")) {
-        assertions.push(Assertion::condition("should_panic", "", node.byte_range()));
+        assertions.push(Assertion::named("should_panic", "", node.byte_range()));
     }
     if let Some(body) = node.child_by_field_name("body") {
         let ends = |node: &Node<'_>| ["return;", "return"].contains(&text(*node, source).trim());
@@ -113,26 +113,19 @@ fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
         "call_expression" => {
             let function = field(node, "function", source).rsplit("::").next().unwrap_or("");
             let is_check = ["assert", "check", "verify", "expect_"].iter().any(|start| function.starts_with(start));
-            is_check.then(|| Assertion::condition(function, field(node, "arguments", source), range))
+            is_check.then(|| Assertion::named(function, field(node, "arguments", source), range))
         }
         _ => None,
     }
 }
 
 fn of_macro(name: &str, tokens: &str, range: Range<usize>) -> Assertion {
-    let arguments = split(tokens.trim().trim_start_matches(['(', '[', '{']).trim_end_matches([')', ']', '}']));
-    let balanced = tokens.trim();
-    let arguments = match balanced.get(1..balanced.len().saturating_sub(1)) {
-        Some(inner) => split(inner),
-        None => arguments,
-    };
+    let arguments = split(tokens.get(1..tokens.len().saturating_sub(1)).unwrap_or(""));
     match (name, &arguments[..]) {
-        ("assert_eq" | "prop_assert_eq" | "assert_ne" | "prop_assert_ne", [left, right, ..]) => {
-            let is_not = if name.ends_with("_ne") { "not " } else { "" };
-            Assertion::equal(&format!("{is_not}{left}"), right, range)
-        }
+        ("assert_eq" | "prop_assert_eq", [left, right, ..]) => Assertion::equal(left, right, range),
+        ("assert_ne" | "prop_assert_ne", [left, right, ..]) => Assertion::unequal(left, right, range),
         ("assert" | "prop_assert", [condition, ..]) => of_condition(condition, range),
-        _ => Assertion::condition(name, &arguments.join(", "), range),
+        _ => Assertion::named(name, &arguments.join(", "), range),
     }
 }
 
@@ -141,13 +134,16 @@ fn of_condition(condition: &str, range: Range<usize>) -> Assertion {
     if code.ends_with("|| true") || code.starts_with("true ||") {
         return Assertion::truth("true", range);
     }
-    let has = |operator: &str| code.contains(operator);
-    match code.split_once(" == ") {
-        Some((left, right)) if !has("&&") && !has("||") => Assertion::equal(left, right, range),
-        _ if [" < ", " > ", " <= ", " >= ", " != ", "&&", "||", "matches!"].iter().any(|operator| has(operator)) => {
-            Assertion::condition(&code, "", range)
-        }
-        _ => Assertion::truth(&code, range),
+    let has = |operators: &[&str]| operators.iter().any(|operator| code.contains(operator));
+    if has(&["&&", "||", "matches!"]) {
+        return Assertion::condition(&code, range);
+    }
+    match (code.split_once(" == "), code.split_once(" != "), code.strip_prefix('!')) {
+        (Some((left, right)), ..) => Assertion::equal(left, right, range),
+        (None, Some((left, right)), _) => Assertion::unequal(left, right, range),
+        (None, None, _) if has(&[" < ", " > ", " <= ", " >= "]) => Assertion::condition(&code, range),
+        (None, None, Some(of)) => Assertion::negation(of, range),
+        (None, None, None) => Assertion::truth(&code, range),
     }
 }
 

@@ -8,6 +8,14 @@ use super::hit::{Hit, Weight};
 /// Settings by their names with dots, and what became of each.
 pub(super) type Settings = BTreeMap<String, String>;
 
+/// Parts of the names of settings whose numbers are of layout, or the version of a tool.
+const LAYOUT: [&str; 10] =
+    ["linelength", "maxlen", "width", "indent", "tabsize", "tabs", "spaces", "version", "edition", "year"];
+/// Parts of the names of settings that hold more code to something the larger their number is.
+const FLOORS: [&str; 2] = ["min", "failunder"];
+/// Parts of the names of those that do the smaller it is.
+const CEILINGS: [&str; 3] = ["max", "threshold", "complexity"];
+
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting<'a> {
@@ -68,6 +76,39 @@ pub(super) fn flat(value: &serde_json::Value) -> Settings {
     settings
 }
 
+/// Returns whether a list still has everything that it had.
+pub(super) fn keeps_all(before: &str, after: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split([' ', '\n', '[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let new = words(after);
+    words(before).iter().all(|word| new.contains(word))
+}
+
+/// Returns whether a number of a setting moved in a way that may let more through: any way, unless it is known to be stricter or the
+/// setting is one of layout.
+pub(super) fn moves_threshold(key: &str, before: &str, after: &str) -> bool {
+    let key: String = key.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
+    let has = |parts: &[&str]| parts.iter().any(|part| key.contains(part));
+    if key == "rev" || has(&LAYOUT) {
+        return false;
+    }
+    let (old, new) = (numbers(before), numbers(after));
+    let is_stricter = match (&old[..], &new[..]) {
+        ([old], [new]) => has(&FLOORS) && new > old || has(&CEILINGS) && new < old,
+        _ => false,
+    };
+    old != new && !is_stricter
+}
+
+/// The numbers of a value, without a comment behind it.
+fn numbers(value: &str) -> Vec<f64> {
+    let value = value.split(" #").next().unwrap_or(value).split("//").next().unwrap_or(value);
+    // `E501` is no number.
+    let words = value.split(|c: char| !c.is_alphanumeric() && !['.', '_'].contains(&c));
+    words.filter_map(|word| word.trim_matches('.').parse().ok()).collect()
+}
+
 /// Returns whether a command line differs only by words that change neither what runs nor what counts as a failure.
 pub(super) fn is_harmless(before: &str, after: &str) -> bool {
     const HARMLESS: [&str; 24] = [
@@ -112,6 +153,28 @@ pub(super) fn is_harmless(before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_moves_may_let_more_through_unless_it_is_stricter_or_of_layout() {
+        for (key, before, after) in [
+            ("fail_under", "90", "1"),
+            ("max-complexity", "10", "50"),
+            ("level", "3", "2"),
+            ("complexity", "[2, 9]", "[0, 9]"),
+        ] {
+            assert!(moves_threshold(key, before, after), "{key}");
+        }
+        for (key, before, after) in [
+            ("fail_under", "90", "95.5 # of 100"),
+            ("max-complexity", "10", "8"),
+            ("max-line-length", "80", "100"),
+            ("rev", "1.2.3", "1.3.0"),
+            ("level", "3", "3 // the same"),
+            ("select", "[\"E501\"]", "[\"E501\",\"W605\"]"),
+        ] {
+            assert!(!moves_threshold(key, before, after), "{key}");
+        }
+    }
 
     #[test]
     fn a_flag_of_layout_is_harmless_and_one_that_chooses_tests_is_not() {

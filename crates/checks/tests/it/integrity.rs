@@ -6,7 +6,7 @@ use switchboard_protocol::finding::{
 
 use crate::scratch::Scratch;
 
-const TESTS: &str = "import unittest\nfrom code import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(3), 30)\n\n    def test_b(self):\n        self.assertEqual(f(4), 40)\n";
+const TESTS: &str = "import unittest\nfrom code import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(3), 30)\n\n    def test_b(self):\n        self.assertEqual(f(4), 40)\n\n    def test_c(self):\n        self.assertTrue(g(3))\n        self.assertIn(3, h)\n        assert f(1) < 11\n";
 
 /// A base with some files, and the change as what stands in the work tree.
 fn of_base(files: &[(&str, &str)]) -> Scratch {
@@ -42,12 +42,17 @@ fn after(from: &str, to: &str) -> CheckReport {
 
 #[test]
 fn what_is_done_to_a_test_has_a_name() {
-    let rows: [(&str, &str, &[&str], CheckVerdict); 10] = [
+    let rows: [(&str, &str, &[&str], CheckVerdict); 15] = [
         ("f(3), 30", "f(3), 31", &["expected-value-changed"], CheckVerdict::Warn),
         ("f(3), 30", "f(2), 30", &["input-changed"], CheckVerdict::Warn),
         ("self.assertEqual(f(3), 30)", "self.assertTrue(f(3))", &["assertion-weakened"], CheckVerdict::Warn),
         ("self.assertEqual(f(3), 30)", "pass", &["assertion-removed"], CheckVerdict::Warn),
         ("self.assertEqual(f(3), 30)", "self.assertTrue(True)", &["assertion-weakened"], CheckVerdict::Warn),
+        ("self.assertEqual(f(3), 30)", "assert f(3) != 30", &["assertion-weakened"], CheckVerdict::Warn),
+        ("self.assertEqual(f(3), 30)", "self.assertNotEqual(f(3), 30)", &["assertion-weakened"], CheckVerdict::Warn),
+        ("self.assertTrue(g(3))", "self.assertFalse(g(3))", &["assertion-removed"], CheckVerdict::Warn),
+        ("self.assertIn(3, h)", "self.assertNotIn(3, h)", &["input-changed"], CheckVerdict::Warn),
+        ("assert f(1) < 11", "assert f(1) > 11", &["assertion-removed"], CheckVerdict::Warn),
         ("    def test_a", "    @unittest.skip('x')\n    def test_a", &["test-skipped"], CheckVerdict::Fail),
         ("    def test_a", "    @unittest.skipIf(A, 'x')\n    def test_a", &["test-skipped"], CheckVerdict::Warn),
         ("    def test_a", "    def a", &["test-deleted"], CheckVerdict::Warn),
@@ -67,13 +72,180 @@ fn what_is_done_to_a_test_has_a_name() {
 }
 
 #[test]
+fn an_assertion_that_is_turned_around_asks() {
+    let rows = [
+        ("test_a.py", "assert x", "assert not x"),
+        ("test_a.py", "assert x is not None", "assert x is None"),
+        ("test_a.py", "assert x", "assert x is not None"),
+        ("test_a.py", "self.assertGreater(x, 3)", "self.assertLess(x, 3)"),
+        ("test_a.py", "self.assertIsNone(x)", "self.assertIsNotNone(x)"),
+        ("test_a.py", "assert all(n < 3 for n in x)", "assert all(n > 3 for n in x)"),
+        ("a.test.js", "assert.equal(x, 30)", "assert.notEqual(x, 30)"),
+        ("a.test.js", "t.is(x, 30)", "t.not(x, 30)"),
+        ("a.test.js", "t.notDeepEqual(x, 30)", "t.pass()"),
+        ("a.test.js", "assert.ok(x)", "assert.ok(!x)"),
+        ("a.test.js", "assert.throws(x)", "assert.doesNotThrow(x)"),
+        ("a.test.js", "assert.isTrue(x)", "assert.isFalse(x)"),
+        ("a.test.js", "expect(x).toBe(30)", "expect(x).toBeGreaterThan(30)"),
+        ("a.test.js", "expect(x).toBeGreaterThan(30)", "expect(x).toBeLessThan(30)"),
+        ("a.test.js", "expect(x).toBeGreaterThan(30)", "expect(x).toBe(31)"),
+        ("a.test.js", "expect(x).toBe(30)", "expect(x).not.toBe(30)"),
+        ("a.test.js", "expect(x).toBeNull()", "expect(x).toBeDefined()"),
+        ("a.test.js", "expect(x).toBeTruthy()", "expect(x).toBeFalsy()"),
+        ("a.test.js", "expect(x).toBeTruthy()", "expect(x).toBeNull()"),
+        ("a.test.js", "expect(x).toBeDefined()", "expect(x).not.toBeDefined()"),
+        ("a.test.js", "expect(x).toEqual({ a: 1 })", "expect(x).toMatchObject({ a: 1 })"),
+        ("tests/a.rs", "assert!(x)", "assert!(!x)"),
+        ("tests/a.rs", "assert!(x < 10)", "assert!(x > 10)"),
+        ("tests/a.rs", "assert!(x.is_ok())", "assert!(x.is_err())"),
+        ("tests/a.rs", "assert_eq!(x, 10)", "assert_ne!(x, 10)"),
+    ];
+    for (path, before, after) in rows {
+        let report = rewritten(path, before, after);
+
+        assert_eq!(report.verdict, CheckVerdict::Warn, "{before} -> {after}: {:#?}", report.findings);
+    }
+}
+
+#[test]
+fn an_assertion_that_is_written_otherwise_or_demands_more_finds_nothing() {
+    let rows = [
+        ("test_a.py", "assert f(n=3) == 30", "y = f(n=3)\n    assert y == 30"),
+        ("test_a.py", "assert x", "assert y"),
+        ("test_a.py", "assert f('a  b') == 3", "assert g('a  b') == 3"),
+        ("test_a.py", "y = 1\n    assert not x", "y = not x\n    assert y"),
+        ("a.test.js", "expect(x).toBeCloseTo(0.3)", "expect(x).toBe(0.3)"),
+        ("a.test.js", "expect(x).toMatchObject({ a: 1 })", "expect(x).toEqual({ a: 1 })"),
+        ("a.test.js", "expect(x).toBeNull()", "expect(y).toBeNull()"),
+        ("a.test.js", "assert.ok(f(() => 3))", "assert.ok(f(function () { return 3; }))"),
+        ("tests/a.rs", "assert_eq!(f::<u8>(&x), 3);", "let y = f::<u8>(&x);\n    assert_eq!(y, 3);"),
+        ("tests/a.rs", "assert_eq!(&x, &3);", "assert_eq!(x, 3);"),
+    ];
+    for (path, before, after) in rows {
+        let report = rewritten(path, before, after);
+
+        assert_eq!(report.verdict, CheckVerdict::Pass, "{before} -> {after}: {:#?}", report.findings);
+    }
+}
+
+/// What comes of writing the body of a test anew.
+fn rewritten(path: &str, before: &str, after: &str) -> CheckReport {
+    let whole = |body: &str| match path.rsplit_once('.').unwrap().1 {
+        "py" => format!("def test_x(self):\n    {body}\n"),
+        "js" => format!("test('x', (t) => {{\n  {body};\n}});\n"),
+        _ => format!("#[test]\nfn x() {{\n    {body}\n}}\n"),
+    };
+    let scratch = of_base(&[(path, &whole(before))]);
+    scratch.write(path, whole(after));
+    judged(&scratch)
+}
+
+#[test]
+fn a_file_padded_past_the_limit_is_no_pass() {
+    let limits = switchboard_checks::Limits { file_bytes: 2_000, ..switchboard_checks::Limits::default() };
+    let padding = "# padding\n".repeat(300);
+    for (path, before, is_committed) in [
+        ("test_code.py", TESTS, true),
+        ("test_code.py", TESTS, false),
+        ("a_test.go", "package a\n", true),
+        ("conftest.py", "import pytest\n", true),
+        ("conftest.py", "import pytest\n", false),
+        ("ruff.toml", "select = [\"E\"]\n", true),
+        ("code.py", "def f(n):\n    return n\n", true),
+        ("new.py", "", false),
+    ] {
+        let scratch = Scratch::repository();
+        scratch.write("other.txt", "x\n");
+        if !before.is_empty() {
+            scratch.write(path, before);
+        }
+        scratch.commit();
+        scratch.write(path, format!("{before}{padding}"));
+        let mut request =
+            CheckRequest { base: Base::Rev("HEAD".into()), only: vec![CheckName::TestIntegrity], ..scratch.request() };
+        if is_committed {
+            scratch.commit();
+            request.base = Base::Rev("HEAD~1".into());
+            request.commit = Some(scratch.git(&["rev-parse", "HEAD"]).trim().to_owned());
+        }
+
+        let reply = switchboard_checks::run(&request, &limits);
+
+        let report = &reply.reports[0];
+        let missing: Vec<&str> = report.skipped.iter().filter(|file| file.is_missing).map(|file| &*file.path).collect();
+        assert_eq!((report.verdict, missing), (CheckVerdict::Incomplete, vec![path]), "{report:#?}");
+        assert_eq!(rules(report), Vec::<&str>::new(), "{path} is neither empty nor deleted");
+    }
+}
+
+#[test]
+fn a_file_out_of_the_history_names_the_commit_that_had_it() {
+    let scratch = of_base(&[("code.py", "x = 1\n")]);
+    let had_it = scratch.git(&["rev-parse", "HEAD"])[..12].to_owned();
+    scratch.write("code.py", "x = 2\n").commit();
+    scratch.write("code.py", "x = 1\n").commit();
+    let request = CheckRequest {
+        base: Base::Rev("HEAD~1".into()),
+        commit: Some(scratch.git(&["rev-parse", "HEAD"]).trim().to_owned()),
+        only: vec![CheckName::TestIntegrity],
+        ..scratch.request()
+    };
+
+    let reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
+
+    let found: Vec<&str> = reply.reports[0].findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(found, [format!("the file is as commit {had_it} had it: the change was taken out of the history")]);
+}
+
+#[test]
+fn the_base_is_resolved_as_for_the_other_checks() {
+    let scratch = Scratch::plain();
+    scratch.write("test_code.py", TESTS);
+    let of = |base: Base| {
+        let request = CheckRequest { base, only: vec![CheckName::TestIntegrity], ..scratch.request() };
+        switchboard_checks::run(&request, &switchboard_checks::Limits::default())
+    };
+    for base in [Base::Rev("HEAD".into()), Base::Staged] {
+        assert_eq!(of(base).failures.len(), 1, "there is no repository");
+    }
+
+    let scratch = of_base(&[("test_code.py", TESTS)]);
+    let reply = scratch.check_only(CheckName::TestIntegrity);
+    assert_eq!(reply.base, scratch.git(&["rev-parse", "HEAD"]).trim());
+}
+
+#[test]
+fn only_files_with_tests_count_against_the_bound_of_hard_coded_and_a_cut_is_told() {
+    let code = ("zz.py", "def f(n):\n    return n\n");
+    let cheat = "def f(n):\n    if n == 3:\n        return 30\n    return 0\n";
+    let scratch = of_base(&[code, ("test_code.py", TESTS)]);
+    for at in 0..250 {
+        scratch.write(&format!("src/a{at}.rs"), format!("fn f{at}() {{}}\n"));
+    }
+    scratch.commit();
+    scratch.write("zz.py", cheat);
+    let report = judged(&scratch);
+    assert_eq!(rules(&report), ["hard-coded"]);
+    assert!(!report.summary.contains("only 200"), "{}", report.summary);
+
+    for at in 0..250 {
+        scratch.write(&format!("src/a{at}.rs"), format!("#[test]\nfn f{at}() {{}}\n"));
+    }
+    scratch.write("zz.py", code.1).commit();
+    scratch.write("zz.py", cheat);
+    let report = judged(&scratch);
+    assert!(report.summary.ends_with("only 200 test files were read"), "{}", report.summary);
+}
+
+#[test]
 fn honest_changes_to_a_test_find_nothing() {
     let rows = [
         ("test_a", "test_of_three"),
         ("class T(", "class TestF("),
         ("f(3), 30)", "f(3), 30, 'three')"),
         ("self.assertEqual(f(3), 30)", "three = f(3)\n        self.assertEqual(three, 30)"),
-        ("    def test_b", "    def test_c(self):\n        self.assertEqual(f(0), 0)\n\n    def test_b"),
+        ("    def test_b", "    def test_d(self):\n        self.assertEqual(f(0), 0)\n\n    def test_b"),
+        ("self.assertTrue(g(3))", "three = g(3)\n        self.assertTrue(three)"),
         ("self.assertEqual(f(3), 30)", "for n, e in [(3, 30), (5, 50)]:\n            self.assertEqual(f(n), e)"),
     ];
     for (from, to) in rows {

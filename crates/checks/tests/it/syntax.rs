@@ -499,4 +499,5 @@ fn components_are_checked_by_their_scripts_and_styles() {
     assert_eq!(blocked("a.vue", vue), []);
     assert_eq!(blocked("a.vue", &vue.replace("a: 1 }", "a: 1")), [(3, 16)]);
     assert_eq!(blocked("a.vue", &vue.replace("b: c }", "b: c")), [(6, 3)]);
+    assert_eq!(blocked("a.vue", &vue.replace("a: 1 }", "a: 1 {{#if}}")), [], "a template for a component");
 }

@@ -101,7 +101,9 @@ fn in_script(text: &[u8], block: &Block, kind: Kind, parsers: &mut Parsers) -> V
         Some(_) => return Vec::new(),
     };
     // JSON, a template for another library: not a script.
-    if attribute(&tag, "type").is_some_and(|kind| !kind.contains("javascript") && kind != "module") {
+    let is_script =
+        |kind: String| ["javascript", "ecmascript", "babel", "module"].iter().any(|word| kind.contains(word));
+    if !attribute(&tag, "type").is_none_or(is_script) {
         return Vec::new();
     }
     let mut alone = std::borrow::Cow::Owned(text.to_vec());
@@ -166,6 +168,7 @@ mod tests {
             (vue, Kind::Vue, "await b();", "await b(;", 6),
             (vue, Kind::Vue, "{ b: c } }", "{ b: c }", 10),
             (vue, Kind::Vue, "</script>", "", 5),
+            (vue, Kind::Vue, "setup lang=\"ts\">\nconst a: number = await b();", "type=\"text/babel\">\nb(;", 6),
             (vue, Kind::Vue, "</template>", "", 1),
             (svelte, Kind::Svelte, "a * 2;", "a * ;", 3),
             (svelte, Kind::Svelte, "p { a: b }", "p { a: b", 9),

@@ -9,6 +9,11 @@ use crate::problem::{Kind, Problem};
 /// Blocks of Svelte that end with `{/NAME}`. Source: svelte.dev/docs/svelte, template syntax.
 const BLOCKS: [&str; 5] = ["if", "each", "await", "key", "snippet"];
 
+/// The longest text of a branch or a tag without its brace, in bytes.
+const MARKED: usize = 200;
+/// Branches of these blocks, and tags that begin with `{@`.
+const MARKS: [&[u8]; 8] = [b":else", b":then", b":catch", b"@html", b"@render", b"@const", b"@debug", b"@attach"];
+
 /// Finds the first place at which a bracket of an expression has no partner, or a block has no end.
 pub(super) fn problem(text: &[u8], kind: Of) -> Option<Problem> {
     let found = match kind {
@@ -28,9 +33,17 @@ fn svelte(text: &[u8]) -> Found {
             at = end;
             continue;
         }
-        if text[at] != b'{' {
-            at += 1;
-            continue;
+        match text[at] {
+            b'<' if text.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                at = svelte_tag(text, at)?;
+                continue;
+            }
+            b'}' if is_mark(&text[..at]) => return Err((at, Kind::ClosesNothing("}".to_owned()))),
+            b'{' => {}
+            _ => {
+                at += 1;
+                continue;
+            }
         }
         // The slash of an end is no regular expression.
         let from = at + 1 + usize::from(text.get(at + 1) == Some(&b'/'));
@@ -51,6 +64,36 @@ fn svelte(text: &[u8]) -> Found {
         at = end;
     }
     open.first().map_or(Ok(()), |(name, at)| Err((*at, endless(name))))
+}
+
+/// Reads a tag of Svelte, and returns what comes behind it. Outside of quotes a brace there begins or ends an expression, and nothing else.
+fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
+    let (mut at, mut quote) = (start + 1, None);
+    while at < text.len() {
+        match (quote, text[at]) {
+            (_, b'{') => {
+                at = closing(text, at + 1..text.len(), Some(at))?;
+                continue;
+            }
+            (None, b'}') => return Err((at, Kind::ClosesNothing("}".to_owned()))),
+            (None, b'>') if text[at - 1] == b'=' => {
+                return Err((at - 1, Kind::Stated("`=>` stands in a tag, outside of an expression".to_owned())));
+            }
+            (None, b'>') => return Ok(at + 1),
+            (None, mark @ (b'"' | b'\'')) if text[..at].trim_ascii_end().ends_with(b"=") => quote = Some(mark),
+            (Some(mark), byte) if byte == mark => quote = None,
+            (Some(_) | None, _) => {}
+        }
+        at += 1;
+    }
+    Ok(at)
+}
+
+/// Returns whether text that a brace closes begins as a branch or a tag of Svelte does: the brace before it is missing.
+fn is_mark(before: &[u8]) -> bool {
+    let before = &before[before.len().saturating_sub(MARKED)..];
+    let text = before.rsplit(|byte| b">\n".contains(byte)).next().unwrap_or_default().trim_ascii_start();
+    MARKS.iter().any(|mark| text.starts_with(mark))
 }
 
 fn endless(name: &str) -> Kind {
@@ -76,6 +119,11 @@ fn vue(text: &[u8]) -> Found {
             };
             closing(text, at + 2..at + length, None)?;
             at += length + 2;
+        } else if text[at..].starts_with(b"}}") {
+            if let Some(begin) = half_open(&text[template.start..at]) {
+                return Err((template.start + begin, Kind::Stated("`{` opens nothing that `}}` could end".to_owned())));
+            }
+            at += 2;
         } else if text[at] == b'<' && text.get(at + 1).is_some_and(u8::is_ascii_alphabetic) {
             at = tag(text, at..template.end)?;
         } else {
@@ -83,6 +131,14 @@ fn vue(text: &[u8]) -> Found {
         }
     }
     Ok(())
+}
+
+/// Returns the place of the only brace in the text since a tag or another brace ended: of two one is missing, as what follows is `}}`.
+fn half_open(before: &[u8]) -> Option<usize> {
+    let from = before.iter().rposition(|byte| b">}".contains(byte)).map_or(0, |at| at + 1);
+    let mut open = memchr::memchr_iter(b'{', &before[from..]);
+    let first = open.next()?;
+    open.next().is_none().then_some(from + first)
 }
 
 /// The content of the template, where it is HTML.
@@ -133,19 +189,19 @@ fn skipped(text: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Reads an expression of JavaScript. With `opened`, the place of the brace that opens it, up to the brace that closes it, and returns what comes behind
-/// that; else to the end of the range.
+/// that; else to the end of the range. What is open lies on a stack of its own, template literals as well: a text may nest them to any depth.
 fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
     let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
-    let is_in_braces = opened.is_some();
     let mut at = range.start;
     while at < range.end {
         let byte = text[at];
+        if let Some((b'`', _)) = open.last() {
+            at = in_template(text, at, range.end, &mut open);
+            continue;
+        }
         match byte {
-            b'{' if is_in_braces && is_tag(&text[at + 1..range.end]) => {
-                let (other, begin) = open.pop().unwrap_or((b'{', at));
-                return Err((begin, Kind::Unclosed((other as char).to_string())));
-            }
-            b'(' | b'[' | b'{' => open.push((byte, at)),
+            b'{' if opened.is_some() && begins_markup(&text[at + 1..range.end]) => break,
+            b'(' | b'[' | b'{' | b'`' => open.push((byte, at)),
             b')' | b']' | b'}' => match open.pop() {
                 Some((other, _)) if partner(other) == byte => {
                     if open.is_empty() && opened.is_some() {
@@ -156,10 +212,6 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
                 None => return Err((at, Kind::ClosesNothing((byte as char).to_string()))),
             },
             b'"' | b'\'' => at = end_of_string(text, at, range.end),
-            b'`' => {
-                at = template_literal(text, at, range.end)?;
-                continue;
-            }
             b'/' if text[at..range.end].starts_with(b"/*") => {
                 let length = memchr::memmem::find(&text[at..range.end], b"*/");
                 at = length.map_or(range.end, |length| at + length + 2);
@@ -169,23 +221,33 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
                 at = memchr::memchr(b'\n', &text[at..range.end]).map_or(range.end, |length| at + length);
                 continue;
             }
-            b'/' if begins_regex(&text[range.start..at]) => at = end_of_regex(text, at, range.end),
+            b'/' if begins_regex(&text[range.start..at], &text[at..range.end]) => {
+                at = end_of_regex(text, at, range.end)
+            }
             _ => {}
         }
         at += 1;
     }
-    match open.pop() {
-        Some((other, begin)) => Err((begin, Kind::Unclosed((other as char).to_string()))),
+    // The first one: whatever follows an expression without an end was read as a part of it.
+    match open.first() {
+        Some((other, begin)) => Err((*begin, Kind::Unclosed((*other as char).to_string()))),
         None => Ok(range.end),
     }
 }
 
-/// Whether a brace of Svelte begins a block or a tag, which no expression has in it: `#if`, `:else`, `/each`, `@html`.
-fn is_tag(rest: &[u8]) -> bool {
-    match rest.first() {
-        Some(b'#' | b':' | b'@') => rest.get(1).is_some_and(u8::is_ascii_lowercase),
-        Some(b'/') => block(&rest[1..]).is_some(),
-        Some(_) | None => false,
+/// Takes one step in the text of a template literal: its end takes it off the stack, `${` puts a brace on it. Returns what comes next.
+fn in_template(text: &[u8], at: usize, end: usize, open: &mut Vec<(u8, usize)>) -> usize {
+    match text[at] {
+        b'\\' => at + 2,
+        b'`' => {
+            open.pop();
+            at + 1
+        }
+        b'$' if text[at..end].starts_with(b"${") => {
+            open.push((b'{', at + 1));
+            at + 2
+        }
+        _ => at + 1,
     }
 }
 
@@ -211,23 +273,20 @@ fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
     start
 }
 
-/// What comes behind a template literal.
-fn template_literal(text: &[u8], start: usize, end: usize) -> Result<usize, (usize, Kind)> {
-    let mut at = start + 1;
-    while at < end {
-        match text[at] {
-            b'\\' => at += 2,
-            b'`' => return Ok(at + 1),
-            b'$' if text[at..end].starts_with(b"${") => at = closing(text, at + 2..end, Some(at + 1))?,
-            _ => at += 1,
-        }
+/// Returns whether a brace begins a block, a branch or a tag of Svelte, which no expression holds: the expression around it has no end.
+fn begins_markup(inside: &[u8]) -> bool {
+    match inside.split_first() {
+        Some((b'#' | b'/', rest)) => block(rest).is_some(),
+        Some((b':' | b'@', _)) => MARKS.iter().any(|mark| inside.starts_with(mark)),
+        Some(_) | None => false,
     }
-    Err((start, Kind::Unclosed("`".to_owned())))
 }
 
-/// Whether a slash begins a regular expression: nothing that could be divided stands before it.
-fn begins_regex(before: &[u8]) -> bool {
-    before.trim_ascii_end().last().is_none_or(|byte| b"(,=:[!&|?{};+-*%<>~^".contains(byte))
+/// Returns whether a slash begins a regular expression: nothing that could be divided stands before it, and it ends no tag.
+fn begins_regex(before: &[u8], from: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let ends_tag = before.ends_with(b"}") && from.starts_with(b"/>");
+    !ends_tag && before.last().is_none_or(|byte| b"(,=:[!&|?{};+-*%<>~^".contains(byte))
 }
 
 /// The last byte of a regular expression; its slash where the line ends before it does.
@@ -265,6 +324,11 @@ mod tests {
             ("{#await p then v}", "", 9),
             ("f({ z })", "f({ z )", 5),
             ("{name} }", "{name", 5),
+            ("={() =>", "=() =>", 5),
+            ("{:else}", ":else}", 6),
+            ("{@html", "@html", 7),
+            ("{v}", "{v", 9),
+            ("{:else}", "{name {:else}", 6),
             ("(id)}", "id)}", 4),
         ] {
             assert_eq!(line(&right.replacen(from, to, 1), Of::Svelte), Some(at), "{from}");
@@ -272,13 +336,26 @@ mod tests {
     }
 
     #[test]
+    fn template_literals_are_read_at_any_depth() {
+        let deep = |levels: usize, ends: usize| format!("{{{}{}}}\n", "`${".repeat(levels), "}`".repeat(ends));
+
+        assert_eq!(line(&deep(100_000, 100_000), Of::Svelte), None);
+        assert_eq!(line(&deep(100_000, 99_999), Of::Svelte), Some(1));
+    }
+
+    #[test]
     fn expressions_of_vue_have_their_brackets() {
         let right = "<script setup>\nlet a = {\n</script>\n<template>\n  <a :b=\"c > d ? [1] : { e: 'f)' }\" v-for=\"(x, i) in list\" title=\"(\" @click='go(i)'>{{ f(x) }} it's (</a>\n</template>\n";
 
         assert_eq!(line(right, Of::Vue), None);
-        for (from, to) in
-            [("go(i)", "go(i"), ("[1]", "1]"), ("{ e:", " e:"), ("f(x) }}", "f(x }}"), ("{{ f(x) }}", "{{ f(x) }")]
-        {
+        for (from, to) in [
+            ("go(i)", "go(i"),
+            ("[1]", "1]"),
+            ("{ e:", " e:"),
+            ("f(x) }}", "f(x }}"),
+            ("{{ f(x) }}", "{{ f(x) }"),
+            ("{{ f(x) }}", "{ f(x) }}"),
+        ] {
             assert_eq!(line(&right.replacen(from, to, 1), Of::Vue), Some(5), "{from}");
         }
         assert_eq!(

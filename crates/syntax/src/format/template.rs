@@ -15,6 +15,15 @@ pub(super) fn has_gaps(text: &[u8]) -> bool {
     next(text, 0).is_some()
 }
 
+/// Returns whether a component has gaps that are none of its own markup: of `{{ }}` only what Handlebars makes blocks of.
+pub(super) fn has_gaps_beside_markup(text: &[u8]) -> bool {
+    let mut gaps = std::iter::successors(next(text, 0), |(_, to)| next(text, *to));
+    gaps.any(|(from, _)| match text[from..].strip_prefix(b"{{") {
+        Some(inside) => matches!(inside.first(), Some(b'#' | b'/' | b'^' | b'>')),
+        None => true,
+    })
+}
+
 /// Fills the gaps with digits, which are a value in every format; a gap with a line of its own is left out.
 pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
     let mut filled = Cow::Borrowed(text);

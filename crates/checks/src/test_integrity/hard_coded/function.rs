@@ -75,38 +75,31 @@ impl<'a> Function<'a> {
             )];
         }
         let mut known: Vec<(&Case, Range<usize>)> = Vec::new();
-        let mut tables: Vec<(usize, usize, Range<usize>)> = Vec::new();
+        let mut tables: Vec<(usize, Range<usize>)> = Vec::new();
         walk(self.body, |node, _| {
             if let Some((condition, result)) = self.branch(node) {
                 let of = cases.iter().filter(|case| self.is_about(case, &condition) && result.contains(&case.expected));
                 known.extend(of.map(|case| (*case, node.byte_range())));
             }
             if let Some(rows) = self.table(node) {
-                let hits = rows
-                    .iter()
-                    .filter(|(key, value)| cases.iter().any(|case| is_input(case, key) && case.expected == *value));
-                let (all, hits) = (rows.len(), hits.count());
-                if all == hits && all > 0 {
-                    tables.push((all, hits, node.byte_range()));
+                let is_case = |(key, value): &(String, String)| {
+                    cases.iter().any(|case| is_input(case, key) && case.expected == *value)
+                };
+                if rows.iter().all(is_case) {
+                    tables.push((rows.len(), node.byte_range()));
                 }
             }
             true
         });
         known.dedup_by(|a, b| a.0 == b.0);
-        let telling = known.iter().filter(|(case, _)| is_telling(case)).count();
-        if telling > 0 && (telling > 1 || cases.len() <= 3) {
-            let (case, range) =
-                known.iter().find(|(case, _)| is_telling(case)).cloned().unwrap_or_else(|| known[0].clone());
+        known.retain(|(case, _)| is_telling(case));
+        if let Some((case, range)) = known.first().filter(|_| known.len() > 1 || cases.len() <= 3) {
             let what = format!("gives {} for exactly the input {} of a test", case.expected, case.arguments.join(", "));
-            return vec![hit(range, what)];
+            return vec![hit(range.clone(), what)];
         }
-        let table = tables.into_iter().find(|(all, ..)| *all > 1 || cases.len() == 1);
-        table
-            .map(|(all, _, range)| {
-                hit(range, format!("looks its result up in a table of exactly {all} of the tests' cases"))
-            })
-            .into_iter()
-            .collect()
+        let table = tables.into_iter().find(|(rows, _)| *rows > 1 || cases.len() == 1);
+        let what = |rows: usize| format!("looks its result up in a table of exactly {rows} of the tests' cases");
+        table.map(|(rows, range)| hit(range, what(rows))).into_iter().collect()
     }
 
     /// The literal that it returns and nothing else.
@@ -124,13 +117,8 @@ impl<'a> Function<'a> {
             _ => return None,
         };
         let value = squash(code.trim().trim_start_matches("return"));
-        let value = value
-            .trim()
-            .trim_end_matches(".to_string()")
-            .trim_end_matches(".to_owned()")
-            .trim_end_matches(".into()")
-            .to_owned();
-        is_literal(&value).then_some(value)
+        let value = unowned(&value);
+        is_literal(value).then(|| value.to_owned())
     }
 
     /// A condition, and the literals that follow from it.
@@ -140,12 +128,7 @@ impl<'a> Function<'a> {
             let mut found = Vec::new();
             for part in code.split("return ").skip(usize::from(code.contains("return "))) {
                 let value = part.split([';', '}']).next().unwrap_or(part).trim().trim_start_matches('{').trim();
-                let value = value
-                    .trim_end_matches(".to_string()")
-                    .trim_end_matches(".to_owned()")
-                    .trim_end_matches(".into()")
-                    .trim();
-                found.push(value.to_owned());
+                found.push(unowned(value).to_owned());
             }
             found
         };
@@ -166,8 +149,8 @@ impl<'a> Function<'a> {
             }
             "match_arm" => {
                 let value = squash(field(node, "value", self.source));
-                let value = value.trim_start_matches("return ").trim_end_matches(".to_string()").to_owned();
-                Some((format!("match == {}", squash(field(node, "pattern", self.source))), vec![value]))
+                let value = unowned(value.trim_start_matches("return "));
+                Some((format!("match == {}", squash(field(node, "pattern", self.source))), vec![value.to_owned()]))
             }
             "switch_case" => Some((format!("match == {}", squash(field(node, "value", self.source))), results(node))),
             "case_clause" => {
@@ -202,4 +185,11 @@ impl<'a> Function<'a> {
         let rows: Option<Vec<_>> = pairs.iter().map(row).collect();
         rows.filter(|rows| !rows.is_empty())
     }
+}
+
+/// A value without what makes an owned one of it in Rust.
+fn unowned(value: &str) -> &str {
+    let value = value.trim();
+    let calls = [".to_string()", ".to_owned()", ".into()"];
+    calls.iter().find_map(|call| value.strip_suffix(call)).unwrap_or(value)
 }
