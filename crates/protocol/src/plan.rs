@@ -247,6 +247,14 @@ pub struct Task {
     pub extra: Extra,
 }
 
+impl Task {
+    /// Whether its result is a report: nothing of it is merged.
+    #[must_use]
+    pub fn is_report(&self) -> bool {
+        self.switchboard.as_ref().is_some_and(TaskSettings::is_report)
+    }
+}
+
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
