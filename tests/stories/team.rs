@@ -171,6 +171,32 @@ fn tests_that_fail_send_the_change_back_whatever_the_test_engineer_says() {
 }
 
 #[test]
+fn a_coder_may_not_write_tests_outside_of_its_files_and_a_test_engineer_may() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    let work = "if ! test -e sum.sh; then echo 'echo 2' > sum.sh; mkdir -p tests; echo 'true # own' > tests/sum.sh; \
+        elif grep -q own tests/sum.sh; then rm -r tests; else echo '# mended' >> sum.sh; fi";
+    let tests = format!("mkdir -p tests; echo 'test $(sh sum.sh) = 2' > tests/sum.sh; say '{TESTS}'");
+    let attack = r#"if grep -q mended sum.sh; then say '{"verdict":"PASS","added":[]}'; else
+        say '{"verdict":"FAIL","added":[],"bugs_found":["it is not mended"]}'; fi"#;
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[("work", work), ("review", &approved), ("tests", &tests), ("adversarial_tests", attack)],
+    );
+    let path = plan(&sandbox, "test ! -e tests/sum.sh || sh -e tests/sum.sh");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("tests/sum.sh is not in the task's files_touched"), "{out}");
+    assert_eq!(out.matches("scope failed").count(), 1, "the test engineer's file is no violation: {out}");
+    assert_eq!(sandbox.read("tests/sum.sh"), "test $(sh sum.sh) = 2\n");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n# mended\n");
+    let merged = out.lines().find(|line| line.contains(" merged ")).unwrap_or_default();
+    assert!(merged.contains("ada"), "the change is that of who made it: {out}");
+}
+
+#[test]
 fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
     let sandbox = Sandbox::new();
     agents(&sandbox, &["ada"], &[("work", "true")]);

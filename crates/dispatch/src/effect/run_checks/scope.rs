@@ -1,5 +1,7 @@
 //! The gate that holds a change to the files that its task declares.
 
+use std::collections::BTreeSet;
+
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::gate::SCOPE;
 use switchboard_pipeline::settings::ScopeVerdict;
@@ -10,9 +12,10 @@ use switchboard_protocol::run::Verdict;
 use switchboard_protocol::text::cut;
 
 use super::{REASONS, Said};
-use crate::Error;
 use crate::effect::context::Ctx;
 use crate::evidence::Found;
+use crate::history::Turn;
+use crate::{Error, history};
 
 /// Longest path in a reason, in bytes.
 const PATH_BYTES: usize = 200;
@@ -35,7 +38,8 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
     let new = commit.clone();
     let changes = ctx.world.git(move |git| git.changed_files(&base, &new)).await?;
     let files: Vec<_> = changes.iter().map(|change| crate::plan::text(&change.path)).collect();
-    let outside = settings.outside(files.iter().map(String::as_str));
+    let by_maker = if settings.team { by_maker(ctx, change).await? } else { BTreeSet::new() };
+    let outside = settings.outside(files.iter().map(String::as_str), &by_maker);
     let missing = not_made(ctx, &settings.outputs, &commit).await?;
     let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, missing.is_empty());
     let all = missing.len() + outside.len();
@@ -60,6 +64,50 @@ pub(super) fn evidence(judged: &Judged) -> Found {
     Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note }
 }
 
+/// The files of the change that the task's own agent has written, in any of the attempts that it stands on.
+async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<String>, Error> {
+    let turns = history::turns(&ctx.world, &ctx.plan.run, change.task)?;
+    let Some(wrote) = wrote(&turns, change.commit) else { return Ok(BTreeSet::new()) };
+    let files = ctx.world.git(move |git| {
+        let files = |[from, to]: &[String; 2]| {
+            let changes = git.changed_files(&Oid::parse(from)?, &Oid::parse(to)?)?;
+            Ok(changes.iter().map(|change| crate::plan::text(&change.path)).collect::<BTreeSet<_>>())
+        };
+        let left = files(&wrote.left)?;
+        let turns = wrote.turns.iter().map(files).collect::<Result<Vec<_>, Error>>()?;
+        // What an earlier attempt wrote and a later one took out again is not its any more.
+        Ok(turns.into_iter().flatten().filter(|file| left.contains(file)).collect())
+    });
+    files.await
+}
+
+/// Between which commits a change's own agent has worked.
+#[derive(Debug, PartialEq, Eq)]
+struct Wrote {
+    /// Where each of its turns began and ended.
+    turns: Vec<[String; 2]>,
+    /// The base of the last turn, and its end.
+    left: [String; 2],
+}
+
+/// Takes the turns of all workers of a task, oldest first; `None` where its own agent has had none, as where a change was chosen.
+fn wrote(turns: &[Turn], judged: &str) -> Option<Wrote> {
+    let starts = turns.iter().skip(1).map(|next| next.start.as_str()).chain([judged]);
+    let mut own = turns.iter().zip(starts).filter(|(turn, _)| turn.makes).peekable();
+    // The first one's tree may begin with the change of another task.
+    let mut from = own.peek()?.0.base.clone();
+    let mut found = Vec::new();
+    let mut left = [String::new(), String::new()];
+    for (turn, end) in own {
+        if !found.is_empty() {
+            from.clone_from(&turn.start);
+        }
+        found.push([from.clone(), end.to_owned()]);
+        left = [turn.base.clone(), end.to_owned()];
+    }
+    Some(Wrote { turns: found, left })
+}
+
 /// The outputs that the commit does not have.
 async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<String>, Error> {
     if outputs.is_empty() {
@@ -69,4 +117,26 @@ async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<Str
     let files = ctx.world.git(move |git| git.files_of(&commit)).await?;
     let files = Files::new(files.iter().map(|path| crate::plan::text(path)).collect());
     Ok(dataflow::not_made(outputs, &files).into_iter().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(makes: bool, start: &str) -> Turn {
+        Turn { makes, base: "base".to_owned(), start: start.to_owned() }
+    }
+
+    #[test]
+    fn the_turns_of_who_makes_a_change_are_told_from_those_of_a_test_engineer() {
+        let span = |from: &str, to: &str| [from.to_owned(), to.to_owned()];
+
+        assert_eq!(wrote(&[turn(false, "chosen")], "judged"), None);
+        let once = wrote(&[turn(true, "draft")], "judged").unwrap();
+        assert_eq!(once, Wrote { turns: vec![span("base", "judged")], left: span("base", "judged") });
+        let again = [turn(true, "base"), turn(false, "code"), turn(true, "code with tests"), turn(false, "mended")];
+        let again = wrote(&again, "judged").unwrap();
+        assert_eq!(again.turns, [span("base", "code"), span("code with tests", "mended")]);
+        assert_eq!(again.left, span("base", "mended"));
+    }
 }
