@@ -35,7 +35,7 @@ pub struct Work<'a> {
 /// A setting without effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effectless {
-    /// What is said.
+    /// Name of the setting.
     pub setting: &'static str,
     /// Why it has no effect.
     pub why: &'static str,
@@ -56,7 +56,7 @@ pub enum Consequence {
     NotedWhereUnused,
 }
 
-/// Returns what a task's settings say in vain.
+/// Returns the settings of a task that have no effect on it.
 #[must_use]
 pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
     let usual = TaskSettings::default();
@@ -132,7 +132,7 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     Ok(named.chain(whole).collect())
 }
 
-/// Returns what a plan says as a whole and no run heeds, a sentence each.
+/// Returns a sentence for the fields of a plan that no run heeds, and for each phase whose status contradicts its tasks'.
 #[must_use]
 pub fn of_plan(plan: &Plan) -> Vec<String> {
     let profile = plan.execution_profile.as_ref();
