@@ -67,45 +67,43 @@ pub(super) fn evidence(judged: &Judged) -> Found {
 /// The files of the change that the task's own agent has written, in any of the attempts that it stands on.
 async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<String>, Error> {
     let turns = history::turns(&ctx.world, &ctx.plan.run, change.task)?;
-    let Some(wrote) = wrote(&turns, change.commit) else { return Ok(BTreeSet::new()) };
+    let wrote = wrote(&turns, change.commit);
     let files = ctx.world.git(move |git| {
-        let files = |[from, to]: &[String; 2]| {
+        let files = |from: &str, to: &str| {
             let changes = git.changed_files(&Oid::parse(from)?, &Oid::parse(to)?)?;
-            Ok(changes.iter().map(|change| crate::plan::text(&change.path)).collect::<BTreeSet<_>>())
+            Ok::<_, Error>(changes.iter().map(|change| crate::plan::text(&change.path)).collect::<BTreeSet<_>>())
         };
-        let left = files(&wrote.left)?;
-        let turns = wrote.turns.iter().map(files).collect::<Result<Vec<_>, Error>>()?;
-        // What an earlier attempt wrote and a later one took out again is not its any more.
-        Ok(turns.into_iter().flatten().filter(|file| left.contains(file)).collect())
+        let mut all = BTreeSet::new();
+        for Wrote { base, from, to } in &wrote {
+            all.extend(files(from, to)?);
+            // What it has taken out again is not its own if somebody else writes it later.
+            let left = files(base, to)?;
+            all.retain(|file| left.contains(file));
+        }
+        Ok(all)
     });
     files.await
 }
 
-/// Between which commits a change's own agent has worked.
+/// A turn of a task's own agent: the commits between which it worked.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrote {
-    /// Where each of its turns began and ended.
-    turns: Vec<[String; 2]>,
-    /// The base of the last turn, and its end.
-    left: [String; 2],
+    /// What the change stands on.
+    base: String,
+    from: String,
+    to: String,
 }
 
-/// Takes the turns of all workers of a task, oldest first; `None` where its own agent has had none, as where a change was chosen.
-fn wrote(turns: &[Turn], judged: &str) -> Option<Wrote> {
-    let starts = turns.iter().skip(1).map(|next| next.start.as_str()).chain([judged]);
-    let mut own = turns.iter().zip(starts).filter(|(turn, _)| turn.makes).peekable();
-    // The first one's tree may begin with the change of another task.
-    let mut from = own.peek()?.0.base.clone();
-    let mut found = Vec::new();
-    let mut left = [String::new(), String::new()];
-    for (turn, end) in own {
-        if !found.is_empty() {
-            from.clone_from(&turn.start);
-        }
-        found.push([from.clone(), end.to_owned()]);
-        left = [turn.base.clone(), end.to_owned()];
-    }
-    Some(Wrote { turns: found, left })
+/// Picks the turns of a task's own agent out of those of all its workers, oldest first. It has none where a change was chosen.
+fn wrote(turns: &[Turn], judged: &str) -> Vec<Wrote> {
+    let ends = turns.iter().skip(1).map(|next| next.start.as_str()).chain([judged]);
+    let own = turns.iter().zip(ends).filter(|(turn, _)| turn.makes);
+    let one = |(at, (turn, end)): (usize, (&Turn, &str))| {
+        // The first one's tree may begin with the change of another task.
+        let from = if at == 0 { &turn.base } else { &turn.start };
+        Wrote { base: turn.base.clone(), from: from.clone(), to: end.to_owned() }
+    };
+    own.enumerate().map(one).collect()
 }
 
 /// The outputs that the commit does not have.
@@ -129,14 +127,11 @@ mod tests {
 
     #[test]
     fn the_turns_of_who_makes_a_change_are_told_from_those_of_a_test_engineer() {
-        let span = |from: &str, to: &str| [from.to_owned(), to.to_owned()];
+        let span = |from: &str, to: &str| Wrote { base: "base".to_owned(), from: from.to_owned(), to: to.to_owned() };
 
-        assert_eq!(wrote(&[turn(false, "chosen")], "judged"), None);
-        let once = wrote(&[turn(true, "draft")], "judged").unwrap();
-        assert_eq!(once, Wrote { turns: vec![span("base", "judged")], left: span("base", "judged") });
+        assert_eq!(wrote(&[turn(false, "chosen")], "judged"), []);
+        assert_eq!(wrote(&[turn(true, "draft")], "judged"), [span("base", "judged")]);
         let again = [turn(true, "base"), turn(false, "code"), turn(true, "code with tests"), turn(false, "mended")];
-        let again = wrote(&again, "judged").unwrap();
-        assert_eq!(again.turns, [span("base", "code"), span("code with tests", "mended")]);
-        assert_eq!(again.left, span("base", "mended"));
+        assert_eq!(wrote(&again, "judged"), [span("base", "code"), span("code with tests", "mended")]);
     }
 }
