@@ -96,7 +96,10 @@ impl<'a> Printer<'a> {
     /// The lines that tell of an event; none when it is of no interest here.
     pub(super) fn lines(&mut self, event: &Event, out: &Output) -> Vec<String> {
         if event.subject == format!("run/{}", self.run) {
-            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
+            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| {
+                self.end_judging(&fact);
+                self.of_run(fact, out)
+            });
         }
         match event.kind.as_str() {
             "worker_acted" | "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
@@ -242,7 +245,6 @@ impl<'a> Printer<'a> {
     }
 
     fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
-        self.end_judging(&fact);
         match fact {
             RunEvent::RunStarted { max_workers, .. } => {
                 vec![format!("{}: {}, {max_workers} at once", self.run, counted(self.tasks, "task"))]
