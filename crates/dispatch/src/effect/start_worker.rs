@@ -294,7 +294,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         judges: setup.judged.as_ref().and_then(Judged::fact),
         worktree: plan::text(&setup.path(ctx, id)),
         token: Digest::of(setup.token.as_bytes()),
-        ports: setup.ports.filter(|_| setup.judged.is_none()),
+        ports: setup.ports,
         isolation: setup.isolation,
     };
     let subject = format!("worker/{worker}");

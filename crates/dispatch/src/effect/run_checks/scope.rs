@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::gate::SCOPE;
+use switchboard_pipeline::roles::way_zone_of;
 use switchboard_pipeline::settings::ScopeVerdict;
 use switchboard_process::git::Oid;
 use switchboard_protocol::evidence::{Detail, Verdict as Evidenced};
 use switchboard_protocol::finding::Base;
 use switchboard_protocol::run::Verdict;
+use switchboard_protocol::run::way::Zone;
 use switchboard_protocol::text::cut;
 
 use super::{REASONS, Said};
@@ -38,8 +40,11 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
     let new = commit.clone();
     let changes = ctx.world.git(move |git| git.changed_files(&base, &new)).await?;
     let files: Vec<_> = changes.iter().map(|change| crate::plan::text(&change.path)).collect();
-    let by_maker = if settings.team { by_maker(ctx, change).await? } else { BTreeSet::new() };
-    let outside = settings.outside(files.iter().map(String::as_str), &by_maker);
+    let paths = || files.iter().map(String::as_str);
+    let mut outside = settings.outside(paths(), &files.iter().cloned().collect());
+    if settings.team && outside.iter().any(|one| way_zone_of(one.file) == Zone::Tests) {
+        outside = settings.outside(paths(), &by_maker(ctx, change).await?);
+    }
     let missing = not_made(ctx, &settings.outputs, &commit).await?;
     let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, missing.is_empty());
     let all = missing.len() + outside.len();
