@@ -80,9 +80,12 @@ async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<Strin
         };
         let mut all = BTreeSet::new();
         for Wrote { base, from, to } in &wrote {
-            all.extend(files(from, to)?);
-            // What it has taken out again is not its own if somebody else writes it later.
             let left = files(base, to)?;
+            match from == base {
+                true => all.extend(left.iter().cloned()),
+                false => all.extend(files(from, to)?),
+            }
+            // What it has taken out again is not its own if somebody else writes it later.
             all.retain(|file| left.contains(file));
         }
         Ok(all)
