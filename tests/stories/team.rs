@@ -171,6 +171,60 @@ fn tests_that_fail_send_the_change_back_whatever_the_test_engineer_says() {
 }
 
 #[test]
+fn a_coder_may_not_write_tests_outside_of_its_files_and_a_test_engineer_may() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    let work = "if ! test -e sum.sh; then echo 'echo 2' > sum.sh; mkdir -p tests; echo 'true # own' > tests/sum.sh; \
+        elif grep -q own tests/sum.sh; then rm -r tests; else echo '# mended' >> sum.sh; fi";
+    let tests = format!("mkdir -p tests; echo 'test $(sh sum.sh) = 2' > tests/sum.sh; say '{TESTS}'");
+    let attack = r#"if grep -q mended sum.sh; then say '{"verdict":"PASS","added":[]}'; else
+        say '{"verdict":"FAIL","added":[],"failures":[{"name":"mended","message":"it is not mended"}]}'; fi"#;
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[("work", work), ("review", &approved), ("tests", &tests), ("adversarial_tests", attack)],
+    );
+    let path = plan(&sandbox, "test ! -e tests/sum.sh || sh -e tests/sum.sh");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("tests/sum.sh is not in the task's files_touched"), "{out}");
+    assert_eq!(out.matches("scope failed").count(), 1, "the test engineer's file is no violation: {out}");
+    assert_eq!(sandbox.read("tests/sum.sh"), "test $(sh sum.sh) = 2\n");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n# mended\n");
+    let merged = out.lines().find(|line| line.contains(" merged ")).unwrap_or_default();
+    assert!(merged.contains("ada"), "the change is that of who made it: {out}");
+}
+
+#[test]
+fn a_retry_at_a_review_leaves_the_name_of_who_made_the_change_alone() {
+    let sandbox = Sandbox::new();
+    let approved = review("APPROVED", "");
+    let count = "n=$(($(cat \"$0.n\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.n\"";
+    let reviewed = format!("{count}; if test $n -gt 3; then say '{approved}'; else echo 'Looks good to me'; fi");
+    agents(
+        &sandbox,
+        &["ada"],
+        &[("work", "echo 'echo 2' > sum.sh"), ("review", &reviewed), ("*", r#"say '{"verdict":"PASS","added":[]}'"#)],
+    );
+    let path = plan(&sandbox, "true");
+    let blocked = sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada"]);
+    assert!(blocked.out.contains("step review got 3 answers that can't be used"), "{}", blocked.out);
+    assert!(told(&sandbox, "review").contains("end with one block of the schema"), "the remedy is told, too");
+
+    sandbox.switchboard(&["retry", "1.1"]).ends_with(0);
+    let out = sandbox.switchboard(&["run", "--resume"]).ends_with(0).out;
+
+    assert!(!out.contains("coordinator -> coordinator"), "{out}");
+    let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
+    assert_eq!(log.matches("ada-2 starts review as reviewer").count(), 4, "the reviewer has a name of its own: {log}");
+    let listed = sandbox.call(&["list_messages", "agent=coordinator"]);
+    let messages = listed["messages"].as_array().unwrap();
+    let to_itself = |one: &&serde_json::Value| one["sender"] == "coordinator" && one["recipient"] == "coordinator";
+    assert!(!messages.is_empty() && !messages.iter().any(|one| to_itself(&one)), "{listed}");
+}
+
+#[test]
 fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
     let sandbox = Sandbox::new();
     agents(&sandbox, &["ada"], &[("work", "true")]);

@@ -212,6 +212,27 @@ pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<O
     Ok(world.store.read(&query)?.into_iter().find(makes))
 }
 
+/// A worker of a task: where it began.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// Whether it makes the change, rather than judging it.
+    pub(crate) makes: bool,
+    /// The commit that the change stands on.
+    pub(crate) base: String,
+    /// The commit that its tree began as.
+    pub(crate) start: String,
+}
+
+/// The workers of a task, oldest first.
+pub(crate) fn turns(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<Turn>, Error> {
+    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).asc("seq").limit(MOST_WORKERS);
+    let turn = |row: Row| {
+        let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
+        Ok(Turn { makes: makes(&row), base, start })
+    };
+    world.store.read(&query)?.into_iter().map(turn).collect()
+}
+
 /// Whether a worker makes a change, rather than judging one.
 pub(crate) fn makes(row: &Row) -> bool {
     row.get_text(JUDGES).is_none()

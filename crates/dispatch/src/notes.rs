@@ -7,10 +7,11 @@ use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TurnOutcome};
 
-use crate::Error;
 use crate::event::cut;
 use crate::plan::RunPlan;
+use crate::work::WORKERS;
 use crate::world::World;
+use crate::{Error, history};
 
 /// Longest reason in a message, in bytes.
 const REASON: usize = 2_000;
@@ -109,6 +110,20 @@ pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option
     }
 }
 
+/// Whose message tells of a step: that of the worker that it names, else of who made the task's change. The name of the latter may be released, as it is
+/// when a blocked task goes on with its reviewer.
+fn teller(world: &World, plan: &RunPlan, step: &RunEvent) -> Result<Option<AgentName>, Error> {
+    let Some(task) = step.task() else { return Ok(None) };
+    let row = match step.worker() {
+        Some(worker) => world.store.get(WORKERS, &[worker.as_str().into()])?,
+        None => match world.worker_names.of(&plan.run, task) {
+            Some(name) => return Ok(Some(name)),
+            None => history::last_worker(world, &plan.run, task)?,
+        },
+    };
+    Ok(row.and_then(|row| AgentName::new(row.get_text("agent")?).ok()))
+}
+
 /// The messages that tell of steps of a managed run, to be committed with them. `rev` is the revision of the run's subject before the first.
 pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u64) -> Result<Vec<NewEvent>, Error> {
     if !plan.coordination.is_managed() {
@@ -118,8 +133,7 @@ pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u
     for (rev, step) in (rev + 1..).zip(steps) {
         if let Some(what) = told(&plan.run, step) {
             let to = AgentName::coordinator();
-            let of_unit = step.task().and_then(|task| world.worker_names.of(&plan.run, task));
-            let from = of_unit.unwrap_or_else(|| to.clone());
+            let from = teller(world, plan, step)?.unwrap_or_else(|| to.clone());
             let note = Note { from, to, what, broadcast: None, is_taken: true };
             notes.push(world.ports.mail.noted(&note, id(format!("{}.{rev}", plan.run))?)?);
         }

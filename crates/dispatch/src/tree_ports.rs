@@ -80,14 +80,19 @@ impl TreePorts {
         lock(&self.leased).get(&(run.clone(), task.clone())).map(|lease| lease.ports)
     }
 
-    /// Takes a lease up again that the record names, unless another tree has a port of it.
+    /// Takes a lease up again that the record names, unless the tree has another one by then or another tree has a port of it.
     ///
     /// # Errors
     /// [`Error::Process`].
     pub(crate) fn restore(&self, run: &RunId, task: &TaskId, ports: PortRange) -> Result<(), Error> {
         let Some(start) = ports.first.checked_sub(FIRST).map(|above| u32::from(above / BLOCK)) else { return Ok(()) };
         let blocks = start..(start + u32::from(ports.count.div_ceil(BLOCK))).min(BLOCKS);
+        let tree = (run.clone(), task.clone());
         let mut leased = lock(&self.leased);
+        // Those of an earlier worker of the tree: it was settled in between, which gave them back.
+        if leased.contains_key(&tree) {
+            return Ok(());
+        }
         if leased.values().any(|lease| lease.blocks.start < blocks.end && blocks.start < lease.blocks.end) {
             return Ok(());
         }
@@ -96,7 +101,7 @@ impl TreePorts {
                 tracing::warn!(%run, %task, first = ports.first, "another daemon has taken ports of this tree");
             }
         }
-        leased.insert((run.clone(), task.clone()), Leased { blocks, ports });
+        leased.insert(tree, Leased { blocks, ports });
         Ok(())
     }
 
@@ -265,6 +270,9 @@ mod tests {
 
         assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST, count: 15 }));
         assert_eq!(table.of(&run, &task(1)), None);
+
+        table.restore(&run, &task(7), PortRange { first: FIRST + 9 * BLOCK, count: 10 }).unwrap();
+        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST, count: 15 }), "the newer claim holds");
     }
 
     #[test]

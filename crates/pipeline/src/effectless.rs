@@ -35,7 +35,7 @@ pub struct Work<'a> {
 /// A setting without effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effectless {
-    /// What is said.
+    /// Name of the setting.
     pub setting: &'static str,
     /// Why it has no effect.
     pub why: &'static str,
@@ -56,7 +56,7 @@ pub enum Consequence {
     NotedWhereUnused,
 }
 
-/// Returns what a task's settings say in vain.
+/// Returns the settings of a task that have no effect on it.
 #[must_use]
 pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
     let usual = TaskSettings::default();
@@ -132,27 +132,26 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     Ok(named.chain(whole).collect())
 }
 
-/// Returns what a plan says as a whole and no run heeds, a sentence each.
+/// Returns a sentence for the fields of a plan that no run heeds, and for each phase whose status contradicts its tasks'.
 #[must_use]
 pub fn of_plan(plan: &Plan) -> Vec<String> {
     let profile = plan.execution_profile.as_ref();
     let says = |field: &'static str, is_said: bool| is_said.then_some(field);
-    let none = [
+    let unheeded: Vec<_> = [
         says("execution_profile.locked", profile.is_some_and(|profile| profile.locked)),
         says("execution_profile.council_parallel", profile.is_some_and(|profile| !profile.council_parallel)),
-        says("type of a phase", plan.phases.iter().any(|phase| phase.kind.is_some())),
-        says("evidence_path of a task", plan.tasks().any(|task| task.evidence_path.is_some())),
-    ];
-    let of_team = [
         says("execution_profile.auto_proceed", profile.is_some_and(|profile| profile.auto_proceed)),
+        says("type of a phase", plan.phases.iter().any(|phase| phase.kind.is_some())),
         says("required_agents of a phase", plan.phases.iter().any(|phase| phase.required_agents.is_some())),
         says("size of a task", plan.tasks().any(|task| task.size != TaskSize::Small)),
-    ];
-    let sentence =
-        |fields: Vec<&str>, what: &str| (!fields.is_empty()).then(|| format!("{}: {what}", fields.join(", ")));
-    let none = sentence(none.into_iter().flatten().collect(), "kept for other tools, no run heeds it");
-    let of_team = sentence(of_team.into_iter().flatten().collect(), "counts only with --team");
-    none.into_iter().chain(of_team).chain(plan.phases.iter().filter_map(not_completed)).collect()
+        says("evidence_path of a task", plan.tasks().any(|task| task.evidence_path.is_some())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let kept = format!("{}: kept for other tools, no run heeds it", unheeded.join(", "));
+    let kept = (!unheeded.is_empty()).then_some(kept);
+    kept.into_iter().chain(plan.phases.iter().filter_map(not_completed)).collect()
 }
 
 /// What to say of a phase that is marked as done while tasks of it are not.

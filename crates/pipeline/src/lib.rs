@@ -8,6 +8,7 @@
 
 pub mod actions;
 pub mod auto;
+mod circle;
 pub mod dataflow;
 pub mod delivery;
 pub mod dispatch_terms;

@@ -11,12 +11,9 @@
 mod debated;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::job::{JOB_WORKERS, Mode};
-use switchboard_protocol::plan::{BestOf, Plan, Task, TaskId, TaskResult, TaskSettings};
+use switchboard_protocol::job::{JOB_WORKERS, MAX_SHARED, MIN_SHARED, Mode};
+use switchboard_protocol::plan::{BestOf, Plan, Task, TaskId, TaskSettings};
 use switchboard_protocol::run::way::UnitId;
-
-/// Most workers that try the same task.
-const MAX_TRIES: u32 = 8;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -85,14 +82,14 @@ fn fits_task(plan: &Plan, id: &TaskId, mode: Mode) -> Result<(), Failure> {
 /// `request.bad-args` at `best_of` where that is not 2 to 8, or where no task is left for it.
 pub fn with_best_of(mut plan: Plan, count: u32) -> Result<Plan, Failure> {
     let refused = |what: &str| Err(Failure::new("request.bad-args", what).at("best_of"));
-    if !(2..=MAX_TRIES).contains(&count) {
-        return refused("2 to 8 workers can try the same task");
+    if !(MIN_SHARED..=MAX_SHARED).contains(&count) {
+        return refused(&format!("{MIN_SHARED} to {MAX_SHARED} workers can try the same task"));
     }
     let mut found = false;
     for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
         let settings = task.switchboard.get_or_insert_default();
         let is_shared = settings.chain.is_some() || settings.debate.is_some() || settings.best_of.is_some();
-        if is_shared || settings.result == Some(TaskResult::Report) {
+        if is_shared || settings.is_report() {
             continue;
         }
         settings.best_of = Some(BestOf::Count(count));
@@ -162,6 +159,34 @@ mod tests {
         let shapes = crate::subtasks::expand(&plan).unwrap().shapes;
         let told = &shapes[&TaskId::new("1.1").unwrap()].told;
         assert_eq!(*told, crate::subtasks::Told::Informed { reports: vec![first.id.clone()] });
+    }
+
+    #[test]
+    fn a_debate_comes_into_the_first_phase_that_has_something_to_do() {
+        let debate = json!({ "participants": [{ "agent": "a" }, { "agent": "b" }] });
+        let of = |statuses: [&str; 3]| {
+            let mut plan = plan(&json!({}));
+            plan.switchboard.get_or_insert_default().debate = Some(serde_json::from_value(debate.clone()).unwrap());
+            let status = |word: &str| serde_json::from_value(json!(word)).unwrap();
+            (plan.phases[0].status, plan.phases[1].status) = (status(statuses[0]), status(statuses[1]));
+            plan.phases[0].tasks[0].status = serde_json::from_value(json!(statuses[2])).unwrap();
+            in_mode(plan, &Asked { unit: None, mode: Some(Mode::Debate), is_job: false }).map(|found| found.plan)
+        };
+
+        let closed = of(["closed", "pending", "pending"]).unwrap();
+        let (first, second) = (&closed.phases[0].tasks, &closed.phases[1].tasks);
+        assert_eq!(second[0].id.as_str(), "2.debate");
+        assert!(!second[0].description.contains("1.1: d") && second[0].description.contains("2.1: d"));
+        assert!(first.iter().all(|task| task.depends.is_empty()), "{first:?}");
+        assert!(second[1].depends.contains(&second[0].id));
+        let prepared = crate::prepare::prepare(&closed, &std::collections::BTreeSet::new(), None);
+        assert_eq!(prepared.eligible, [second[0].id.clone(), second[1].id.clone()]);
+        let plan = of(["in_progress", "pending", "completed"]).unwrap();
+        assert_eq!(plan.phases[0].tasks[0].id.as_str(), "1.debate");
+        assert!(plan.phases[0].tasks[1].depends.is_empty(), "a task that is done waits for nothing");
+        // Task 2.1 depends on one of the blocked phase.
+        let failure = of(["blocked", "pending", "pending"]).unwrap_err();
+        assert!(failure.place == "mode" && failure.what.contains("nothing to debate"), "{failure:?}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod role;
 mod shipped;
 mod zone;
 
+use std::sync::LazyLock;
+
 use switchboard_protocol::error::near_matches;
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
@@ -21,10 +23,10 @@ use switchboard_protocol::run::way::RoleId;
 pub use bad::{BadRole, Reason, UnknownRole};
 pub use file::{MAX_ROLE_BYTES, RoleFile};
 pub use names::{role_of, tool_of};
-pub use prompt::{frame, tokens};
+pub use prompt::{form, frame, tokens};
 pub use rights::{Denied, Why, may_write};
 pub use role::{Origin, Role};
-pub use zone::zone_of;
+pub use zone::{way_zone_of, zone_of};
 
 /// All roles of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,17 +38,18 @@ pub struct Roles {
 // === impl Roles ===
 
 impl Roles {
-    /// The roles that ship.
+    /// Returns the roles that ship. Their files are read once.
     #[must_use]
-    pub fn shipped() -> Self {
-        Self { list: shipped::roles(), bad: Vec::new() }
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Roles> = LazyLock::new(|| Roles { list: shipped::roles(), bad: Vec::new() });
+        &SHIPPED
     }
 
-    /// The roles that ship with the files of the user and of a trusted project. A file that can't be used is in [`Roles::bad`], and its role is
-    /// refused to whoever asks for it.
+    /// Returns the shipped roles, changed by the files of the user and then by those of a trusted project. [`Roles::bad`] lists the files that can't be
+    /// used; [`Roles::find`] refuses their roles.
     #[must_use]
     pub fn read(user: &[RoleFile<'_>], project: &[RoleFile<'_>]) -> Self {
-        let mut roles = Self::shipped();
+        let mut roles = Self::shipped().clone();
         merge::add(&mut roles.list, &mut roles.bad, user, Origin::User);
         merge::add(&mut roles.list, &mut roles.bad, project, Origin::Project);
         let Self { list, bad } = &mut roles;

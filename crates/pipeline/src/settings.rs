@@ -1,5 +1,7 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::finding::CommandKind;
 use switchboard_protocol::frame::DEFAULT_TIMEOUT_MS;
 use switchboard_protocol::isolation::Isolation;
@@ -98,9 +100,14 @@ impl Settings {
     }
 
     /// The files of a change that the task may not write, each with the declaration that leaves it out: a file has to lie in the scope and in
-    /// `files_touched` or `outputs`, where each is declared, and in nothing that is excluded.
+    /// `files_touched` or `outputs`, where each is declared, and in nothing that is excluded. The test engineer of a team may add tests anywhere else; `by_maker`
+    /// are the files that the task's own agent has changed, which may not.
     #[must_use]
-    pub fn outside<'a>(&self, files: impl IntoIterator<Item = &'a str>) -> Vec<Outside<'a>> {
+    pub fn outside<'a>(
+        &self,
+        files: impl IntoIterator<Item = &'a str>,
+        by_maker: &BTreeSet<String>,
+    ) -> Vec<Outside<'a>> {
         let parse =
             |declared: &[String]| declared.iter().filter_map(|text| Pattern::parse(text).ok()).collect::<Vec<_>>();
         let scope = self.scope.as_deref().map(parse);
@@ -113,8 +120,7 @@ impl Settings {
             if excluded.iter().any(|pattern| pattern.covers(file)) {
                 return Some(Outside { file, of: "x-switchboard without `exclude`", is_forbidden: true });
             }
-            // Tests are the test engineer's, who is not held to the task's files.
-            if self.team && crate::roles::zone_of(file) == Zone::Test {
+            if self.team && !by_maker.contains(file) && crate::roles::zone_of(file) == Zone::Test {
                 return None;
             }
             if !covers(&scope, file) {
@@ -335,7 +341,7 @@ mod tests {
         };
         let outside = |settings: &Settings| -> Vec<(String, &str)> {
             let files = ["src/a.rs", "src/b.rs", ".github/workflows/ci.yml"];
-            settings.outside(files).iter().map(|one| (one.file.to_owned(), one.of)).collect()
+            settings.outside(files, &BTreeSet::new()).iter().map(|one| (one.file.to_owned(), one.of)).collect()
         };
 
         assert_eq!(outside(&declared(None, &[])), []);
@@ -345,6 +351,20 @@ mod tests {
         let without = Settings { exclude: vec!["src/b.*".to_owned(), ".github".to_owned()], ..Settings::default() };
         assert_eq!(outside(&without).len(), 2, "what is excluded may not be written, wherever else one may write");
         assert_eq!(outside(&declared(Some(&[]), &[])).len(), 3, "an empty scope lets nothing be written");
+    }
+
+    #[test]
+    fn tests_outside_of_the_declared_files_are_the_test_engineers_alone() {
+        let outside = |team, by_maker: &[&str]| {
+            let settings = Settings { team, files_touched: vec!["src/a.rs".to_owned()], ..Settings::default() };
+            let by_maker = by_maker.iter().map(ToString::to_string).collect();
+            let found = settings.outside(["src/a.rs", "src/b.rs", "tests/a.rs"], &by_maker);
+            found.iter().map(|one| one.file).collect::<Vec<_>>()
+        };
+
+        assert_eq!(outside(true, &["src/a.rs"]), ["src/b.rs"]);
+        assert_eq!(outside(true, &["src/a.rs", "tests/a.rs"]), ["src/b.rs", "tests/a.rs"]);
+        assert_eq!(outside(false, &[]), ["src/b.rs", "tests/a.rs"]);
     }
 
     #[test]

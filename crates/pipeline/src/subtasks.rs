@@ -17,9 +17,7 @@ mod shape;
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::plan::{
-    BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskResult, TaskSettings, WorkerSettings,
-};
+use switchboard_protocol::plan::{BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskSettings, WorkerSettings};
 
 pub use landing::into;
 pub use marks::{is_over, taken};
@@ -42,8 +40,7 @@ pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
 
 /// A task that depends on reports is told them, unless it is told something else in place of its description.
 fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
-    let is_report = |task: &&Task| task.switchboard.as_ref().is_some_and(|own| own.result == Some(TaskResult::Report));
-    let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(is_report).map(|task| &task.id).collect();
+    let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(|task| task.is_report()).map(|task| &task.id).collect();
     for task in expanded.plan.tasks().filter(|_| !of_plan.is_empty()) {
         let reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
         let is_told_else = expanded.shapes.get(&task.id).is_some_and(|shape| shape.told != Told::Task);
@@ -76,8 +73,8 @@ fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
 /// Whether several work on a task, or its result is a report.
 fn is_special(task: &Task) -> bool {
     task.switchboard.as_ref().is_some_and(|settings| {
-        let TaskSettings { result, chain, debate, best_of, .. } = settings;
-        *result == Some(TaskResult::Report) || chain.is_some() || debate.is_some() || best_of.is_some()
+        let TaskSettings { chain, debate, best_of, .. } = settings;
+        settings.is_report() || chain.is_some() || debate.is_some() || best_of.is_some()
     })
 }
 
@@ -94,7 +91,7 @@ impl Expander<'_> {
     /// A task and its subtasks.
     fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
         let Some(settings) = &task.switchboard else { return vec![task.clone()] };
-        let is_report = settings.result == Some(TaskResult::Report);
+        let is_report = settings.is_report();
         if let Some(reason) = unused(settings, is_report) {
             self.refusals.push((task.id.clone(), reason));
             return vec![task.clone()];

@@ -1,7 +1,7 @@
 //! Rules of a team: what its roles may write, how a task is sized, tiered and retried, and when a role that makes no progress is stopped.
 //!
-//! Every rule is a function of what it is given. A refusal names what was found and what to do instead; a [`repeat::Finding`] also says whether it
-//! warns, stops the worker or asks a person.
+//! Every rule is a pure function. A refusal names what was found and what to do instead; a [`repeat::Finding`] also says whether to warn, to stop the
+//! worker or to ask a person.
 
 pub mod explorer;
 pub mod fallback;

@@ -64,7 +64,7 @@ impl Problem {
 /// Reads a text. Keys are unique; nothing is nested deeper than a list.
 ///
 /// # Errors
-/// What is no frontmatter, with its line.
+/// The first line that is not valid frontmatter, and why.
 pub fn read(text: &str) -> Result<Document<'_>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (yaml, body) = parted(text)?;

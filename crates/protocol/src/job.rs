@@ -124,6 +124,15 @@ pub struct JobTask {
 /// Most tasks of a job that run side by side, as one asks for them.
 pub const MAX_PARALLEL: usize = 8;
 
+/// Fewest workers that share a task: participants of a debate, steps of a chain, tries of the same task.
+pub const MIN_SHARED: u32 = 2;
+
+/// Most participants of a debate, and most workers that try the same task: each costs what the task alone would.
+pub const MAX_SHARED: u32 = 8;
+
+/// Most steps of a chain.
+pub const MAX_STEPS: u32 = 16;
+
 /// Workers of a job at once where nothing is said.
 pub const JOB_WORKERS: u32 = 4;
 
@@ -147,8 +156,8 @@ impl Job {
         let (least, most) = match mode {
             Mode::Single => (1, 1),
             Mode::Parallel => (1, MAX_PARALLEL),
-            Mode::Debate => (2, 8),
-            Mode::Chain => (2, 16),
+            Mode::Debate => (MIN_SHARED as usize, MAX_SHARED as usize),
+            Mode::Chain => (MIN_SHARED as usize, MAX_STEPS as usize),
         };
         if !(least..=most).contains(&count) {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };

@@ -123,7 +123,7 @@ pub struct ExecutionProfile {
     pub council_parallel: bool,
     /// Whether the profile is fixed for the rest of the plan. Kept for other tools: no run heeds it.
     pub locked: bool,
-    /// Whether the next phase begins without asking. Only with `--team`.
+    /// Whether the next phase begins without asking. Kept for other tools: no run heeds it.
     pub auto_proceed: bool,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
@@ -160,7 +160,7 @@ pub struct Phase {
     /// Whether it changes code. Kept for other tools: no run heeds it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must have taken part before it can be complete. Only with `--team`.
+    /// Roles that must have taken part before it can be complete. Kept for other tools: no run heeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
     /// What Switchboard needs beyond the format.
@@ -219,7 +219,7 @@ pub struct Task {
     /// How far it is, as far as the file knows; the truth of a run is in the log.
     #[serde(default)]
     pub status: TaskStatus,
-    /// How much work it is. Only with `--team`.
+    /// How much work it is. Kept for other tools: no run heeds it.
     #[serde(default)]
     pub size: TaskSize,
     /// What is to be done; not empty.
@@ -245,6 +245,14 @@ pub struct Task {
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl Task {
+    /// Whether its result is a report: nothing of it is merged.
+    #[must_use]
+    pub fn is_report(&self) -> bool {
+        self.switchboard.as_ref().is_some_and(TaskSettings::is_report)
+    }
 }
 
 /// How far a task is.

@@ -1,5 +1,7 @@
 //! What happens in a worker, in one vocabulary for the drivers of agents, the frames of shims and the log.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,13 @@ pub struct JudgingStep {
     pub role: RoleId,
     /// What it has to answer with.
     pub answer: AnswerKind,
+}
+
+impl fmt::Display for JudgingStep {
+    /// Writes `review as reviewer`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} as {}", self.step, self.role)
+    }
 }
 
 /// Facts about a worker (subject `worker/…`).

@@ -25,6 +25,7 @@ use super::context::Ctx;
 use super::replies::Replies;
 use super::set_up::{MadeTree, TreeSetup, set_up};
 use super::start_point::{StartPoint, group_head, run_head};
+use crate::assignees::Assignee;
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
@@ -36,7 +37,7 @@ use crate::watch::Reachable;
 use crate::work::RUNS;
 use crate::worker_names::Key;
 use crate::world::World;
-use crate::{Error, isolation, notes, plan, prompt};
+use crate::{Error, history, isolation, notes, plan, prompt};
 
 /// Pauses after an agent that failed: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -197,7 +198,19 @@ pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<
     // The run has assigned its agent's own name to itself.
     let is_assigned = |name: &AgentName| name.folded() != choice.name.folded() && world.is_assigned(name);
     let is_anothers = |name: &AgentName| Ok(is_assigned(name) || world.ports.mail.is_anothers(name)?);
+    if part.work.answer.is_some() && world.worker_names.of(&plan.run, id).is_none() {
+        keep_makers_name(world, plan, id)?;
+    }
     world.worker_names.claim((&plan.run, &part.key(id)), &choice.name, choice.scripted, is_anothers)
+}
+
+/// Claims anew the name of who made a task's change: it was released when the task was blocked, and who judges the change must not get it.
+fn keep_makers_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<(), Error> {
+    let Some(row) = history::last_worker(world, &plan.run, id)? else { return Ok(()) };
+    let Some(name) = row.get_text("agent").and_then(|name| AgentName::new(name).ok()) else { return Ok(()) };
+    let maker = Assignee { folded: name.folded(), name, is_scripted: row.get_bool("scripted") };
+    world.worker_names.restore(&plan.run, &(id.clone(), None), maker);
+    Ok(())
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
@@ -281,7 +294,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         judges: setup.judged.as_ref().and_then(Judged::fact),
         worktree: plan::text(&setup.path(ctx, id)),
         token: Digest::of(setup.token.as_bytes()),
-        ports: setup.ports.filter(|_| setup.judged.is_none()),
+        ports: setup.ports,
         isolation: setup.isolation,
     };
     let subject = format!("worker/{worker}");

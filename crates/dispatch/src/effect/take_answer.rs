@@ -13,7 +13,6 @@ use switchboard_protocol::answer::Answer;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::role::Zone;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{RunEvent, StepWork, Verdict};
 
@@ -124,12 +123,12 @@ impl Given<'_> {
 async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
     let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
     if let Some(answer) = reported(ctx, given)? {
-        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.to_string()));
+        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.told(kind)));
     }
     let file = plan::worker_folder(&ctx.world.config, &ctx.plan.run, given.worker).join(ANSWER_FILE);
     let files = Arc::clone(&ctx.world.ports.files);
     let said = ctx.world.blocking(move || files.read(&file)).await?.unwrap_or_default();
-    let found = Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.to_string());
+    let found = Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.told(kind));
     #[cfg(any(test, feature = "sim"))]
     if found.is_err() && ctx.world.has_defect(crate::simulate::Defect::TakesAnyAnswer) {
         return Ok(crate::simulate::approval(kind).ok_or_else(|| "it can't be made".to_owned()));
@@ -167,7 +166,7 @@ async fn written(ctx: &Ctx, places: &Places) -> Result<Vec<String>, Error> {
 /// What the worker wrote though it may not, in words for the next one.
 fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
     let role = &given.work.role;
-    let is_forbidden = |path: &&String| given.work.writes.is_empty() || roles::zone_of(path) != Zone::Test;
+    let is_forbidden = |path: &&String| !given.work.writes.contains(&roles::way_zone_of(path));
     let outside: Vec<_> = wrote.iter().filter(is_forbidden).collect();
     let first = outside.iter().take(NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
     let may = if given.work.writes.is_empty() { "may change nothing" } else { "may change tests only" };

@@ -3,8 +3,7 @@
 
 use std::fmt::Write as _;
 
-use switchboard_pipeline::roles::Roles;
-use switchboard_protocol::answer::{AnswerKind, example, outline};
+use switchboard_pipeline::roles::{self, Roles};
 use switchboard_protocol::plan::Task;
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::StepId;
@@ -32,8 +31,7 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
     let Judging { step, work, attempt, again, diff, instructions, has_tools } = judging;
     let role = &work.role;
     let own = plan.roles.get(role).map(|choice| choice.instructions.as_str()).filter(|text| !text.is_empty());
-    let shipped = Roles::shipped();
-    let of_role = shipped.find(role).map(|role| role.prompt.as_str()).unwrap_or_default();
+    let of_role = Roles::shipped().find(role).map(|role| role.prompt.as_str()).unwrap_or_default();
     let told = own.unwrap_or(of_role);
     let mut text = format!(
         "You are the {role} of \"{}\". Another agent has changed files for task {}, attempt {attempt}; this is the step {step}.\n\n{}\n",
@@ -62,7 +60,7 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
         let _ = write!(text, "\nAn answer was given before and can't be used: {reason}\n");
     }
     if let Some(kind) = work.answer {
-        text.push_str(&form(kind));
+        let _ = write!(text, "\n{}", roles::form(kind));
     }
     text
 }
@@ -79,16 +77,6 @@ fn part(step: &str) -> Option<&'static str> {
         ),
         _ => None,
     }
-}
-
-/// How the answer is to be given.
-fn form(kind: AnswerKind) -> String {
-    format!(
-        "\nEnd your answer with exactly one fenced block of JSON (```json) of this shape, `?` marking what may be left out; what stands outside of it counts \
-         for nothing:\n\n    {}\n\nFor example:\n\n    {}\n",
-        outline(kind),
-        example(kind)
-    )
 }
 
 /// Digits of the mark of the lines around a change.

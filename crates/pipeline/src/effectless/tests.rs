@@ -118,7 +118,7 @@ fn fields_that_no_run_heeds_and_phases_that_are_said_to_be_done_are_named() {
     let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
         "execution_profile": { "parallelization_enabled": true, "max_concurrent_tasks": 2, "locked": true, "auto_proceed": true },
         "phases": [
-            { "id": 1, "name": "n", "status": "completed", "type": "code", "tasks": [
+            { "id": 1, "name": "n", "status": "completed", "type": "code", "required_agents": ["reviewer"], "tasks": [
                 { "id": "1.1", "phase": 1, "description": "d", "status": "completed" }, { "id": "1.2", "phase": 1, "description": "d", "size": "large" }] }] });
     let plan = plan_json::parse(&plan.to_string()).unwrap();
 
@@ -127,8 +127,8 @@ fn fields_that_no_run_heeds_and_phases_that_are_said_to_be_done_are_named() {
     assert_eq!(
         said,
         [
-            "execution_profile.locked, type of a phase: kept for other tools, no run heeds it",
-            "execution_profile.auto_proceed, size of a task: counts only with --team",
+            "execution_profile.locked, execution_profile.auto_proceed, type of a phase, required_agents of a phase, size of a task: \
+             kept for other tools, no run heeds it",
             "phase 1 is marked as completed, and task 1.2 is not: it runs",
         ]
     );

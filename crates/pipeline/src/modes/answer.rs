@@ -1,4 +1,4 @@
-//! What of an answer modes depend on.
+//! The parts of an answer that the modes depend on.
 
 use std::collections::BTreeSet;
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use switchboard_protocol::error::near_matches;
-use switchboard_protocol::plan::{Plan, Task, TaskId, TaskResult};
+use switchboard_protocol::plan::{Plan, Task, TaskId};
 use switchboard_protocol::run::DerivedEdge;
 
 use super::error::PlanError;
+use crate::circle::circle;
 use crate::dataflow::{self, MAX_DERIVED};
 
 /// A task, where it stands, and what it waits for: what it declares, then what follows from its inputs.
@@ -41,7 +42,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
             node.waits.push(Wait { on, input: Some(path) });
         }
     }
-    find_cycle(&nodes).map_or(Ok(()), |path| Err(cycle(&path, &nodes)))
+    let waits = nodes.iter().map(|(id, node)| (*id, node.waits.iter().map(|wait| wait.on).collect())).collect();
+    circle(&waits).map_or(Ok(()), |path| Err(cycle(&path, &nodes)))
 }
 
 fn index(plan: &Plan) -> Result<BTreeMap<&TaskId, Node<'_>>, PlanError> {
@@ -77,51 +79,13 @@ fn check_dependencies(node: &Node<'_>, nodes: &BTreeMap<&TaskId, Node<'_>>) -> R
 /// A report leaves no files.
 fn check_outputs(node: &Node<'_>) -> Result<(), PlanError> {
     let settings = node.task.switchboard.as_ref();
-    let makes = settings.filter(|settings| settings.result == Some(TaskResult::Report));
+    let makes = settings.filter(|settings| settings.is_report());
     if makes.and_then(|settings| settings.outputs.as_ref()).is_none_or(Vec::is_empty) {
         return Ok(());
     }
     let pointer = format!("{}/x-switchboard/outputs", node.pointer);
     let found = "outputs, and `result` is `report`";
     Err(PlanError::new("plan.schema", pointer, "no outputs of a task whose work tree is not kept", found))
-}
-
-/// A circle of dependencies in order, the smallest id first.
-fn find_cycle<'a>(nodes: &BTreeMap<&'a TaskId, Node<'a>>) -> Option<Vec<&'a TaskId>> {
-    let mut done: BTreeMap<&TaskId, bool> = BTreeMap::new();
-    for start in nodes.keys().copied() {
-        // The way from `start`, each with the number of its dependencies that were followed.
-        let mut way: Vec<(&TaskId, usize)> = vec![(start, 0)];
-        if done.contains_key(start) {
-            continue;
-        }
-        done.insert(start, false);
-        while let Some((at, followed)) = way.last_mut() {
-            let Some(Wait { on: next, .. }) = nodes[*at].waits.get(*followed) else {
-                done.insert(at, true);
-                way.pop();
-                continue;
-            };
-            *followed += 1;
-            match done.get(next) {
-                Some(true) => {}
-                Some(false) => return Some(circle(&way, next)),
-                None => {
-                    done.insert(next, false);
-                    way.push((next, 0));
-                }
-            }
-        }
-    }
-    None
-}
-
-fn circle<'a>(way: &[(&'a TaskId, usize)], back_to: &TaskId) -> Vec<&'a TaskId> {
-    let begin = way.iter().position(|(id, _)| *id == back_to).unwrap_or(0);
-    let mut circle: Vec<_> = way[begin..].iter().map(|(id, _)| *id).collect();
-    let smallest = circle.iter().enumerate().min_by_key(|(_, id)| **id).map_or(0, |(at, _)| at);
-    circle.rotate_left(smallest);
-    circle
 }
 
 fn cycle(path: &[&TaskId], nodes: &BTreeMap<&TaskId, Node<'_>>) -> PlanError {

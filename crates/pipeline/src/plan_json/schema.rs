@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use switchboard_protocol::error::near_matches;
 use switchboard_protocol::id;
 use switchboard_protocol::isolation::Host;
+use switchboard_protocol::job;
 use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
 use super::error::PlanError;
@@ -83,13 +84,13 @@ const SETTINGS: &str = "x-switchboard";
 /// Most attempts that a plan may ask for.
 const MAX_ATTEMPTS: u64 = 20;
 /// Fewest workers that share a task.
-const MIN_WORKERS: u64 = 2;
-/// Most participants of a debate, and most that try the same task: each costs what the task alone would.
-const MAX_WORKERS: u64 = 8;
+const FEWEST_SHARED: u64 = job::MIN_SHARED as u64;
+/// Most participants of a debate, and most that try the same task.
+const MOST_SHARED: u64 = job::MAX_SHARED as u64;
 /// Workers of a run at once.
 const MOST_WORKERS: u64 = switchboard_protocol::run::MAX_WORKERS as u64;
 /// Most steps of a chain.
-const MAX_STEPS: u64 = 16;
+const MAX_STEPS: u64 = job::MAX_STEPS as u64;
 /// Most rounds of a debate.
 const MAX_ROUNDS: u64 = 5;
 
@@ -189,7 +190,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("command", Kind::Command),
     optional("slice", Kind::Name),
     optional("result", Kind::OneOf(&["change", "report"])),
-    optional("chain", Kind::Workers(CHAIN_STEP, MIN_WORKERS, MAX_STEPS)),
+    optional("chain", Kind::Workers(CHAIN_STEP, FEWEST_SHARED, MAX_STEPS)),
     optional("debate", Kind::Settings(DEBATE)),
     optional("best_of", Kind::BestOf),
     optional("test", Kind::Command),
@@ -220,9 +221,9 @@ const CHAIN_STEP: &[Field] = &[
 ];
 
 const DEBATE: &[Field] = &[
-    needed("participants", Kind::Workers(PARTICIPANT, MIN_WORKERS, MAX_WORKERS)),
+    needed("participants", Kind::Workers(PARTICIPANT, FEWEST_SHARED, MOST_SHARED)),
     optional("rounds", Kind::Number(1, MAX_ROUNDS)),
-    optional("quorum", Kind::Number(1, MAX_WORKERS)),
+    optional("quorum", Kind::Number(1, MOST_SHARED)),
     optional("round_minutes", Kind::Number(1, MAX_MINUTES)),
 ];
 
@@ -345,10 +346,10 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
             items(pointer, value)?.try_for_each(|(at, item)| check_settings(&at, item, fields))
         }
         Kind::BestOf if value.is_array() => {
-            counted(pointer, value, MIN_WORKERS, MAX_WORKERS)?;
+            counted(pointer, value, FEWEST_SHARED, MOST_SHARED)?;
             items(pointer, value)?.try_for_each(|(at, item)| name(&at, item))
         }
-        Kind::BestOf => number(pointer, value, MIN_WORKERS, MAX_WORKERS),
+        Kind::BestOf => number(pointer, value, FEWEST_SHARED, MOST_SHARED),
         Kind::Texts => items(pointer, value)?.try_for_each(|(at, item)| text(&at, item).map(|_| ())),
         Kind::Gates => items(pointer, value)?.try_for_each(|(at, item)| gate(&at, item)),
         Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),

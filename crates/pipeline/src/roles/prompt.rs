@@ -1,7 +1,5 @@
 //! What a worker in a role is told besides its task.
 
-use std::fmt::Write as _;
-
 use switchboard_protocol::answer::{AnswerKind, example, outline};
 
 use super::Role;
@@ -12,15 +10,18 @@ const TOKENS_PER_CHARACTER: f64 = 0.33;
 /// The frame of a prompt: the role's own text, and the answer that its step wants. The task and its inputs come after it.
 #[must_use]
 pub fn frame(role: &Role, kind: AnswerKind) -> String {
-    let mut text = format!("You are the {} of a team.\n\n{}\n\n", role.id, role.prompt.trim());
-    let _ = write!(
-        text,
-        "# Answer\n\nEnd with exactly one fenced JSON block (```json) of this shape, `?` marking what may be left out, and no other fields. \
-         What is not in the block does not count.\n\n    {}\n\nFor example:\n\n    {}\n",
+    format!("You are the {} of a team.\n\n{}\n\n# Answer\n\n{}", role.id, role.prompt.trim(), form(kind))
+}
+
+/// What a worker is told about the form of its answer.
+#[must_use]
+pub fn form(kind: AnswerKind) -> String {
+    format!(
+        "End your answer with exactly one fenced JSON block (```json) of this shape, `?` marking what may be left out, and no other fields; what is \
+         outside of the block does not count:\n\n    {}\n\nFor example:\n\n    {}\n",
         outline(kind),
         example(kind)
-    );
-    text
+    )
 }
 
 /// Estimate of the tokens of a text.

@@ -59,6 +59,8 @@ fn the_limits_are_those_of_the_table() {
         (RoleName::Explorer, [150, 20, 8, 75]),
         (RoleName::Reviewer, [200, 30, 8, 65]),
         (RoleName::Critic, [200, 30, 5, 65]),
+        (RoleName::CriticDriftVerifier, [200, 30, 5, 65]),
+        (RoleName::CriticHallucinationVerifier, [200, 30, 5, 65]),
         (RoleName::Sme, [200, 30, 5, 65]),
         (RoleName::Docs, [200, 30, 5, 75]),
         (RoleName::Designer, [150, 20, 5, 75]),

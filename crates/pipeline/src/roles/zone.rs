@@ -3,6 +3,7 @@
 mod names;
 
 use switchboard_protocol::role::Zone;
+use switchboard_protocol::run::way;
 
 use names::{
     CONFIG, DOCS, FIXTURES, GENERATED, INSTALLED, MANIFESTS, OUTPUTS, SOURCES, SPECS, TESTS, fits, is_test_name,
@@ -19,6 +20,15 @@ pub fn zone_of(path: &str) -> Zone {
     let folders: Vec<&str> = lower.iter().map(String::as_str).collect();
     let lower = name.to_lowercase();
     by_folder(&folders).or_else(|| by_name(&folders, name, &lower)).unwrap_or(Zone::Production)
+}
+
+/// The zone of a file as the steps of ways tell zones: tests, and everything else.
+#[must_use]
+pub fn way_zone_of(path: &str) -> way::Zone {
+    match zone_of(path) {
+        Zone::Test => way::Zone::Tests,
+        Zone::Production | Zone::Config | Zone::Generated | Zone::Docs | Zone::Build => way::Zone::Source,
+    }
 }
 
 /// What one of its folders decides whatever its name: the outermost counts.

@@ -1,6 +1,6 @@
 //! Steps whose worker answers: what a reviewer or a test engineer says is the verdict of its step.
 //!
-//! An answer that can't be used, and a worker that fails, are no word about the change: another worker is asked, and after too many of them the task
+//! An answer that can't be used and a worker that fails say nothing about the change: another worker is asked, and after too many of them the task
 //! waits for a person. Only a verdict sends the change back to the step that makes it.
 
 use switchboard_protocol::id::{Digest, WorkerId};
@@ -11,7 +11,7 @@ use switchboard_protocol::run::{Change, Refusal, RefusalCause, StartFrom, StepWo
 use super::consequences::Consequences;
 use super::record::{Answer, OpenFor, Record};
 use super::{Refused, RunState};
-use crate::way::{Judgement, Slot};
+use crate::way::{Judgement, Moved, Slot};
 
 /// What a worker has answered.
 pub(super) struct Answered<'a> {
@@ -24,7 +24,7 @@ pub(super) struct Answered<'a> {
 }
 
 impl Record {
-    /// What a step wants of its worker.
+    /// The role, rights and kind of answer that a step wants of its worker.
     pub(super) fn step_work(&self, at: usize) -> Option<StepWork> {
         let Do::Work { role, writes, answer, .. } = &self.unit.way().steps()[at].does else { return None };
         Some(StepWork { role: role.clone(), writes: writes.clone(), answer: *answer, input: self.unit.input(at) })
@@ -36,12 +36,25 @@ impl Record {
         Some(StartFrom::Change { commit, base })
     }
 
-    /// The input with which whoever is at the step began.
+    /// The input of the step when its present worker began; `None` if nobody is at it.
     pub(super) fn begun_with(&self, at: usize) -> Option<Digest> {
         match &self.unit.slots()[at] {
             Slot::Intended { input, .. } | Slot::Running { input, .. } | Slot::Ended { input, .. } => Some(*input),
             Slot::Idle | Slot::Judged { .. } => None,
         }
+    }
+
+    /// Replaces what was said in the step before.
+    fn keep_answer(&mut self, answer: Answer) {
+        self.answers.retain(|known| known.step != answer.step);
+        self.answers.push(answer);
+        (self.again, self.resume) = (None, false);
+    }
+
+    /// Makes an answer the verdict of its step.
+    fn take_verdict(&mut self, step: usize, input: Digest, verdict: Verdict) -> Result<Moved, Refused> {
+        let judged = self.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
+        judged.map_err(|why| Refused::illegal(format!("task {}: {why}", self.id)))
     }
 }
 
@@ -60,16 +73,13 @@ impl RunState {
             return Err(Refused::stale(format!("the answer is about an earlier change of task {id}")));
         }
         let reasons = answered.reasons.to_vec();
-        record.answers.retain(|known| known.step != step);
-        record.answers.push(Answer { step, attempt, input, verdict, reasons: reasons.clone() });
-        (record.again, record.resume) = (None, false);
+        record.keep_answer(Answer { step, attempt, input, verdict, reasons: reasons.clone() });
         let accepts = record.unit.way().steps()[step].need.accepts(verdict);
         if accepts && !record.unit.way().steps()[step].does.writes().is_empty() {
-            // What it wrote is captured next, with which the step has passed.
+            // What it wrote is captured next; only then has the step passed.
             return Ok(Vec::new());
         }
-        let judged = record.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
-        let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        let moved = record.take_verdict(step, input, verdict)?;
         if accepts {
             return Ok(self.after(at, moved, String::new()));
         }
@@ -97,7 +107,7 @@ impl RunState {
         }
         self.expect_ended(at, step, worker)?;
         let record = &mut self.records[at];
-        // Of an answer that is taken together with what was written, nothing is kept without that.
+        // An answer that was recorded before its tests were captured is void with them.
         record.answers.retain(|known| known.step != step);
         record.again = Some(reason.to_owned());
         record.resume = false;
@@ -107,7 +117,7 @@ impl RunState {
         Ok(self.after(at, moved, reason.to_owned()))
     }
 
-    /// Nothing in the change calls for the step.
+    /// Records that nothing in the change calls for the step.
     pub(super) fn step_skipped(
         &mut self,
         id: &TaskId,
@@ -126,11 +136,8 @@ impl RunState {
             return Err(Refused::stale(format!("task {id} is not at this step, or has another change by now")));
         }
         let verdict = Verdict::Skipped;
-        record.answers.retain(|known| known.step != step);
-        record.answers.push(Answer { step, attempt, input, verdict, reasons: vec![reason.to_owned()] });
-        (record.again, record.resume) = (None, false);
-        let judged = record.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
-        let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        record.keep_answer(Answer { step, attempt, input, verdict, reasons: vec![reason.to_owned()] });
+        let moved = record.take_verdict(step, input, verdict)?;
         Ok(self.after(at, moved, String::new()))
     }
 
@@ -142,12 +149,12 @@ impl RunState {
         self.after(at, moved, String::new())
     }
 
-    /// The worker of a step that answers has failed: no word about the change.
+    /// The worker of a step that answers has failed, which says nothing about the change.
     pub(super) fn answerer_failed(&mut self, at: usize, step: usize, last: String) -> Consequences {
         self.queue.set_live(at, false);
         let record = &mut self.records[at];
         record.resume = false;
-        let moved = record.unit.fail(step).unwrap_or(crate::way::Moved::On);
+        let moved = record.unit.fail(step).unwrap_or(Moved::On);
         self.after(at, moved, last)
     }
 
@@ -157,7 +164,7 @@ impl RunState {
         found.ok_or_else(|| Refused::illegal(format!("task {} has no step {step} that answers", record.id)))
     }
 
-    /// What the worker of a step that answers has written is taken with its answer only.
+    /// Refuses to capture what the worker of a step that answers has written before its answer is recorded.
     pub(super) fn expect_answered(&self, at: usize, step: usize) -> Result<(), Refused> {
         let record = &self.records[at];
         let has_answered = |answer: &Answer| answer.step == step && record.begun_with(step) == Some(answer.input);
@@ -173,7 +180,7 @@ impl RunState {
         self.expect_ended(at, step, answered.worker)
     }
 
-    /// The worker is the one of the step, and its turn is over.
+    /// Refuses an answer unless the worker is the step's and its turn is over.
     fn expect_ended(&self, at: usize, step: usize, worker: &WorkerId) -> Result<(), Refused> {
         let record = &self.records[at];
         let is_theirs = record.unit.step_of(worker) == Some(step);

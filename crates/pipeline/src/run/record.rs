@@ -501,7 +501,7 @@ pub(super) enum OpenFor {
     Nothing,
     /// A worker.
     Worker { step: usize },
-    /// Nothing in truth: a step of a worker that was left out when the way was compiled.
+    /// Nobody: the step was left out when the way was compiled, and counts as skipped.
     LeftOut { step: usize },
     /// The choice among the changes of its subtasks.
     Choice { step: usize },

@@ -193,7 +193,7 @@ impl RunState {
         let of_whole = self.records[at].whole.and_then(|whole| self.records[whole].paused);
         let record = &mut self.records[at];
         let has_begun = !record.workers.is_empty() || record.is_blocked();
-        // What a reviewer could not judge is still to be judged.
+        // Where a reviewer failed, the change stays, and only the review is done again.
         let is_judged = |step: usize| !record.answers_in(step);
         let maker = record.unit.way().maker().filter(|_| has_begun && record.held_at().is_none_or(is_judged));
         record.unit.release(maker);

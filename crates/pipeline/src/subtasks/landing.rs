@@ -8,9 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::plan::{MergeBy, Plan, Task, TaskId, TaskResult, TaskSettings};
+use switchboard_protocol::plan::{MergeBy, Plan, Task, TaskId, TaskSettings};
 
 use super::{Expanded, Shape};
+use crate::circle::circle;
 use crate::prepare;
 
 /// Letters of a slice's name in the id of its landing.
@@ -105,7 +106,7 @@ fn groups(plan: &Plan, by: MergeBy) -> Result<Vec<GroupOfTasks>, Failure> {
             }
         }
         for (slice, tasks) in of_phase {
-            if tasks.iter().all(|task| is_report(task)) {
+            if tasks.iter().all(|task| task.is_report()) {
                 continue;
             }
             let landing = landing(phase.id, slice.as_deref(), &mut taken)?;
@@ -118,10 +119,6 @@ fn groups(plan: &Plan, by: MergeBy) -> Result<Vec<GroupOfTasks>, Failure> {
         }
     }
     Ok(groups)
-}
-
-fn is_report(task: &Task) -> bool {
-    task.switchboard.as_ref().is_some_and(|settings| settings.result == Some(TaskResult::Report))
 }
 
 /// The id of a landing, such as `1.slice-api`, which no task of the plan may have.
@@ -154,10 +151,10 @@ fn waits(plan: &Plan, of_task: &BTreeMap<&TaskId, usize>) -> BTreeMap<usize, BTr
 
 /// Refuses tasks that wait for each other through a landing, with the circle.
 fn expect_order(expanded: &Expanded) -> Result<(), Failure> {
-    let depends: BTreeMap<&TaskId, &[TaskId]> =
-        expanded.plan.tasks().map(|task| (&task.id, task.depends.as_slice())).collect();
-    let Some(circle) = circle(&depends) else { return Ok(()) };
+    let waits = expanded.plan.tasks().map(|task| (&task.id, task.depends.iter().collect())).collect();
+    let Some(circle) = circle(&waits) else { return Ok(()) };
     let mut names: Vec<_> = circle.iter().map(|task| task.as_str()).collect();
+    // Begins with a task of the plan, whose id is a number, and not with a landing.
     let first = names.iter().enumerate().min_by_key(|(_, name)| **name).map_or(0, |(at, _)| at);
     names.rotate_left(first);
     names.extend(names.first().copied());
@@ -166,39 +163,6 @@ fn expect_order(expanded: &Expanded) -> Result<(), Failure> {
     }
     let what = format!("tasks wait for each other through groups that merge as a whole: {}", names.join(" → "));
     Err(Failure::new("plan.cycle", what).hint("move a task, or leave x-switchboard.merge out"))
-}
-
-/// Tasks of which each waits for the next, and the last for the first.
-fn circle<'a>(depends: &BTreeMap<&'a TaskId, &'a [TaskId]>) -> Option<Vec<&'a TaskId>> {
-    let mut unmet: BTreeMap<&TaskId, usize> = BTreeMap::new();
-    let mut dependents: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
-    for (task, on) in depends {
-        let known = on.iter().filter(|on| depends.contains_key(on));
-        unmet.insert(task, known.clone().count());
-        known.for_each(|on| dependents.entry(on).or_default().push(task));
-    }
-    let mut ready: Vec<_> = unmet.iter().filter(|(_, count)| **count == 0).map(|(task, _)| *task).collect();
-    while let Some(task) = ready.pop() {
-        unmet.remove(task);
-        for dependent in dependents.get(task).into_iter().flatten() {
-            if let Some(count) = unmet.get_mut(dependent) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.push(dependent);
-                }
-            }
-        }
-    }
-    // Each of those that are left waits for another one of them.
-    let (mut path, mut at): (Vec<&TaskId>, &TaskId) = (Vec::new(), unmet.keys().next()?);
-    loop {
-        if let Some(begin) = path.iter().position(|known| *known == at) {
-            return Some(path.split_off(begin));
-        }
-        path.push(at);
-        let (task, _) = depends.get_key_value(at)?;
-        at = depends[*task].iter().find(|on| unmet.contains_key(on))?;
-    }
 }
 
 impl Shape {

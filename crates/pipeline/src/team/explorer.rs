@@ -1,4 +1,4 @@
-//! The linter of an explorer's report: it holds what was observed, in the sections that its readers look for, and no verdict and no instruction.
+//! A linter for explorers' reports: observations in the expected sections, without verdicts or instructions.
 //!
 //! A report is plain text or Markdown. A section begins with its name on a line of its own or before a colon: `STRUCTURE:`, `## STRUCTURE`.
 

@@ -1,13 +1,12 @@
-//! Which model is asked after one has failed: transient errors go to the next of at most three fallback models, a success goes back to the first.
+//! Chooses the model after a failure: transient errors go to the next of at most three fallback models, a success goes back to the first.
 
 mod cause;
 
 pub use cause::{Cause, cause};
 
-use super::repeat::Reaction;
+use switchboard_protocol::role::MAX_FALLBACK_MODELS;
 
-/// Most fallback models of a role.
-pub const MAX_FALLBACKS: usize = 3;
+use super::repeat::Reaction;
 
 /// What became of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +39,10 @@ pub struct Fallback {
 // === impl Fallback ===
 
 impl Fallback {
-    /// A worker with a model and its fallbacks, of which [`MAX_FALLBACKS`] count. An empty name stands for the agent's own model.
+    /// A worker with a model and its fallbacks, of which [`MAX_FALLBACK_MODELS`] count. An empty name stands for the agent's own model.
     #[must_use]
     pub fn new(model: &str, fallbacks: &[String]) -> Self {
-        let fallbacks = fallbacks.iter().take(MAX_FALLBACKS).cloned();
+        let fallbacks = fallbacks.iter().take(MAX_FALLBACK_MODELS).cloned();
         Self { models: [model.to_owned()].into_iter().chain(fallbacks).collect(), index: 0, is_exhausted: false }
     }
 

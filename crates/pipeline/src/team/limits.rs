@@ -1,6 +1,10 @@
-//! The limits of a team: how often something may fail before somebody else decides. One table; each row is a setting.
+//! The limits of a team: how often something may fail before somebody else decides.
+//!
+//! Rows whose default is a constant of `switchboard_protocol::run` are limits that every run has. Settings don't change them yet: nothing reads the
+//! names and ranges of the table from a file.
 
 use switchboard_protocol::error::near_matches;
+use switchboard_protocol::run::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
 
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,13 +46,13 @@ pub struct Row {
 /// tools for the `.swarm/` format, so that settings carry over; two more questions are enough for an agent that can write the schema at all; a worker is lost by the machine and
 /// not by its task, so that three are waited for. Maxima bound the money that one task can cost.
 pub const TABLE: [Row; 7] = [
-    row(Limit::GateRetries, "gate_retries", (5, 1, 10), "the architect gets the failure once, then a person"),
+    row(Limit::GateRetries, "gate_retries", (MAX_ATTEMPTS, 1, 10), "a person decides about the task"),
     row(Limit::CriticCycles, "critic_cycles", (2, 1, 5), "a person decides about the plan"),
-    row(Limit::MalformedAnswers, "malformed_answers", (2, 0, 5), "the answer counts as none"),
-    row(Limit::AgentErrors, "agent_errors", (1, 0, 5), "the architect gets the failure"),
-    row(Limit::LostWorkers, "lost_workers", (3, 0, 10), "the task is held for a person"),
-    row(Limit::TransientErrors, "transient_errors", (5, 0, 20), "the error counts as one of the agent"),
-    row(Limit::Revisions, "revisions", (5, 1, 20), "a person decides about the task"),
+    row(Limit::MalformedAnswers, "malformed_answers", (MAX_ANSWERS - 1, 0, 5), "the task is held for a person"),
+    row(Limit::AgentErrors, "agent_errors", (MAX_FAILURES - 1, 0, 5), "the task is held for a person"),
+    row(Limit::LostWorkers, "lost_workers", (MAX_LOSSES, 0, 10), "the task is held for a person"),
+    row(Limit::TransientErrors, "transient_errors", (MAX_RATE_WAITS, 0, 20), "the task is held for a person"),
+    row(Limit::Revisions, "revisions", (MAX_ATTEMPTS, 1, 20), "a person decides about the task"),
 ];
 
 const fn row(limit: Limit, name: &'static str, (default, min, max): (u32, u32, u32), then: &'static str) -> Row {

@@ -1,4 +1,4 @@
-//! What has to be there before a phase begins: a complete plan, known dependencies, the evidence of earlier tasks; and what blocks it, by name.
+//! Checks before a phase begins: the plan is complete, its dependencies are known, earlier tasks have their evidence. Names what blocks the phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What agents write as text: its lines, what in them is code or quoted, and its words.
+//! Splits text of agents into lines and words, and tells prose from code and quotations.
 
 /// Marks of a fenced block.
 const FENCES: [char; 2] = ['`', '~'];

@@ -1,4 +1,4 @@
-//! Reasons that excuse no gate. Where a role says why something may be left out or accepted, [`offered`] finds the eight that are refused.
+//! Excuses for skipping a gate. Where a role gives a reason for leaving something out or accepting it, [`offered`] finds the eight that are refused.
 //!
 //! A change is small or safe when its gates have passed, not because its author says so. The rule is for fields that hold a reason; a description of
 //! a change may say that no logic has changed.

@@ -1,4 +1,4 @@
-//! Workers that make no progress: each rule is a state with one `step` that returns a [`Finding`] where something is to be said or done.
+//! Rules that find workers without progress: each is a state with one `step`, which returns a [`Finding`] if somebody has to be warned, stopped or asked.
 //!
 //! | rule | warns | stops | asks a person |
 //! |---|---|---|---|
@@ -23,7 +23,7 @@ pub use circuit::{Circuit, Outcome};
 pub use finding::{Finding, FindingKind, Reaction};
 pub use output::{Turn, Turns};
 pub use revisions::Revisions;
-pub use usage::{RoleLimits, Usage, Used};
+pub use usage::{Usage, Used};
 pub use window::{DelegationWindow, Heard};
 
 /// Delegations that are looked at for a loop. This and the numbers below are those of other tools for the `.swarm/` format.

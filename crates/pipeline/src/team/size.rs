@@ -1,4 +1,4 @@
-//! The size of a task and whether it is one task, computed from what the plan says; what the plan calls it can only make it larger.
+//! The size of a task and whether it is a single task, computed from its files and description. The `size` in the plan can only raise it.
 //!
 //! | size | files | verbs | acceptance |
 //! |---|---|---|---|

@@ -1,13 +1,14 @@
-//! How much is checked of a task: its tier, computed from paths and description before the coder starts, raised by what is written later, never lowered.
+//! How much is checked of a task: its tier, computed from the paths that it declares and its description when its way is compiled.
 //!
-//! | tier | what changes | what runs |
+//! | tier | what changes | steps of a team beside the gates |
 //! |---|---|---|
-//! | 0 metadata | ignore files, licence, list of authors | diff, lint, the checks that every change is held to |
-//! | 1 docs | documents | all automatic gates, one review |
-//! | 2 code | everything else, and what is not known | all automatic gates, review, tests |
-//! | 3 critical | sign-in, sessions, keys, interfaces, what runs with credentials | as code, with two reviewers and two test engineers |
+//! | 0 metadata | ignore files, licence, list of authors | none |
+//! | 1 docs | documents | `review` |
+//! | 2 code | everything else, and what is not known | `review`, `security_review` where it is called for, `tests`, `adversarial_tests` |
+//! | 3 critical | sign-in, sessions, keys, interfaces, what runs with credentials | those of code |
 //!
-//! The turbo mode leaves out review and tests of a tier below critical.
+//! [`staff`] and [`left_out`] say what a larger team does: two reviewers and two test engineers of a critical change, a turbo mode without review and
+//! tests below that. No run asks them.
 
 mod path;
 mod plan_of_checks;

@@ -1,4 +1,4 @@
-//! What an answer comes to: the verdict of its step, and what is told to people and to whoever mends the change.
+//! The verdict of a step from the answer of its worker, with the reasons for people and for the next attempt.
 
 use switchboard_protocol::answer::{
     Answer, Issue, PlanVerdict, Review, ReviewVerdict, SecurityReview, TestVerdict, Tests, Verification,

@@ -1,11 +1,11 @@
-//! Why something is no answer, in words that are given back to the agent.
+//! Why a text is not a valid answer, in words for the agent that gave it.
 
 use super::{AnswerKind, MAX_ANSWER_BYTES};
 
 /// Longest part of an agent's own text in a reason, in bytes: several reasons fit into the facts of one event.
 pub(super) const MAX_SHOWN: usize = 200;
 
-/// Why something is no answer.
+/// Why a text is not a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
     /// No fenced JSON block.
@@ -70,25 +70,15 @@ fn place(pointer: &str) -> &str {
 // === impl BadAnswer ===
 
 impl BadAnswer {
-    /// A word for it, for records and figures.
+    /// Returns what the agent is told: what is wrong, and what to do about it.
     #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::NoBlock => "no-block",
-            Self::Unclosed { .. } => "unclosed",
-            Self::Nested { .. } => "nested",
-            Self::Several => "several",
-            Self::TooLarge { .. } => "too-large",
-            Self::NotJson { .. } => "not-json",
-            Self::WrongShape { .. } => "wrong-shape",
-            Self::Contradiction { .. } => "contradiction",
-            Self::Example => "example",
-        }
+    pub fn told(&self, kind: AnswerKind) -> String {
+        format!("{self}; {}", self.remedy(kind))
     }
 
-    /// What the agent is to do about it.
+    /// Returns what the agent has to do about it.
     #[must_use]
-    pub fn remedy(&self, kind: AnswerKind) -> String {
+    pub(super) fn remedy(&self, kind: AnswerKind) -> String {
         match self {
             Self::NoBlock => {
                 format!("end with one block of the schema `{kind}`: a line ```json, the JSON, and a line ```")

@@ -445,6 +445,16 @@ pub struct TaskSettings {
     pub extra: Extra,
 }
 
+// === impl TaskSettings ===
+
+impl TaskSettings {
+    /// Whether the result is a report: nothing of it is merged.
+    #[must_use]
+    pub fn is_report(&self) -> bool {
+        self.result == Some(TaskResult::Report)
+    }
+}
+
 // === impl PlanSettings ===
 
 impl PlanSettings {

@@ -1,5 +1,6 @@
 //! What happens in a run.
 
+mod about;
 mod fitted;
 
 use schemars::JsonSchema;
@@ -611,84 +612,6 @@ pub enum RunEvent {
         /// Why.
         why: String,
     },
-}
-
-impl RunEvent {
-    /// Whether it is a step of the run's work; what is not says how the run was set up, what became of the user's branch, and what was removed after its end.
-    #[must_use]
-    pub const fn is_progress(&self) -> bool {
-        !matches!(
-            self,
-            Self::RunConfigured { .. }
-                | Self::SetupChosen { .. }
-                | Self::LoopTurned { .. }
-                | Self::RunMergeIntended { .. }
-                | Self::RunMerged { .. }
-                | Self::RunMergeUndone { .. }
-                | Self::RunMergeAbandoned { .. }
-                | Self::RunCleanIntended { .. }
-                | Self::RunCleaned { .. }
-                | Self::RunCleanAbandoned { .. }
-        )
-    }
-
-    /// The task that the event is about, if it is about one.
-    #[must_use]
-    pub fn task(&self) -> Option<&TaskId> {
-        match self {
-            Self::RunConfigured { .. }
-            | Self::SetupChosen { .. }
-            | Self::LoopTurned { .. }
-            | Self::RunStarted { .. }
-            | Self::PlanRecorded { .. }
-            | Self::WayRecorded { .. }
-            | Self::RunStopRequested
-            | Self::BudgetSet { .. }
-            | Self::BudgetAlert { .. }
-            | Self::RunPaused { .. }
-            | Self::RunResumed
-            | Self::RunFinished { .. }
-            | Self::RunMergeIntended { .. }
-            | Self::RunMerged { .. }
-            | Self::RunMergeUndone { .. }
-            | Self::RunMergeAbandoned { .. } => None,
-            Self::RunCleanIntended { task, .. }
-            | Self::RunCleaned { task, .. }
-            | Self::RunCleanAbandoned { task, .. } => task.as_ref(),
-            Self::UnitAdded { unit, .. } | Self::UnitExtended { unit, .. } => unit.task(),
-            Self::WorkerIntended { task, .. }
-            | Self::WorkerStarted { task, .. }
-            | Self::WorkerLost { task, .. }
-            | Self::TreeSetupFailed { task, .. }
-            | Self::TurnEnded { task, .. }
-            | Self::PersonAsked { task, .. }
-            | Self::ConfirmationAsked { task, .. }
-            | Self::PersonAnswered { task, .. }
-            | Self::ChangeCaptured { task, .. }
-            | Self::NothingChanged { task, .. }
-            | Self::TurnOmitted { task, .. }
-            | Self::StepAnswered { task, .. }
-            | Self::AnswerRefused { task, .. }
-            | Self::StepSkipped { task, .. }
-            | Self::GateReported { task, .. }
-            | Self::ChangeRebased { task, .. }
-            | Self::BranchMoved { task, .. }
-            | Self::MergeHeld { task, .. }
-            | Self::MergeReleased { task, .. }
-            | Self::MergeIntended { task, .. }
-            | Self::TaskMerged { task, .. }
-            | Self::TaskDone { task, .. }
-            | Self::CandidateChosen { task, .. }
-            | Self::MergeConflicted { task, .. }
-            | Self::TaskBlocked { task, .. }
-            | Self::TaskDepFailed { task, .. }
-            | Self::TaskStopRequested { task }
-            | Self::TaskRetryRequested { task }
-            | Self::CostCounted { task, .. }
-            | Self::TaskPaused { task, .. }
-            | Self::TaskResumed { task } => Some(task),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,186 +1,31 @@
 //! Runs: start, look, stop, retry, merge.
 
+mod choice;
+mod clean;
 mod control;
+mod merge;
 mod output;
 
+pub use choice::*;
+pub use clean::*;
 pub use control::*;
+pub use merge::*;
 pub use output::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
-use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
-use crate::isolation::{Isolation, Reach, Tool};
+use crate::isolation::Isolation;
 use crate::job::{Coordination, Job, Mode};
-use crate::permission::Permissions;
 use crate::plan::AutoMerge;
-use crate::run::way::{RoleId, UnitId};
+use crate::run::way::UnitId;
 use crate::run::{
     AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
 };
 use crate::time::Millis;
 use crate::worker::PauseState;
-
-/// An agent that the caller has resolved: what to start under which name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AgentChoice {
-    /// The name that the plan's tasks use.
-    pub name: AgentName,
-    /// How to drive it.
-    pub driver: DriverSpec,
-    /// Whether it is a script that plays an agent.
-    #[serde(default)]
-    pub scripted: bool,
-    /// Names of environment variables that it may inherit from the caller, with their values.
-    #[serde(default)]
-    pub env: Vec<(String, String)>,
-    /// What it may do without asking a person, where the plan doesn't say.
-    #[serde(default)]
-    pub permissions: Permissions,
-    /// The model, by the agent's own name for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Whether that model goes before what the plan says: a flag does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub model_first: bool,
-    /// Arguments with which its program is told the model; `{model}` stands for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub model_args: Vec<String>,
-    /// Variables with which its program is told the model; `{model}` stands for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub model_env: Vec<(String, String)>,
-    /// How often its tasks are tried, where the plan doesn't say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempts: Option<u32>,
-    /// What its tokens cost, where it names no price itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<TokenPrice>,
-    /// What it is told with every task, at most 32 KiB.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub instructions: String,
-    /// How it is held at least; a plan may only hold it tighter.
-    #[serde(default, skip_serializing_if = "Isolation::is_full")]
-    pub isolation: Isolation,
-    /// Whether it has, or can be cut to, the four tools of constrained work.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub four_tools: bool,
-    /// What it may touch when it is constrained.
-    #[serde(default, skip_serializing_if = "Reach::is_empty")]
-    pub reach: Reach,
-    /// Which of the four tools it has when it is constrained; empty for all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Tool>,
-}
-
-/// Who has a role in a team, and what it is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RoleChoice {
-    /// The role: `reviewer`, `test_engineer` …
-    pub role: RoleId,
-    /// Which of the agents has it; the default agent's by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentName>,
-    /// The model, by the agent's own name for it; goes before what the agent's settings say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What it is told about its role in place of the shipped text, at most 32 KiB.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub instructions: String,
-}
-
-/// What tokens cost, in millionths of a US dollar for a million of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TokenPrice {
-    /// A million tokens read.
-    pub input: u64,
-    /// A million tokens written.
-    pub output: u64,
-}
-
-// === impl TokenPrice ===
-
-impl TokenPrice {
-    /// What so many tokens cost in millionths of a US dollar, rounded up.
-    #[must_use]
-    pub fn of(&self, input_tokens: u64, output_tokens: u64) -> u64 {
-        let of = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        let total = of(input_tokens, self.input) + of(output_tokens, self.output);
-        u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX)
-    }
-}
-
-/// Stands for the model in arguments and variables of an agent.
-pub const MODEL: &str = "{model}";
-
-// === impl AgentChoice ===
-
-impl AgentChoice {
-    /// Most bytes of instructions: more would be most of what a small model can take.
-    pub const MAX_INSTRUCTIONS: usize = 32 << 10;
-
-    /// An agent under a name, with the usual settings.
-    #[must_use]
-    pub fn new(name: AgentName, driver: DriverSpec) -> Self {
-        Self {
-            name,
-            driver,
-            scripted: false,
-            env: Vec::new(),
-            permissions: Permissions::default(),
-            model: None,
-            model_first: false,
-            model_args: Vec::new(),
-            model_env: Vec::new(),
-            attempts: None,
-            price: None,
-            instructions: String::new(),
-            isolation: Isolation::Full,
-            four_tools: false,
-            reach: Reach::default(),
-            tools: Vec::new(),
-        }
-    }
-
-    /// The same settings for a command in place of the agent's own program, which knows nothing of models.
-    #[must_use]
-    pub fn carried_out_by(self, driver: DriverSpec) -> Self {
-        Self {
-            driver,
-            scripted: false,
-            model: None,
-            model_first: false,
-            model_args: Vec::new(),
-            model_env: Vec::new(),
-            ..self
-        }
-    }
-
-    /// Whether its program is told the model when it is started.
-    #[must_use]
-    pub fn takes_model(&self) -> bool {
-        !self.model_args.is_empty() || !self.model_env.is_empty()
-    }
-
-    /// Arguments and variables that tell its program the model.
-    #[must_use]
-    pub fn told_model(&self, model: &str) -> (Vec<String>, Vec<(String, String)>) {
-        let told = |text: &String| text.replace(MODEL, model);
-        let env = self.model_env.iter().map(|(name, value)| (name.clone(), told(value)));
-        (self.model_args.iter().map(told).collect(), env.collect())
-    }
-
-    /// The model for a task whose plan names this one, or none.
-    #[must_use]
-    pub fn model_for(&self, planned: Option<&str>) -> Option<String> {
-        let planned = planned.map(str::to_owned);
-        if self.model_first { self.model.clone().or(planned) } else { planned.or_else(|| self.model.clone()) }
-    }
-}
 
 /// A plan to run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -592,159 +437,4 @@ verb! {
     /// Show one task of a run, with its diff or what its worker has said if asked for.
     ShowTask = "show_task", Read, Run, Found,
     ShowTaskRequest => ShowTaskReply
-}
-
-/// Which run.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MergeRunRequest {
-    /// Its id or the beginning of it; the newest run when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Also where not all of its tasks are done; without it such a run is refused.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub partial: bool,
-}
-
-/// The user's branch has the run's work.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct MergeRunReply {
-    /// The run.
-    pub run: RunId,
-    /// The branch that moved.
-    pub target: String,
-    /// From this commit.
-    pub from: String,
-    /// To this one.
-    pub to: String,
-    /// Files that changed.
-    pub files: Vec<String>,
-    /// Whether the branch had the run's work before this call, which then did nothing.
-    #[serde(default)]
-    pub already: bool,
-    /// What is to be known of it, a sentence each: links, large files and submodules that came with it, and hooks and signatures of the user's
-    /// git that were left out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-verb! {
-    /// Merge a run's branch into the branch it was started from; it completes or changes nothing.
-    MergeRun = "merge_run", Synced, Approve, Found,
-    MergeRunRequest => MergeRunReply
-}
-
-/// Which merge to take back.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UndoMergeRequest {
-    /// The run's id or the beginning of it; the newest run when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-}
-
-/// The user's branch is where it was before the merge.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct UndoMergeReply {
-    /// The run.
-    pub run: RunId,
-    /// The branch that moved.
-    pub target: String,
-    /// From this commit, which has the run's work.
-    pub from: String,
-    /// To this one.
-    pub to: String,
-    /// Files that changed.
-    pub files: Vec<String>,
-}
-
-verb! {
-    /// Take the last merge of a run back: its branch is where it was before. Refused where it has moved on.
-    UndoMerge = "undo_merge", Synced, Approve, Found,
-    UndoMergeRequest => UndoMergeReply
-}
-
-/// What to remove of runs that have ended.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CleanRunsRequest {
-    /// One run by its id or the beginning of it; all that have ended when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Remove; without it they are only listed.
-    #[serde(default)]
-    pub remove: bool,
-    /// Also what holds work that is merged nowhere: its commits and files are archived first.
-    #[serde(default)]
-    pub unmerged: bool,
-    /// Makes a branch of something archived, by its name or the beginning of it, and removes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restore: Option<String>,
-}
-
-/// A work tree or a branch that a run left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOver {
-    /// The run.
-    pub run: RunId,
-    /// The task whose it is; nothing for the run's own branch.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub task: String,
-    /// Its work tree, if it has one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub worktree: String,
-    /// Its branch, if it has one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub branch: String,
-    /// What of it is merged nowhere, in words; empty if nothing is.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub unmerged: String,
-    /// Bytes of the files in its work tree.
-    #[serde(default)]
-    pub bytes: u64,
-    /// Whether this call has removed it.
-    #[serde(default)]
-    pub removed: bool,
-    /// Under which name this call has archived it; empty where nothing of it was merged nowhere.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub archived: String,
-}
-
-/// Work that was merged nowhere when it was removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Archived {
-    /// `RUN/TASK`, or `RUN/_run` for the branch of a run.
-    pub name: String,
-    /// The commit that has all of it.
-    pub commit: String,
-}
-
-/// A branch that was made of something archived.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Restored {
-    /// Its name in the archive.
-    pub name: String,
-    /// The branch.
-    pub branch: String,
-    /// Where it stands.
-    pub commit: String,
-}
-
-/// What ended runs left.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct CleanRunsReply {
-    /// Work trees and branches, newest run first.
-    pub left: Vec<LeftOver>,
-    /// What earlier calls have archived.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archived: Vec<Archived>,
-    /// The branch that this call has made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored: Option<Restored>,
-}
-
-verb! {
-    /// List the work trees and branches that ended runs left, or remove them; what is merged nowhere stays unless it is asked for.
-    CleanRuns = "clean_runs", Synced, Work, Found,
-    CleanRunsRequest => CleanRunsReply
 }

@@ -62,7 +62,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
         WorkerFact::WorkerEquipped { agent, attempt, scripted, isolation, judges, .. } => {
             let script = if scripted { " (a script)" } else { "" };
             let held = if isolation.is_full() { "" } else { ", constrained" };
-            let part = judges.map(|judges| format!(" {} as {}", judges.step, judges.role)).unwrap_or_default();
+            let part = judges.map(|judges| format!(" {judges}")).unwrap_or_default();
             told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{part}{held}"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),

@@ -28,6 +28,8 @@ pub(super) struct Printer<'a> {
     run: &'a RunId,
     /// Agent by task.
     agents: BTreeMap<String, String>,
+    /// Who judges the change of a task, from the start of the judge to the next thing that happens to the change.
+    judges: BTreeMap<String, String>,
     /// Task by worker.
     workers: BTreeMap<WorkerId, String>,
     at_work: Vec<String>,
@@ -51,6 +53,7 @@ impl<'a> Printer<'a> {
         Self {
             run,
             agents,
+            judges: BTreeMap::new(),
             workers: BTreeMap::new(),
             at_work,
             tasks,
@@ -86,14 +89,17 @@ impl<'a> Printer<'a> {
 
     /// Who is at work on what.
     pub(super) fn at_work(&self) -> String {
-        let who = |task: &String| format!("{task} {}", self.agents.get(task).map_or("", String::as_str));
+        let who = |task: &String| format!("{task} {}", self.who(task));
         self.at_work.iter().map(who).collect::<Vec<_>>().join(", ")
     }
 
     /// The lines that tell of an event; none when it is of no interest here.
     pub(super) fn lines(&mut self, event: &Event, out: &Output) -> Vec<String> {
         if event.subject == format!("run/{}", self.run) {
-            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
+            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| {
+                self.end_judging(&fact);
+                self.of_run(fact, out)
+            });
         }
         match event.kind.as_str() {
             "worker_acted" | "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
@@ -105,7 +111,32 @@ impl<'a> Printer<'a> {
     }
 
     fn head(&self, task: &str) -> String {
-        format!("{task:5} {:8}", self.agents.get(task).map_or("", String::as_str))
+        format!("{task:5} {:8}", self.who(task))
+    }
+
+    /// The agent that a line about a task names: who judges its change, else who makes it.
+    fn who(&self, task: &str) -> &str {
+        self.judges.get(task).or_else(|| self.agents.get(task)).map_or("", String::as_str)
+    }
+
+    /// What happens to a change after it was judged is about who made it.
+    fn end_judging(&mut self, fact: &RunEvent) {
+        let is_about_change = matches!(
+            fact,
+            RunEvent::GateReported { .. }
+                | RunEvent::StepSkipped { .. }
+                | RunEvent::ConfirmationAsked { .. }
+                | RunEvent::ChangeRebased { .. }
+                | RunEvent::MergeHeld { .. }
+                | RunEvent::MergeIntended { .. }
+                | RunEvent::MergeConflicted { .. }
+                | RunEvent::TaskMerged { .. }
+                | RunEvent::TaskBlocked { .. }
+                | RunEvent::TaskRetryRequested { .. }
+        );
+        if let Some(task) = fact.task().filter(|_| is_about_change) {
+            self.judges.remove(task.as_str());
+        }
     }
 
     fn of_worker(&mut self, fact: WorkerFact, event: &Event, out: &Output) -> Vec<String> {
@@ -113,13 +144,19 @@ impl<'a> Printer<'a> {
             WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, isolation, judges, .. }
                 if run == *self.run =>
             {
-                self.agents.insert(task.clone(), agent.to_string());
+                match judges {
+                    Some(_) => self.judges.insert(task.clone(), agent.to_string()),
+                    None => {
+                        self.judges.remove(&task);
+                        self.agents.insert(task.clone(), agent.to_string())
+                    }
+                };
                 self.workers.insert(worker, task.clone());
                 self.at_work.retain(|other| *other != task);
                 self.at_work.push(task.clone());
                 let script = if scripted { " (a script)" } else { "" };
                 let held = if isolation.is_full() { "" } else { ", constrained" };
-                let part = judges.map(|judges| format!(" {} as {}", judges.step, judges.role)).unwrap_or_default();
+                let part = judges.as_ref().map(|judges| format!(" {judges}")).unwrap_or_default();
                 vec![format!("{} starts{part}{script}{held}, attempt {attempt}", self.head(&task))]
             }
             WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),

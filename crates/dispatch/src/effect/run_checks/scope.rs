@@ -1,18 +1,23 @@
 //! The gate that holds a change to the files that its task declares.
 
+use std::collections::BTreeSet;
+
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::gate::SCOPE;
+use switchboard_pipeline::roles::way_zone_of;
 use switchboard_pipeline::settings::ScopeVerdict;
 use switchboard_process::git::Oid;
 use switchboard_protocol::evidence::{Detail, Verdict as Evidenced};
 use switchboard_protocol::finding::Base;
 use switchboard_protocol::run::Verdict;
+use switchboard_protocol::run::way::Zone;
 use switchboard_protocol::text::cut;
 
 use super::{REASONS, Said};
-use crate::Error;
 use crate::effect::context::Ctx;
 use crate::evidence::Found;
+use crate::history::Turn;
+use crate::{Error, history};
 
 /// Longest path in a reason, in bytes.
 const PATH_BYTES: usize = 200;
@@ -35,7 +40,11 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
     let new = commit.clone();
     let changes = ctx.world.git(move |git| git.changed_files(&base, &new)).await?;
     let files: Vec<_> = changes.iter().map(|change| crate::plan::text(&change.path)).collect();
-    let outside = settings.outside(files.iter().map(String::as_str));
+    let paths = || files.iter().map(String::as_str);
+    let mut outside = settings.outside(paths(), &files.iter().cloned().collect());
+    if settings.team && outside.iter().any(|one| way_zone_of(one.file) == Zone::Tests) {
+        outside = settings.outside(paths(), &by_maker(ctx, change).await?);
+    }
     let missing = not_made(ctx, &settings.outputs, &commit).await?;
     let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, missing.is_empty());
     let all = missing.len() + outside.len();
@@ -60,6 +69,51 @@ pub(super) fn evidence(judged: &Judged) -> Found {
     Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note }
 }
 
+/// The files of the change that the task's own agent has written, in any of the attempts that it stands on.
+async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<String>, Error> {
+    let turns = history::turns(&ctx.world, &ctx.plan.run, change.task)?;
+    let wrote = wrote(&turns, change.commit);
+    let files = ctx.world.git(move |git| {
+        let files = |from: &str, to: &str| {
+            let changes = git.changed_files(&Oid::parse(from)?, &Oid::parse(to)?)?;
+            Ok::<_, Error>(changes.iter().map(|change| crate::plan::text(&change.path)).collect::<BTreeSet<_>>())
+        };
+        let mut all = BTreeSet::new();
+        for Wrote { base, from, to } in &wrote {
+            let left = files(base, to)?;
+            match from == base {
+                true => all.extend(left.iter().cloned()),
+                false => all.extend(files(from, to)?),
+            }
+            // What it has taken out again is not its own if somebody else writes it later.
+            all.retain(|file| left.contains(file));
+        }
+        Ok(all)
+    });
+    files.await
+}
+
+/// A turn of a task's own agent: the commits between which it worked.
+#[derive(Debug, PartialEq, Eq)]
+struct Wrote {
+    /// What the change stands on.
+    base: String,
+    from: String,
+    to: String,
+}
+
+/// Picks the turns of a task's own agent out of those of all its workers, oldest first. It has none where a change was chosen.
+fn wrote(turns: &[Turn], judged: &str) -> Vec<Wrote> {
+    let ends = turns.iter().skip(1).map(|next| next.start.as_str()).chain([judged]);
+    let own = turns.iter().zip(ends).filter(|(turn, _)| turn.makes);
+    let one = |(at, (turn, end)): (usize, (&Turn, &str))| {
+        // The first one's tree may begin with the change of another task.
+        let from = if at == 0 { &turn.base } else { &turn.start };
+        Wrote { base: turn.base.clone(), from: from.clone(), to: end.to_owned() }
+    };
+    own.enumerate().map(one).collect()
+}
+
 /// The outputs that the commit does not have.
 async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<String>, Error> {
     if outputs.is_empty() {
@@ -69,4 +123,23 @@ async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<Str
     let files = ctx.world.git(move |git| git.files_of(&commit)).await?;
     let files = Files::new(files.iter().map(|path| crate::plan::text(path)).collect());
     Ok(dataflow::not_made(outputs, &files).into_iter().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(makes: bool, start: &str) -> Turn {
+        Turn { makes, base: "base".to_owned(), start: start.to_owned() }
+    }
+
+    #[test]
+    fn the_turns_of_who_makes_a_change_are_told_from_those_of_a_test_engineer() {
+        let span = |from: &str, to: &str| Wrote { base: "base".to_owned(), from: from.to_owned(), to: to.to_owned() };
+
+        assert_eq!(wrote(&[turn(false, "chosen")], "judged"), []);
+        assert_eq!(wrote(&[turn(true, "draft")], "judged"), [span("base", "judged")]);
+        let again = [turn(true, "base"), turn(false, "code"), turn(true, "code with tests"), turn(false, "mended")];
+        assert_eq!(wrote(&again, "judged"), [span("base", "code"), span("code with tests", "mended")]);
+    }
 }

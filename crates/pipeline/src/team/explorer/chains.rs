@@ -1,4 +1,4 @@
-//! Call chains: names joined by arrows, on one line or going on below it.
+//! Call chains: names joined by arrows, on one line or over several.
 
 use super::violation::{Rule, Violation};
 use crate::team::prose::{Line, LineKind};

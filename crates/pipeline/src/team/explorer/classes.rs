@@ -1,4 +1,4 @@
-//! Lists whose every entry names one of a few classes.
+//! Lists in which every entry has to name one of a few classes.
 
 use switchboard_protocol::text::cut;
 

@@ -123,11 +123,11 @@ proptest! {
 
             let next = fallback.step(end);
 
-            prop_assert!(next.model <= count.min(MAX_FALLBACKS));
+            prop_assert!(next.model <= count.min(MAX_FALLBACK_MODELS));
             let expected = match end {
                 TurnEnd::Answered => 0,
                 TurnEnd::Failed(Cause::Permanent) => before,
-                TurnEnd::Failed(Cause::Transient | Cause::ModelAbsent) => (before + 1).min(count.min(MAX_FALLBACKS)),
+                TurnEnd::Failed(Cause::Transient | Cause::ModelAbsent) => (before + 1).min(count.min(MAX_FALLBACK_MODELS)),
             };
             prop_assert_eq!(next.model, expected);
             prop_assert!(next.counts || end == TurnEnd::Answered || next.model > before);

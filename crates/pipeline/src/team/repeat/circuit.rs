@@ -1,4 +1,4 @@
-//! A circuit breaker: what fails again and again is not called for a while, then tried carefully.
+//! A circuit breaker: what fails several times in a row is not called for a while, and called freely only after successes.
 
 use switchboard_protocol::time::Millis;
 

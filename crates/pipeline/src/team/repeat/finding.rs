@@ -1,4 +1,4 @@
-//! What is found about a worker that makes no progress.
+//! Findings about workers that make no progress.
 
 /// What a finding leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! A worker that writes and writes, and does nothing.
+//! Finds workers that only write text, turn after turn, and call no tool.
 
 use super::{Finding, FindingKind, Reaction};
 

@@ -1,4 +1,4 @@
-//! How often one task is tried.
+//! Counts the attempts of each task.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,11 @@
 use proptest::prelude::*;
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::RoleLimits;
+use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::time::Millis;
 
 use super::*;
+use crate::roles::Roles;
 use crate::team::limits::Limits;
 
 const MINUTE: i64 = 60_000;
@@ -68,29 +71,14 @@ fn the_same_call_ten_times_of_twenty_stops() {
     assert_eq!(said, [(FindingKind::Repetition, Reaction::Warn), (FindingKind::Repetition, Reaction::Stop)]);
 }
 
-#[test]
-fn each_role_has_its_limits() {
-    for (role, expected) in [
-        ("architect", (0, 0, 8, 75)),
-        ("coder", (400, 45, 8, 85)),
-        ("test_engineer", (400, 45, 8, 85)),
-        ("explorer", (150, 20, 8, 75)),
-        ("reviewer", (200, 30, 8, 65)),
-        ("critic", (200, 30, 5, 65)),
-        ("sme", (200, 30, 5, 65)),
-        ("docs", (200, 30, 5, 75)),
-        ("designer", (150, 20, 5, 75)),
-        ("somebody", (200, 30, 5, 75)),
-    ] {
-        let limits = RoleLimits::of(role);
-
-        assert_eq!((limits.calls, limits.minutes, limits.errors, limits.warns_at), expected, "{role}");
-    }
+/// The limits of a role that ships.
+fn limits(role: &str) -> RoleLimits {
+    Roles::shipped().find(&RoleId::new(role).unwrap()).unwrap().limits
 }
 
 #[test]
 fn calls_warn_at_their_share_and_stop_at_the_limit_once_each() {
-    let mut usage = Usage::new("explorer", RoleLimits::of("explorer"), Millis(0));
+    let mut usage = Usage::new("explorer", limits("explorer"), Millis(0));
 
     let found: Vec<_> =
         (1..=160).filter_map(|n| usage.step(Used::Call, Millis(0)).map(|found| (n, found.reaction))).collect();
@@ -100,7 +88,7 @@ fn calls_warn_at_their_share_and_stop_at_the_limit_once_each() {
 
 #[test]
 fn the_architect_has_no_limit_of_calls_and_minutes() {
-    let mut usage = Usage::new("architect", RoleLimits::of("architect"), Millis(0));
+    let mut usage = Usage::new("architect", limits("architect"), Millis(0));
     let hours = |n: i64| Millis(n * 30 * MINUTE);
 
     let all = (1..100)
@@ -111,7 +99,7 @@ fn the_architect_has_no_limit_of_calls_and_minutes() {
 
 #[test]
 fn minutes_and_idle_time_are_found_by_the_clock() {
-    let mut usage = Usage::new("coder", RoleLimits::of("coder"), Millis(0));
+    let mut usage = Usage::new("coder", limits("coder"), Millis(0));
 
     let at = |usage: &mut Usage, minute: i64| {
         usage.step(Used::Tick, Millis(minute * MINUTE)).map(|found| (found.kind, found.reaction))
@@ -126,7 +114,7 @@ fn minutes_and_idle_time_are_found_by_the_clock() {
 
 #[test]
 fn errors_in_a_row_stop_and_a_success_begins_anew() {
-    let mut usage = Usage::new("critic", RoleLimits::of("critic"), Millis(0));
+    let mut usage = Usage::new("critic", limits("critic"), Millis(0));
     let fail = |usage: &mut Usage, counts| usage.step(Used::Failed { counts }, Millis(0)).map(|found| found.reaction);
 
     let first: Vec<_> = (0..4).map(|_| fail(&mut usage, true)).collect();
@@ -142,7 +130,7 @@ fn errors_in_a_row_stop_and_a_success_begins_anew() {
 #[test]
 fn a_coder_whose_calls_change_nothing_is_warned_and_an_explorer_is_not() {
     for (role, expected) in [("coder", 2), ("explorer", 0)] {
-        let mut usage = Usage::new(role, RoleLimits::of(role), Millis(0));
+        let mut usage = Usage::new(role, limits(role), Millis(0));
         let mut read = |has_changed| usage.step(Used::Succeeded { has_changed }, Millis(0)).is_some();
 
         let first = (0..20).filter(|_| read(false)).count();
@@ -155,8 +143,7 @@ fn a_coder_whose_calls_change_nothing_is_warned_and_an_explorer_is_not() {
 
 #[test]
 fn a_person_is_asked_about_a_task_that_was_tried_too_often() {
-    let limits = Limits::default().with("revisions", 2).unwrap();
-    let mut revisions = Revisions::new(&limits);
+    let mut revisions = Revisions::new(&Limits::default().with("revisions", 2).unwrap());
     let (one, other) = (TaskId::new("1.1").unwrap(), TaskId::new("1.2").unwrap());
 
     let found = reactions([&one, &other, &one, &one].map(|task| revisions.step(task)));
@@ -239,7 +226,7 @@ proptest! {
 
     #[test]
     fn usage_finds_each_kind_and_reaction_once_between_successes(calls in proptest::collection::vec(0..3_u8, 0..300)) {
-        let mut usage = Usage::new("docs", RoleLimits::of("docs"), Millis(0));
+        let mut usage = Usage::new("docs", limits("docs"), Millis(0));
         let mut said: Vec<(FindingKind, Reaction)> = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
             let used = match call {

@@ -1,5 +1,6 @@
-//! What one worker in a role may use up.
+//! What one worker has used up of its role's limits.
 
+use switchboard_protocol::role::RoleLimits;
 use switchboard_protocol::time::Millis;
 
 use super::{Finding, FindingKind, Reaction};
@@ -9,20 +10,6 @@ const IDLE_MINUTES: i64 = 60;
 /// Calls in a row that change nothing, of a role that writes: it reads in circles.
 const NO_CHANGE_WARNS: u32 = 15;
 const MINUTE_MS: i64 = 60_000;
-
-/// Limits of a role. The numbers are those of other tools for the `.swarm/` format, so that settings carry over: a coder and a test engineer, which build
-/// and test, have twice the calls of a role that reads; the architect lives as long as its run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RoleLimits {
-    /// Most calls; 0 is no limit.
-    pub calls: u32,
-    /// Most minutes; 0 is no limit.
-    pub minutes: u32,
-    /// Most errors in a row; 0 is no limit.
-    pub errors: u32,
-    /// Share of a limit that warns, in percent.
-    pub warns_at: u32,
-}
 
 /// What a worker did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,34 +43,10 @@ pub struct Usage {
     said: Vec<(FindingKind, Reaction)>,
 }
 
-// === impl RoleLimits ===
-
-impl RoleLimits {
-    const fn of_numbers(calls: u32, minutes: u32, errors: u32, warns_at: u32) -> Self {
-        Self { calls, minutes, errors, warns_at }
-    }
-
-    /// The usual limits of a role; those of an unknown role are the base.
-    #[must_use]
-    pub fn of(role: &str) -> Self {
-        match role {
-            "architect" => Self::of_numbers(0, 0, 8, 75),
-            "coder" | "test_engineer" => Self::of_numbers(400, 45, 8, 85),
-            "explorer" => Self::of_numbers(150, 20, 8, 75),
-            "reviewer" => Self::of_numbers(200, 30, 8, 65),
-            "critic" | "critic_drift_verifier" | "critic_hallucination_verifier" | "sme" => {
-                Self::of_numbers(200, 30, 5, 65)
-            }
-            "designer" => Self::of_numbers(150, 20, 5, 75),
-            _ => Self::of_numbers(200, 30, 5, 75),
-        }
-    }
-}
-
 // === impl Usage ===
 
 impl Usage {
-    /// A worker that begins in a role.
+    /// Returns the state of a worker that begins in a role. The limits are those of its role file.
     #[must_use]
     pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
         let (role, said) = (role.to_owned(), Vec::new());
@@ -113,10 +76,10 @@ impl Usage {
     }
 
     fn findings(&self, now: Millis) -> Vec<Finding> {
-        let RoleLimits { calls, minutes, errors, .. } = self.limits;
+        let RoleLimits { tool_calls, minutes, errors, .. } = self.limits;
         let spent = u32::try_from(now.since(self.begun).max(0) / MINUTE_MS).unwrap_or(u32::MAX);
         let limited = [
-            self.limited(FindingKind::Calls, self.calls, calls, "calls"),
+            self.limited(FindingKind::Calls, self.calls, tool_calls, "calls"),
             self.limited(FindingKind::Minutes, spent, minutes, "minutes"),
             self.limited(FindingKind::Errors, self.errors, errors, "errors in a row"),
         ];
@@ -135,7 +98,7 @@ impl Usage {
 
     fn limited(&self, kind: FindingKind, spent: u32, limit: u32, what: &str) -> Option<Finding> {
         let words = format!("{} has used {spent} of {limit} {what}", self.role);
-        let warns = (u64::from(limit) * u64::from(self.limits.warns_at)).div_ceil(100);
+        let warns = (u64::from(limit) * u64::from(self.limits.warn_at)).div_ceil(100);
         if limit == 0 {
             None
         } else if spent >= limit {

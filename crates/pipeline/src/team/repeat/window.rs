@@ -1,4 +1,4 @@
-//! Whose calls those are that arrive: of the role that was asked, or of the architect again.
+//! Tells calls of a delegated role from those of the architect, which goes on when a delegation ends or falls silent.
 
 use switchboard_protocol::time::Millis;
 

@@ -1,4 +1,4 @@
-//! A delegation is about one task: its text names no second one and asks for no several.
+//! Checks that a delegation is about one task: its text names no second one and doesn't ask for several.
 
 mod batching;
 mod ids;

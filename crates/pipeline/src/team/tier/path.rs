@@ -1,4 +1,4 @@
-//! What a path says about the tier of a change to it.
+//! The tier of a change by the path of a file.
 
 use super::Tier;
 use super::words::{self, parts};

@@ -114,8 +114,8 @@ impl Wanted {
     pub(super) fn note(&self) -> Option<String> {
         match &self.when {
             When::Always => None,
-            When::Never { reason } => Some(format!("{} is left out: {reason}", self.gate.id)),
-            When::NotConfigured { reason } => Some(format!("{} is not configured: {reason}", self.gate.id)),
+            When::Never { reason } => Some(format!("gate {} is left out: {reason}", self.gate.id)),
+            When::NotConfigured { reason } => Some(format!("gate {} is not configured: {reason}", self.gate.id)),
         }
     }
 }
@@ -123,11 +123,11 @@ impl Wanted {
 /// A note and the tasks that it is about.
 pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
     if tasks.len() == total {
-        return format!("gate {note} (all tasks)");
+        return format!("{note} (all tasks)");
     }
     let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
     let more = if tasks.len() > NAMED { format!(" and {} more", tasks.len() - NAMED) } else { String::new() };
-    format!("gate {note} (task {}{more})", names.join(", "))
+    format!("{note} (task {}{more})", names.join(", "))
 }
 
 /// The gates of a task in the order of their steps, or all that is wrong with them.

@@ -4,8 +4,9 @@
 //! refuses goes back to what made it. What is merged is rebased, judged again if its tree is another one then, and merged.
 
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::{
-    CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
+    CommandStep, Do, GateId, Input, Join, Limits, Need, Step, StepId, Way, When, Zone,
 };
 use switchboard_protocol::run::{MAX_LOSSES, MAX_REBASES, MAX_REPEATS};
 
@@ -79,7 +80,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
     let Kind { tries, shape, .. } = kind;
     let is_report = shape.result == WorkResult::Report;
     let does = Do::Work {
-        role: RoleId::new(if is_report { "explorer" } else { "coder" }).ok()?,
+        role: if is_report { RoleName::Explorer.id() } else { RoleName::Coder.id() },
         writes: if is_report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
         retry_from: tries.from,
         begins_on: shape.begins_on.clone(),

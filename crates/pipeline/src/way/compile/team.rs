@@ -5,7 +5,8 @@
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::plan::{RetryFrom, Task};
-use switchboard_protocol::run::way::{Do, Input, Limits, RoleId, Step, StepId, When, Zone};
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::{Do, Input, Limits, Step, StepId, When, Zone};
 use switchboard_protocol::run::{MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES};
 
 use super::step_id;
@@ -18,7 +19,7 @@ use crate::team::tier::{Assessment, Tier};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamStep {
     id: &'static str,
-    role: &'static str,
+    role: RoleName,
     answer: AnswerKind,
     writes_tests: bool,
     when: When,
@@ -40,7 +41,7 @@ impl TeamSteps {
         let note = |step: &TeamStep| match &step.when {
             When::Always => None,
             When::Never { reason } | When::NotConfigured { reason } => {
-                Some(format!("{} is left out: {reason}", step.id))
+                Some(format!("step {} is left out: {reason}", step.id))
             }
         };
         self.0.iter().filter_map(note)
@@ -60,8 +61,9 @@ pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<Team
             When::Never { reason: format!("the task is of tier {} ({}): {because}", tier.number(), tier.as_str()) }
         }
     };
-    let review = |id, answer, when| TeamStep { id, role: "reviewer", answer, writes_tests: false, when };
-    let tests = |id, when| TeamStep { id, role: "test_engineer", answer: AnswerKind::Tests, writes_tests: true, when };
+    let review = |id, answer, when| TeamStep { id, role: RoleName::Reviewer, answer, writes_tests: false, when };
+    let tests =
+        |id, when| TeamStep { id, role: RoleName::TestEngineer, answer: AnswerKind::Tests, writes_tests: true, when };
     Some(TeamSteps(vec![
         review(REVIEW, AnswerKind::Review, at_least(Tier::Docs)),
         review(SECURITY, AnswerKind::SecurityReview, at_least(Tier::Code)),
@@ -81,7 +83,7 @@ pub const ADVERSARIAL: &str = "adversarial_tests";
 
 pub(super) fn step(one: &TeamStep, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
     let does = Do::Work {
-        role: RoleId::new(one.role).ok()?,
+        role: one.role.id(),
         writes: if one.writes_tests { vec![Zone::Tests] } else { Vec::new() },
         retry_from: RetryFrom::Change,
         begins_on: None,

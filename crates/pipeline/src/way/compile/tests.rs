@@ -60,6 +60,25 @@ fn a_plan_that_says_nothing_has_the_defaults_and_what_is_not_configured_says_so(
 }
 
 #[test]
+fn what_is_left_out_of_a_teams_way_is_named_as_the_step_or_gate_that_it_is() {
+    let mut plan =
+        plan(json!({ "team": true, "gates": ["-secretscan"], "confirm": false }), &[("1.1", &[], json!({}))]);
+    plan.phases[0].tasks[0].files_touched = vec!["README.md".to_owned()];
+
+    let notes = compiled(&plan).unwrap().notes;
+
+    for begin in [
+        "gate secretscan is left out: the plan says so",
+        "gate build_check is not configured: ",
+        "step tests is left out: the task is of tier 1 (docs)",
+        "step adversarial_tests is left out: ",
+        "nobody is asked about findings of medium severity",
+    ] {
+        assert!(notes.iter().any(|note| note.starts_with(begin)), "{begin}: {notes:?}");
+    }
+}
+
+#[test]
 fn gates_of_plan_phase_and_task_add_up_and_the_last_setting_of_a_gate_holds() {
     let settings = json!({ "lint": "make lint", "gates": ["placeholder_scan", "-secretscan"] });
     let plan = plan(settings, &[("1.1", &[], json!({ "gates": ["secrets", "-placeholder-scan"] }))]);
