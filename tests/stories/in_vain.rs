@@ -7,11 +7,7 @@ use super::sandbox::{Done, Sandbox};
 fn plan(sandbox: &Sandbox, settings: &Value, tasks: &[Value]) -> String {
     let task = |(at, own): (usize, &Value)| json!({ "id": format!("1.{}", at + 1), "phase": 1, "description": "d", "x-switchboard": own });
     let tasks: Vec<_> = tasks.iter().enumerate().map(task).collect();
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
-        "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
-    let plan = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
-    plan
+    sandbox.trusted_plan_with(settings, &json!(tasks))
 }
 
 fn tried(sandbox: &Sandbox, settings: &Value, tasks: &[Value], more: &[&str]) -> Done {

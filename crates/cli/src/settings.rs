@@ -13,6 +13,8 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Host, Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{AtCeiling, Limits};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MODEL, TokenPrice};
@@ -212,7 +214,7 @@ pub(crate) struct Agents {
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
     /// Who has which role in a team.
-    pub(crate) roles: BTreeMap<String, RoleSettings>,
+    pub(crate) roles: BTreeMap<RoleId, RoleSettings>,
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
@@ -354,16 +356,9 @@ impl Agents {
         let has_limits = file.limits.is_some();
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
+        let roles = roles(file.roles).map_err(|failure| failure.at(path.display().to_string()))?;
         let worktrees = file.worktrees.folder;
-        Ok(Self {
-            path,
-            list: file.agents,
-            exclude: file.checks.exclude,
-            roles: file.roles,
-            limits,
-            has_limits,
-            worktrees,
-        })
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, roles, limits, has_limits, worktrees })
     }
 
     /// The folder for work trees, as it is written; empty text is none.
@@ -392,18 +387,14 @@ impl Agents {
     /// Reads the agents that a repository brings.
     ///
     /// # Errors
-    /// As [`Self::read`], and `config.syntax` where it sets limits, which are the user's own.
+    /// As [`Self::read`], and `config.syntax` where it sets limits or roles, which are the user's own.
     pub(crate) fn read_project(folder: &Path) -> Result<Self, Failure> {
         let agents = Self::read(folder)?;
-        if agents.has_limits {
-            let failure = Failure::new("config.syntax", "a repository can't set [limits]: they are the user's own");
-            let hint = "put them into ~/.config/switchboard/config.toml";
-            return Err(failure.at(agents.path.display().to_string()).hint(hint));
-        }
-        if !agents.roles.is_empty() {
-            let failure = Failure::new("config.syntax", "a repository can't set [roles]: they are the user's own");
-            let hint = "put them into ~/.config/switchboard/config.toml";
-            return Err(failure.at(agents.path.display().to_string()).hint(hint));
+        let of_user = [("limits", agents.has_limits), ("roles", !agents.roles.is_empty())];
+        if let Some((section, _)) = of_user.into_iter().find(|(_, is_there)| *is_there) {
+            let what = format!("a repository can't set [{section}]: they are the user's own");
+            let failure = Failure::new("config.syntax", what).at(agents.path.display().to_string());
+            return Err(failure.hint("put them into ~/.config/switchboard/config.toml"));
         }
         Ok(agents)
     }
@@ -415,6 +406,20 @@ impl Agents {
     }
 }
 
+/// Who has which role; two spellings of one role are a mistake.
+fn roles(described: BTreeMap<String, RoleSettings>) -> Result<BTreeMap<RoleId, RoleSettings>, Failure> {
+    let mut roles = BTreeMap::new();
+    for (name, one) in described {
+        let role =
+            RoleName::of_team(&name).map_err(|failure| Failure { code: "config.bad-value".into(), ..failure })?;
+        if roles.insert(role.id(), one).is_some() {
+            let what = format!("two sections under [roles] are for the {role}");
+            return Err(Failure::new("config.bad-value", what).hint("leave one of them out"));
+        }
+    }
+    Ok(roles)
+}
+
 fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
@@ -423,6 +428,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "agents",
         "checks",
         "limits",
+        "roles",
+        "agent",
         "worktrees",
         "folder",
         "day",

@@ -17,7 +17,7 @@ fn a_described_agent_is_found_in_any_spelling() {
 }
 
 #[test]
-fn a_repository_that_sets_limits_is_refused() {
+fn a_repository_that_sets_limits_or_roles_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let read = |text: &str| {
         fs::write(folder.path().join("config.toml"), text).unwrap();
@@ -25,9 +25,11 @@ fn a_repository_that_sets_limits_is_refused() {
     };
 
     assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
-    let failure = read("[limits]\nday = 20.5\n").unwrap_err();
-    assert_eq!(failure.code, "config.syntax");
-    assert!(failure.what.contains("[limits]") && failure.hint.contains("~/.config"), "{failure:?}");
+    for (section, text) in [("[limits]", "[limits]\nday = 20.5\n"), ("[roles]", "[roles.reviewer]\nagent = \"a\"\n")] {
+        let failure = read(text).unwrap_err();
+        assert_eq!(failure.code, "config.syntax");
+        assert!(failure.what.contains(section) && failure.hint.contains("~/.config"), "{failure:?}");
+    }
 }
 
 #[test]
