@@ -83,6 +83,30 @@ fn an_agent_that_would_do_no_task_is_refused_with_or_without_a_model() {
 }
 
 #[test]
+fn settings_for_constrained_workers_are_named_where_an_agent_is_not_constrained() {
+    let sandbox = Sandbox::new();
+    let agent = |name: &str, isolation: &str| {
+        format!(
+            "[agents.{name}]\ndriver = \"acp\"\ncommand = [\"cat\"]\nspends = false\nisolation = \"{isolation}\"\n\
+             read = [\"/opt\"]\nhome = [\".own\"]\nnetwork = [\"example.com:443\"]\nfour_tools = true\n"
+        )
+    };
+    sandbox.settings(&agent("wide", "full"));
+    sandbox.settings(&agent("held", "constrained"));
+    let noted = |agent: &str, more: &[&str]| {
+        notes(&tried(&sandbox, &json!({}), &[json!({ "agent": agent })], more).ends_with(0))
+    };
+
+    let words =
+        "wide is not constrained, so that these of its settings have no effect: four_tools, home, network, read";
+    assert!(noted("wide", &[]).contains(words), "{}", noted("wide", &[]));
+    for (agent, more) in [("wide", &["--isolation", "constrained", "--unenforced"][..]), ("held", &["--unenforced"])] {
+        let noted = noted(agent, more);
+        assert!(!noted.contains("no effect"), "{agent}: {noted}");
+    }
+}
+
+#[test]
 fn a_command_that_says_that_it_spends_wants_a_yes() {
     let sandbox = Sandbox::new();
     sandbox.settings("[agents.dear]\ndriver = \"exec\"\ncommand = [\"true\"]\nspends = true\n");

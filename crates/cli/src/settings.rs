@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use switchboard_agents::catalog;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Host, Isolation, Reach};
@@ -241,7 +242,7 @@ impl Described {
 
     /// Refuses one that can't be started: without a command or a driver, unless Switchboard knows its name.
     fn check(&self, name: &str) -> Result<(), Failure> {
-        let is_known = switchboard_agents::catalog::find(name).is_some();
+        let is_known = catalog::find(name).is_some();
         let lacks = match (self.driver.is_none(), self.command.is_empty()) {
             (true, true) if is_known => return self.check_values(name),
             (_, true) => "command",
@@ -269,10 +270,32 @@ impl Described {
             return Err(Failure::new("config.bad-value", what));
         }
         self.check_reach(name)?;
+        if let Some((field, why)) = self.effectless(name) {
+            let what = format!("`{field}` of {name} has no effect: {why}");
+            return Err(Failure::new("config.bad-value", what).hint("leave it out"));
+        }
         match self.attempts {
             Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// A field that no worker of this agent can heed, and why.
+    fn effectless(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        if self.driver == Some(Driver::Exec) {
+            let (model, tokens) = ("a command is told no model", "a command tells no tokens");
+            let fields = [
+                ("model", self.model.is_some(), model),
+                ("model_args", !self.model_args.is_empty(), model),
+                ("model_env", !self.model_env.is_empty(), model),
+                ("price", self.price.is_some(), tokens),
+                ("four_tools", self.four_tools, "a command has the shell of its sandbox and nothing else"),
+            ];
+            return fields.into_iter().find(|(_, is_said, _)| *is_said).map(|(field, _, why)| (field, why));
+        }
+        let known = if self.is_addition() { catalog::find(name) } else { catalog::of_command(&self.command) };
+        let is_cut = known.is_some_and(|known| known.four_tools.is_some());
+        (self.four_tools && is_cut).then_some(("four_tools", "Switchboard cuts the tools of this one itself"))
     }
 
     /// Refuses hosts and paths that no sandbox could open, also where the agent is not constrained yet.
@@ -315,6 +338,14 @@ impl Described {
             _ => path.clone(),
         };
         Reach { read: self.read.iter().map(expanded).collect(), home: self.home.clone(), network: self.network.clone() }
+    }
+
+    /// Its settings that only constrained workers heed, by name.
+    pub(crate) fn for_constrained(&self) -> impl Iterator<Item = &'static str> {
+        let Self { read, home, network, four_tools, .. } = self;
+        let lists = [("read", read), ("home", home), ("network", network)];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, _)| name);
+        lists.chain(four_tools.then_some("four_tools"))
     }
 
     /// Program and arguments.

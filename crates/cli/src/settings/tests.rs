@@ -130,6 +130,32 @@ fn hosts_and_paths_that_no_sandbox_can_open_are_refused_when_they_are_read() {
 }
 
 #[test]
+fn what_no_worker_of_an_agent_can_heed_is_refused() {
+    let refused = |section: &str, field: &str, line: &str| {
+        let failure = read(&format!("{section}\n{line}\n")).expect_err(line);
+        assert_eq!(failure.code, "config.bad-value", "{line}");
+        assert!(failure.what.contains(&format!("`{field}`")) && failure.what.contains("has no effect"), "{failure:?}");
+    };
+    let command = "[agents.a]\ndriver = \"exec\"\ncommand = [\"a\"]";
+
+    for (field, line) in [
+        ("model", "model = \"m\""),
+        ("model_args", "model_args = [\"{model}\"]"),
+        ("model_env", "model_env = { M = \"{model}\" }"),
+        ("price", "price = { input = 1.0, output = 1.0 }"),
+        ("four_tools", "four_tools = true"),
+    ] {
+        refused(command, field, line);
+    }
+    for known in ["[agents.claude]", "[agents.a]\ndriver = \"acp\"\ncommand = [\"claude-agent-acp\"]"] {
+        refused(known, "four_tools", "four_tools = true");
+    }
+    let own = read("[agents.a]\ndriver = \"acp\"\ncommand = [\"a\"]\nfour_tools = true\nhome = [\".a\"]\n").unwrap();
+    let own = own.find("a").unwrap();
+    assert_eq!(own.for_constrained().collect::<Vec<_>>(), ["home", "four_tools"]);
+}
+
+#[test]
 fn globs_of_files_to_leave_out_are_read_and_a_misspelt_key_is_named() {
     assert_eq!(read("[checks]\nexclude = [\"vendor/\"]\n").unwrap().exclude, ["vendor/"]);
     assert!(read("[checks]\nexcludes = []\n").unwrap_err().hint.contains("`exclude`"));
