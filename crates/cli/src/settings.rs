@@ -455,51 +455,12 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
-    let fields = [
-        "agents",
-        "checks",
-        "limits",
-        "roles",
-        "agent",
-        "worktrees",
-        "folder",
-        "day",
-        "at_ceiling",
-        "workers",
-        "warn",
-        "pause",
-        "halt",
-        "exclude",
-        "driver",
-        "command",
-        "env",
-        "scripted",
-        "spends",
-        "permissions",
-        "model",
-        "model_args",
-        "model_env",
-        "attempts",
-        "price",
-        "input",
-        "output",
-        "isolation",
-        "read",
-        "home",
-        "network",
-        "four_tools",
-        "full",
-        "constrained",
-        "instructions",
-        "instructions_file",
-        "ask",
-        "edits",
-        "all",
-    ];
-    let unknown = error.message().split('`').nth(1).unwrap_or_default();
-    match near_matches(unknown, fields).first() {
-        Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),
-        _ => failure.hint("all fields and their values: switchboard schema config"),
+    // serde names the word that it does not know, and then those that it does.
+    let mut quoted = error.message().split('`').skip(1).step_by(2);
+    let unknown = quoted.next().unwrap_or_default();
+    match near_matches(unknown, quoted).first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("all fields and their values: switchboard schema config"),
     }
 }
 
