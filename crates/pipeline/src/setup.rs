@@ -177,8 +177,7 @@ mod tests {
         (defaults.commands.iter().map(shown).collect(), defaults.notes)
     }
 
-    const ALL: [&str; 10] =
-        ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer", "mix"];
+    const ALL: [&str; 10] = ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer", "mix"];
 
     #[test]
     fn a_lock_file_is_installed_by_its_own_tool_and_each_family_once() {

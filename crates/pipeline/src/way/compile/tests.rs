@@ -123,9 +123,9 @@ fn the_steps_in_which_a_team_judges_are_for_the_roles_that_somebody_can_be_named
     let compiled = compiled(&plan).unwrap();
 
     let steps = compiled.ways.iter().flat_map(|way| way.steps());
-    let judges = steps.filter_map(|step| match &step.does {
-        Do::Work { role, answer: Some(_), .. } => Some(role.to_string()),
-        _ => None,
+    let judges = steps.filter_map(|step| {
+        let Do::Work { role, answer: Some(_), .. } = &step.does else { return None };
+        Some(role.to_string())
     });
     let named = RoleName::OF_TEAM.map(|role| role.to_string());
     assert_eq!(judges.collect::<BTreeSet<_>>(), BTreeSet::from(named));
