@@ -100,3 +100,58 @@ fn a_worker_may_start_neither_a_daemon_nor_a_run() {
 
     sandbox.unset("SWITCHBOARD_WORKER");
 }
+
+/// A sandbox in which nothing is on `PATH` but what a run needs, and a script in the part of codex-acp in a folder of npm's packages.
+fn with_codex() -> (Sandbox, std::path::PathBuf) {
+    let mut sandbox = Sandbox::new();
+    let (bin, packages) = (sandbox.folder().join("bin"), sandbox.folder().join("lib/node_modules"));
+    let script = sandbox.folder().join("codex.json");
+    let steps = json!([{ "do": "write", "path": "x", "content": "x\n" }]);
+    std::fs::write(&script, json!({ "sections": [{ "steps": steps }] }).to_string()).unwrap();
+    let adapter = packages.join("@agentclientprotocol/codex-acp/dist/index.js");
+    std::fs::create_dir_all(adapter.parent().unwrap()).unwrap();
+    bare_path(&mut sandbox);
+    executable(&adapter, &format!("#!/bin/sh\nexec {BINARY} script-agent {}\n", script.display()));
+    std::os::unix::fs::symlink(&adapter, bin.join("codex-acp")).unwrap();
+    (sandbox, packages)
+}
+
+fn executable(path: &std::path::Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn codex_without_bubblewrap_is_named_by_run_and_doctor_with_what_to_do() {
+    if let Some(why) = switchboard_process::sandbox::supported().no_namespaces.as_ref() {
+        return eprintln!("skipped: bubblewrap would not work here either: {why}");
+    }
+    let (mut sandbox, packages) = with_codex();
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let said = |sandbox: &Sandbox| {
+        let run = sandbox.switchboard(&["run", &plan, "--agent", "codex", "--dry-run"]).ends_with(0).out;
+        let looked = sandbox.switchboard(&["doctor", "--agents", "--json"]).json();
+        let looks = looked["looks"].as_array().unwrap();
+        let of_sandbox = looks
+            .iter()
+            .find(|look| look["about"] == "sandbox" && look["what"].as_str().unwrap().starts_with("codex: "));
+        (run.contains("codex: bubblewrap is neither installed nor bundled"), of_sandbox.cloned())
+    };
+
+    let (run, doctor) = said(&sandbox);
+    let doctor = doctor.expect("the doctor says nothing");
+    assert!(run && doctor["what"].as_str().unwrap().contains("lets it write nothing"), "{doctor}");
+    assert!(doctor["hint"].as_str().unwrap().contains("npm install -g @agentclientprotocol/codex-acp"), "{doctor}");
+
+    let bundled = packages.join("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/codex-resources/bwrap");
+    std::fs::create_dir_all(bundled.parent().unwrap()).unwrap();
+    executable(&bundled, "");
+    assert_eq!(said(&sandbox), (false, None), "its packages bring it");
+    std::fs::remove_file(bundled).unwrap();
+    executable(&sandbox.folder().join("bin/bwrap"), "");
+    assert_eq!(said(&sandbox), (false, None), "it is installed");
+    std::fs::remove_file(sandbox.folder().join("bin/bwrap")).unwrap();
+    sandbox.set("INITIAL_AGENT_MODE", "agent-full-access");
+    assert_eq!(said(&sandbox), (false, None), "it works without its sandbox");
+}

@@ -3,13 +3,13 @@
 //! A few of the cases that `cargo xtask bench team` plays in three languages: the scripts are those of `tests/cheats/python.sh`.
 
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_process::env::var;
-use switchboard_process::spawn::Spawn;
 
-use super::sandbox::{BINARY, Sandbox, within};
+use super::sandbox::{Done, Sandbox, within};
 
 /// A section of the file of cases.
 fn section(title: &str) -> String {
@@ -36,14 +36,11 @@ fn project(is_broken: bool) -> Sandbox {
 }
 
 /// Runs a script as a task whose test command is Python's own runner.
-fn start(sandbox: &Sandbox, script: &str) -> std::thread::JoinHandle<i32> {
+fn start(sandbox: &Sandbox, script: &str) -> JoinHandle<Done> {
     let task = json!({ "id": "1.1", "phase": 1, "description": "Make all tests pass.", "x-switchboard": {
         "command": ["sh", "-e", "-c", script], "test": ["sh", "-c", "PATH=bin:$PATH python3 -m unittest"] } });
     let plan = sandbox.trusted_plan(&json!([task]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let spawn = Spawn::new([BINARY, "run", &plan, "--yes"]);
-    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
-    std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1))
+    sandbox.run_aside(&[&plan, "--yes"])
 }
 
 /// The task once it is merged, refused, or waits for a person.
@@ -66,7 +63,7 @@ fn of_gate(task: &Value) -> Value {
 
 /// A person says no.
 fn deny(sandbox: &Sandbox) {
-    let need = sandbox.call(&["list_needs"])["needs"][0].clone();
+    let need = sandbox.question();
     sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
 }
 
@@ -82,7 +79,7 @@ fn a_test_that_was_changed_to_pass_waits_for_a_person_who_is_told_what_was_done_
     assert!(reasons.contains("test_parcel.py:12") && reasons.contains("expected-value-changed"), "{reasons}");
     assert!(reasons.contains("the tests that the base has fail against the change"), "{reasons}");
     deny(&sandbox);
-    assert_eq!(run.join().unwrap(), 1);
+    run.join().unwrap().ends_with(1);
     assert_eq!(outcome(&sandbox)["state"], "blocked");
 }
 
@@ -92,7 +89,7 @@ fn a_skipped_test_and_a_call_that_ends_the_tests_are_refused_with_the_remedy() {
         let sandbox = project(true);
         let run = start(&sandbox, &section(&format!("cheat {name}")));
 
-        assert_eq!(run.join().unwrap(), 3, "{name}");
+        run.join().unwrap().ends_with(3);
         let task = outcome(&sandbox);
 
         assert_eq!(of_gate(&task)["verdict"], "fail", "{task:#}");
@@ -113,7 +110,7 @@ fn a_program_before_the_tool_and_a_hard_coded_value_wait_for_a_person() {
         assert_eq!(task["state"], "waiting", "{name}: {task:#}");
         assert!(of_gate(&task)["reasons"].to_string().contains(rule), "{task:#}");
         deny(&sandbox);
-        assert_eq!(run.join().unwrap(), 1, "{name}");
+        run.join().unwrap().ends_with(1);
     }
 }
 
@@ -122,7 +119,7 @@ fn a_fix_out_of_the_history_is_merged_and_told() {
     let sandbox = project(true);
     let run = start(&sandbox, &section("cheat takes-the-fix-out-of-the-history"));
 
-    assert_eq!(run.join().unwrap(), 0);
+    run.join().unwrap().ends_with(0);
     assert!(of_gate(&outcome(&sandbox))["reasons"].to_string().contains("out of the history"));
 }
 
@@ -143,6 +140,6 @@ fn honest_changes_to_tests_and_configuration_are_merged_without_a_question() {
         let task = outcome(&sandbox);
 
         assert_eq!(task["state"], "merged", "{name}: {task:#}");
-        assert_eq!(run.join().unwrap(), 0, "{name}");
+        run.join().unwrap().ends_with(0);
     }
 }

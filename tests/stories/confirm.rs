@@ -4,15 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::sandbox::{BINARY, Sandbox, within};
-
-/// Starts a run in the background.
-fn start(sandbox: &Sandbox, plan: &str) -> std::thread::JoinHandle<i32> {
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let spawn = switchboard_process::spawn::Spawn::new([BINARY, "run", plan, "--yes"]);
-    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
-    std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1))
-}
+use super::sandbox::{Sandbox, within};
 
 fn id(need: &Value) -> &str {
     need["id"].as_str().unwrap()
@@ -30,7 +22,7 @@ fn a_change_waits_for_a_yes_is_done_differently_with_a_note_and_merged_once_it_i
           "x-switchboard": { "agent": "writer", "command": ["sh", "-c", "echo n > NOTE.md"], "confirm": false } }
     ]);
     let plan = sandbox.trusted_plan(&tasks);
-    let run = start(&sandbox, &plan);
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
 
     let first = sandbox.question();
     assert_eq!((&first["kind"], &first["title"]), (&json!("change"), &json!("Does the greeting read well?")));
@@ -65,11 +57,11 @@ fn a_change_that_a_person_gives_up_is_not_merged_and_the_run_has_failed() {
     let task = json!({ "id": "1.1", "phase": 1, "description": "write",
         "x-switchboard": { "command": ["sh", "-c", "echo x > x.md"], "confirm": true } });
     let plan = sandbox.trusted_plan(&json!([task]));
-    let run = start(&sandbox, &plan);
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
 
     sandbox.switchboard(&["deny", id(&sandbox.question())]).ends_with(0);
 
-    assert_eq!(run.join().unwrap(), 1);
+    run.join().unwrap().ends_with(1);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["state"]), (&json!(0), &json!("blocked")), "{report}");
 }
@@ -86,14 +78,14 @@ fn weak_password(settings: &Value) -> Value {
 fn a_secret_that_is_too_unsure_to_refuse_a_change_is_shown_to_a_person_before_the_merge() {
     let sandbox = Sandbox::new();
     let plan = sandbox.trusted_plan(&weak_password(&json!({})));
-    let run = start(&sandbox, &plan);
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
 
     let need = sandbox.question();
     let title = need["title"].as_str().unwrap();
     assert!(title.contains("secretscan: compose.yaml:5"), "{need}");
     sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
 
-    assert_eq!(run.join().unwrap(), 0);
+    run.join().unwrap().ends_with(0);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(1)), "{report}");
 }
@@ -116,13 +108,13 @@ fn a_person_is_asked_about_files_that_a_task_did_not_declare_where_the_plan_says
     let task = json!({ "id": "1.1", "phase": 1, "description": "write", "x-switchboard": {
         "command": ["sh", "-c", "echo a > a.txt; echo b > b.txt"], "scope": ["a.txt"], "on_violation": "pause" } });
     let plan = sandbox.trusted_plan(&json!([task]));
-    let run = start(&sandbox, &plan);
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
 
     let need = sandbox.question();
     assert!(need["title"].as_str().unwrap().contains("b.txt is not in the task's x-switchboard.scope"), "{need}");
     sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
 
-    assert_eq!(run.join().unwrap(), 0);
+    run.join().unwrap().ends_with(0);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     let scope = report["list"][0]["gates"].as_array().unwrap().iter().find(|gate| gate["gate"] == "scope").cloned();
     assert_eq!(scope.map(|gate| gate["verdict"].clone()), Some(json!("warn")), "{report}");

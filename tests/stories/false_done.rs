@@ -19,6 +19,36 @@ fn an_agent_that_says_done_and_changed_nothing_is_not_done() {
 }
 
 #[test]
+fn a_failure_that_repeats_itself_ends_early_each_attempt_has_a_clean_tree_and_the_first_refusal_stays() {
+    for (retry_from, left) in [("clean", ""), ("change", "bad.txt\n")] {
+        let sandbox = Sandbox::new();
+        let seen = sandbox.folder().join("seen").display().to_string();
+        let line = format!(
+            "n=$(($(cat {seen} 2>/dev/null || echo 0) + 1)); echo $n > {seen}; ls *.txt > {seen}.$n 2>/dev/null; \
+             case $n in 1) echo bad > bad.txt;; *) echo half > half.txt; echo 'no such model' >&2; exit 3;; esac"
+        );
+        let command = json!(["sh", "-c", line]);
+        sandbox.settings(&format!(
+            "[agents.worker]\ndriver = \"exec\"\ncommand = {command}\nspends = false\nattempts = 5\n"
+        ));
+        let settings = json!({ "test": "test ! -e bad.txt", "retry_from": retry_from });
+        let plan = sandbox.trusted_plan_with(&settings, &json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+
+        sandbox.switchboard(&["run", &plan, "--agent", "worker", "--yes"]).ends_with(1);
+
+        let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+        let task = &report["list"][0];
+        assert_eq!((&task["state"], &task["attempts"]), (&json!("blocked"), &json!(3)), "{report}");
+        let refusals = task["refusals"].as_array().unwrap();
+        assert!(refusals[0].as_str().unwrap().contains("test_runner"), "{report}");
+        assert!(refusals.last().unwrap().as_str().unwrap().contains("no such model"), "{report}");
+        let found = |attempt: u32| std::fs::read_to_string(format!("{seen}.{attempt}")).unwrap();
+        assert_eq!(found(2), left, "{retry_from}");
+        assert!(retry_from == "change" || found(3).is_empty(), "{}", found(3));
+    }
+}
+
+#[test]
 fn a_command_that_ends_with_0_after_a_refused_write_is_not_done() {
     let sandbox = Sandbox::new();
     let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",

@@ -4,15 +4,6 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 
-/// A plan with settings of its own whose commands are trusted.
-fn plan(sandbox: &Sandbox, settings: &Value, phases: &Value) -> String {
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
-        "phases": phases });
-    let plan = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &plan, "--yes"]);
-    plan
-}
-
 fn task(id: &str, line: &str, settings: &Value) -> Value {
     let mut own = json!({ "command": ["sh", "-c", line] });
     own.as_object_mut().unwrap().extend(settings.as_object().cloned().unwrap_or_default());
@@ -31,7 +22,7 @@ fn gates_that_do_not_exist_or_can_not_judge_refuse_the_run_before_a_worker_start
         task("1.1", "touch started", &json!({ "gates": ["secretscam"] })),
         task("1.2", "touch started", &json!({ "gates": ["test_runner", "sast_scan"] })),
     ];
-    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
 
     let refused = sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(3).failure();
 
@@ -47,8 +38,7 @@ fn gates_that_do_not_exist_or_can_not_judge_refuse_the_run_before_a_worker_start
 #[test]
 fn an_unknown_gate_alone_is_a_wrong_plan() {
     let sandbox = Sandbox::new();
-    let plan = plan(
-        &sandbox,
+    let plan = sandbox.trusted_phases(
         &json!({ "gates": ["sintax_check"] }),
         &json!([phase(1, &[task("1.1", "touch a", &json!({}))])]),
     );
@@ -65,7 +55,7 @@ fn a_plan_adds_gates_and_leaving_a_default_out_is_said_and_shown() {
     let sandbox = Sandbox::new();
     let tasks =
         [task("1.1", "echo 'fn one() {}' > one.rs", &json!({ "gates": ["placeholder_scan", "-syntax_check"] }))];
-    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
     let said = "gate syntax_check is left out: the plan says so (all tasks)";
 
     sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0).says(said);
@@ -97,7 +87,7 @@ fn the_lint_of_a_plan_runs_as_a_gate_though_nobody_names_it() {
     let sandbox = Sandbox::new();
     let settings = json!({ "lint": ["sh", "-c", "grep -q tidy state.txt"], "attempts": 2 });
     let line = "if [ $SWITCHBOARD_ATTEMPT = 1 ]; then echo wild; else echo tidy; fi > state.txt";
-    let plan = plan(&sandbox, &settings, &json!([phase(1, &[task("1.1", line, &json!({}))])]));
+    let plan = sandbox.trusted_phases(&settings, &json!([phase(1, &[task("1.1", line, &json!({}))])]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
 
@@ -110,7 +100,7 @@ fn the_second_phase_waits_for_all_of_the_first() {
     let sandbox = Sandbox::new();
     let first = [task("1.1", "echo 1 > a.txt", &json!({})), task("1.2", "sleep 1; echo 2 > b.txt", &json!({}))];
     let second = [task("2.1", "test -f a.txt && test -f b.txt && echo 3 > c.txt", &json!({}))];
-    let plan = plan(&sandbox, &json!({ "max_workers": 3 }), &json!([phase(1, &first), phase(2, &second)]));
+    let plan = sandbox.trusted_phases(&json!({ "max_workers": 3 }), &json!([phase(1, &first), phase(2, &second)]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("3 of 3 tasks merged");
 
@@ -131,7 +121,7 @@ fn a_change_is_judged_again_on_the_tree_that_the_branch_will_have() {
             &json!({}),
         ),
     ];
-    let plan = plan(&sandbox, &settings, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&settings, &json!([phase(1, &tasks)]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("rebased, its gates judge it again");
 
@@ -147,7 +137,7 @@ fn tasks_that_are_completed_need_no_agent() {
     let mut done = json!({ "id": "1.1", "phase": 1, "description": "done", "status": "completed" });
     done["x-switchboard"] = json!({ "agent": "somebody-who-is-not-there" });
     let tasks = [done, task("1.2", "echo 2 > b.txt", &json!({}))];
-    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
 }
@@ -159,7 +149,7 @@ fn a_task_that_leaves_its_scope_is_refused_with_the_paths_and_does_not_merge() {
     let mut touched = task("1.2", "echo b > b.txt && echo c > c.txt", &json!({}));
     touched["files_touched"] = json!(["b.txt"]);
     let tasks = [task("1.1", line, &json!({ "scope": ["a.txt"] })), touched];
-    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(3);
 
@@ -187,7 +177,7 @@ fn what_a_change_touches_outside_of_its_files_is_warned_of_or_stops_the_run_as_t
     };
     let settings = json!({ "exclude": ["more-1.3.txt"] });
     let tasks = [more("1.1", "warn", &json!({})), more("1.3", "warn", &json!({}))];
-    let warned = plan(&sandbox, &settings, &json!([phase(1, &tasks)]));
+    let warned = sandbox.trusted_phases(&settings, &json!([phase(1, &tasks)]));
 
     sandbox.switchboard(&["run", &warned, "--yes"]).ends_with(3);
     let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0);
@@ -198,7 +188,7 @@ fn what_a_change_touches_outside_of_its_files_is_warned_of_or_stops_the_run_as_t
     sandbox.switchboard(&["show", "1.3"]).ends_with(0).says("blocked").says("without `exclude`");
 
     let tasks = [more("1.1", "halt", &json!({})), task("1.2", "echo 2 > 2.txt", &json!({}))];
-    let halted = plan(&sandbox, &json!({ "max_workers": 1 }), &json!([phase(1, &tasks)]));
+    let halted = sandbox.trusted_phases(&json!({ "max_workers": 1 }), &json!([phase(1, &tasks)]));
     sandbox.switchboard(&["run", &halted, "--yes"]).ends_with(3);
     sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("the run stops, as its plan says");
     sandbox.switchboard(&["show", "1.2"]).ends_with(0).says("stopped");
@@ -216,7 +206,7 @@ fn a_misspelt_field_refuses_the_plan_and_one_of_another_tool_is_named() {
 
     let mut other = task("1.1", "touch a", &json!({}));
     other["dependz"] = json!([]);
-    let good = plan(&sandbox, &Value::Null, &json!([phase(1, &[other])]));
+    let good = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &[other])]));
     sandbox.switchboard(&["run", &good, "--dry-run"]).ends_with(0).says("dependz").says("did you mean \"depends\"?");
 }
 
@@ -231,7 +221,7 @@ fn plan_with(sandbox: &Sandbox, settings: &Value) -> String {
 fn a_run_with_missing_tasks_is_merged_only_when_told_so_and_once() {
     let sandbox = Sandbox::new();
     let tasks = [task("1.1", "echo a > a.txt", &json!({})), task("1.2", "exit 3", &json!({}))];
-    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
     let before = sandbox.git(&["rev-parse", "HEAD"]);
 

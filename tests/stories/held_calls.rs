@@ -65,16 +65,6 @@ fn delegation() -> Value {
     json!({ "recipient": "ben", "payload": "paint the shed", "action": "delegate_task", "metadata": each_counts })
 }
 
-pub(super) fn question(sandbox: &Sandbox) -> Value {
-    let mut need = Value::Null;
-    let found = within(Duration::from_secs(30), || {
-        need = sandbox.call(&["list_needs"])["needs"][0].clone();
-        !need.is_null()
-    });
-    assert!(found, "nobody asked");
-    need
-}
-
 fn inbox_of_ben(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.call(&["check_inbox", "agent=ben"])["messages"].as_array().unwrap().clone()
 }
@@ -90,7 +80,7 @@ fn with_ben() -> Sandbox {
 async fn delegating(sandbox: &Sandbox) -> (Client, Value) {
     let mut client = Client::open(sandbox).await;
     client.ask(2, "send_message", &delegation()).await;
-    (client, question(sandbox))
+    (client, sandbox.question())
 }
 
 #[test]

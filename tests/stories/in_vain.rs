@@ -7,11 +7,7 @@ use super::sandbox::{Done, Sandbox};
 fn plan(sandbox: &Sandbox, settings: &Value, tasks: &[Value]) -> String {
     let task = |(at, own): (usize, &Value)| json!({ "id": format!("1.{}", at + 1), "phase": 1, "description": "d", "x-switchboard": own });
     let tasks: Vec<_> = tasks.iter().enumerate().map(task).collect();
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
-        "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
-    let plan = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
-    plan
+    sandbox.trusted_plan_with(settings, &json!(tasks))
 }
 
 fn tried(sandbox: &Sandbox, settings: &Value, tasks: &[Value], more: &[&str]) -> Done {
@@ -84,6 +80,30 @@ fn an_agent_that_would_do_no_task_is_refused_with_or_without_a_model() {
     }
     tried(&sandbox, &json!({}), &[of_ben.clone(), json!({})], &["--agent", "ada"]).ends_with(0);
     tried(&sandbox, &json!({}), &[of_ben], &["--agent", "ben"]).ends_with(0);
+}
+
+#[test]
+fn settings_for_constrained_workers_are_named_where_an_agent_is_not_constrained() {
+    let sandbox = Sandbox::new();
+    let agent = |name: &str, isolation: &str| {
+        format!(
+            "[agents.{name}]\ndriver = \"acp\"\ncommand = [\"cat\"]\nspends = false\nisolation = \"{isolation}\"\n\
+             read = [\"/opt\"]\nhome = [\".own\"]\nnetwork = [\"example.com:443\"]\nfour_tools = true\n"
+        )
+    };
+    sandbox.settings(&agent("wide", "full"));
+    sandbox.settings(&agent("held", "constrained"));
+    let noted = |agent: &str, more: &[&str]| {
+        notes(&tried(&sandbox, &json!({}), &[json!({ "agent": agent })], more).ends_with(0))
+    };
+
+    let words =
+        "wide is not constrained, so that these of its settings have no effect: four_tools, home, network, read";
+    assert!(noted("wide", &[]).contains(words), "{}", noted("wide", &[]));
+    for (agent, more) in [("wide", &["--isolation", "constrained", "--unenforced"][..]), ("held", &["--unenforced"])] {
+        let noted = noted(agent, more);
+        assert!(!noted.contains("no effect"), "{agent}: {noted}");
+    }
 }
 
 #[test]

@@ -271,6 +271,36 @@ fn a_listed_host_is_reached_and_no_other_is() {
 }
 
 #[test]
+fn a_request_that_lists_what_is_no_host_is_refused_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    let asked = |host: &str, isolation: &str| {
+        let agent = json!([{ "name": "caller", "driver": { "driver": "exec", "argv": ["true"] }, "isolation": isolation,
+            "reach": { "network": [host] } }]);
+        let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        let plan = format!("plan:={}", json!(std::fs::read_to_string(plan).unwrap()));
+        let words = [
+            "call",
+            "start_run",
+            &plan,
+            &format!("agents:={agent}"),
+            "default_agent=caller",
+            "dry_run:=true",
+            "unenforced:=true",
+            "--json",
+        ];
+        sandbox.switchboard(&words)
+    };
+
+    for host in ["*:443", "example.com", "https://example.com"] {
+        let refused = asked(host, "constrained").ends_with(2).failure();
+        assert_eq!(refused["code"], "isolation.network", "{host}: {refused}");
+        assert!(refused["what"].as_str().unwrap().contains(host), "{refused}");
+    }
+    asked("example.com:443", "constrained").ends_with(0);
+    assert_eq!(sandbox.call(&["get_status"])["runs"], json!([]));
+}
+
+#[test]
 fn a_git_folder_that_a_constrained_worker_makes_itself_runs_nothing_outside() {
     let sandbox = Sandbox::new();
     let escaped = sandbox.folder().join("escaped");

@@ -7,12 +7,9 @@ use serde_json::{Value, json};
 use super::sandbox::{Sandbox, within};
 
 fn plan(sandbox: &Sandbox, settings: &Value, line: &str) -> String {
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
-        "phases": [{ "id": 1, "name": "P", "tasks": [
-            { "id": "1.1", "phase": 1, "description": "do it", "x-switchboard": { "command": ["sh", "-c", line] } }] }] });
-    let path = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
-    path
+    let task =
+        json!({ "id": "1.1", "phase": 1, "description": "do it", "x-switchboard": { "command": ["sh", "-c", line] } });
+    sandbox.trusted_plan_with(settings, &json!([task]))
 }
 
 #[test]
@@ -86,7 +83,7 @@ fn unmerged_work_is_archived_before_it_is_removed_and_can_be_restored() {
     let path = plan(&sandbox, &json!({}), "echo half > half.txt; exit 3");
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(1);
     let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
-    let task = if shown["task"].is_object() { shown["task"].clone() } else { shown.clone() };
+    let task = &shown["task"];
     let tree = std::path::PathBuf::from(task["worktree"].as_str().unwrap());
     assert!(tree.is_absolute() && task["worktree_bytes"].as_u64().unwrap() > 0, "{shown}");
 

@@ -6,12 +6,8 @@ use super::sandbox::Sandbox;
 
 /// A trusted plan of one task with these settings.
 fn plan(sandbox: &Sandbox, plan_settings: &Value, settings: &Value) -> String {
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": plan_settings,
-        "phases": [{ "id": 1, "name": "P", "tasks": [
-            { "id": "1.1", "phase": 1, "description": "make it good", "x-switchboard": settings }] }] });
-    let path = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
-    path
+    let task = json!({ "id": "1.1", "phase": 1, "description": "make it good", "x-switchboard": settings });
+    sandbox.trusted_plan_with(plan_settings, &json!([task]))
 }
 
 fn shell(line: &str) -> Value {
@@ -208,11 +204,10 @@ fn a_phase_a_slice_or_a_task_of_a_plan_is_run_alone() {
         json!({ "id": id, "phase": phase, "description": "d", "depends": depends,
             "x-switchboard": { "slice": slice, "command": shell(&format!("echo x > {id}.txt")) } })
     };
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "phases": [
+    let path = sandbox.trusted_phases(&json!({}), &json!([
         { "id": 1, "name": "P", "tasks": [task("1.1", 1, &[], "api"), task("1.2", 1, &[], "ui"), task("1.3", 1, &["1.2"], "ui")] },
-        { "id": 2, "name": "Q", "tasks": [task("2.1", 2, &[], "end")] } ] });
-    let path = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
+        { "id": 2, "name": "Q", "tasks": [task("2.1", 2, &[], "end")] },
+    ]));
     let run = |flags: &[&str]| sandbox.switchboard(&[&["run", &path, "--yes", "--merge"], flags].concat());
 
     run(&["--task", "1.3"]).ends_with(2).says("plan.scope-depends").says("1.2");

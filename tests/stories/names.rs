@@ -16,10 +16,7 @@ fn two_workers_of_one_agent_have_a_name_and_an_inbox_each() {
     sandbox.script("ada", &json!([{ "steps": steps }]));
     let task = |id: &str| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": { "agent": "ada" } });
     let plan = sandbox.plan(&json!([task("1.1"), task("1.2")]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let spawn = switchboard_process::spawn::Spawn::new([super::sandbox::BINARY, "run", &plan, "--yes"]);
-    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
-    let run = std::thread::spawn(move || spawn.output().unwrap());
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
     let works = || {
         let shown = sandbox.switchboard(&["show", "--json"]);
         shown.code == 0 && shown.out.matches("\"working\"").count() == 2
@@ -32,8 +29,7 @@ fn two_workers_of_one_agent_have_a_name_and_an_inbox_each() {
     sandbox.call(&["send_message", "recipient=ada-2", "payload=for the second"]);
     sandbox.call(&["send_message", "recipient=ada", "payload=for the first"]);
 
-    let output = run.join().unwrap();
-    assert!(output.succeeded(), "{}", output.stdout.text());
+    run.join().unwrap().ends_with(0);
     sandbox.switchboard(&["merge"]).ends_with(0);
     for task in list.as_array().unwrap() {
         let text = if task["agent"] == "ada" { "for the first" } else { "for the second" };

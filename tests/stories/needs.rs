@@ -1,32 +1,23 @@
 //! Questions of agents to a person.
 
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::sandbox::{Sandbox, within};
+use super::sandbox::{Done, Sandbox, within};
 
 /// Starts a run whose agent asks before it writes, in the background, and waits for its question.
-fn asked(sandbox: &Sandbox) -> (std::thread::JoinHandle<i32>, Value) {
+fn asked(sandbox: &Sandbox) -> (JoinHandle<Done>, Value) {
     let steps =
         json!([{ "do": "ask_permission", "title": "rm -rf /tmp/x" }, { "do": "write", "path": "x", "content": "x\n" }]);
     sandbox.script("cautious", &json!([{ "steps": steps }]));
     let plan = sandbox
         .plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "cautious" } }]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let started = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
-    assert!(started.out.contains("SCRIPT"), "{}", started.out);
-    let spawn = switchboard_process::spawn::Spawn::new([super::sandbox::BINARY, "run", &plan, "--yes"]);
-    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(60));
-    let run = std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1));
-    let mut need = Value::Null;
-    let found = within(Duration::from_secs(30), || {
-        need = sandbox.call(&["list_needs"])["needs"][0].clone();
-        !need.is_null()
-    });
-    assert!(found, "nobody asked");
-    (run, need)
+    sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0).says("SCRIPT");
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
+    (run, sandbox.question())
 }
 
 #[test]
@@ -39,7 +30,7 @@ fn an_approved_question_lets_the_agent_go_on() {
 
     sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0).says("approved");
 
-    assert_eq!(run.join().unwrap(), 0);
+    run.join().unwrap().ends_with(0);
     let again = sandbox.switchboard(&["approve", need["id"].as_str().unwrap(), "--json"]).ends_with(2);
     assert_eq!(again.failure()["code"], "need.settled");
 }
@@ -105,7 +96,7 @@ fn a_denied_task_is_tried_again_with_a_note_or_given_up() {
     let last = deny(&sandbox, &second);
     sandbox.switchboard(&["deny", &last]).ends_with(0);
 
-    assert_eq!(run.join().unwrap(), 4, "it needs a person");
+    run.join().unwrap().ends_with(4);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(0), &json!(1)), "{report}");
     let why = report["list"][0]["refusals"].to_string();
@@ -122,7 +113,7 @@ fn a_stopped_task_takes_its_question_back() {
 
     sandbox.switchboard(&["stop", first["run"].as_str().unwrap()]).ends_with(0);
 
-    assert_ne!(run.join().unwrap(), 0);
+    assert_ne!(run.join().unwrap().code, 0);
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
 }
 

@@ -1,7 +1,7 @@
 //! Real agent CLIs against a scripted model on this machine: no key, no network, no money.
 //!
 //! `SWITCHBOARD_REAL_AGENTS=1` drives all of them in every story, a list such as `qwen,claude` those. With `CI=true` alone the story of a whole task drives all,
-//! and each other one of them, another one each day. They are installed as
+//! and each other one a single agent, always the same. They are installed as
 //! `tests/real/package-lock.json` pins them, below the target folder, once.
 
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use switchboard_process::env::{Env, var};
 use switchboard_process::spawn::{Spawn, which};
 
-use super::sandbox::{Done, Sandbox, within};
+use super::sandbox::Sandbox;
 
 /// All that can be driven.
 const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
@@ -23,7 +23,7 @@ const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
 /// How long npm may take.
 const INSTALL: Duration = Duration::from_secs(300);
 
-/// How long a run may take, and how long a question may take to come.
+/// How long a question may take to come.
 const RUN: Duration = Duration::from_secs(180);
 
 #[test]
@@ -73,8 +73,7 @@ fn deny_note_allow(agent: &str, programs: &Path) {
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = json!({ "permissions": "ask" });
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
+    let run = sandbox.run_aside(&[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
 
     let denied = asked(&sandbox, agent);
     sandbox.switchboard(&["deny", &denied]).ends_with(0);
@@ -117,7 +116,7 @@ fn a_real_agent_asks_for_the_model_that_the_run_names() {
         sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
 
         let argv = [&plan, "--agent", &agent, "--model", said, "--yes", "--worktrees", worktrees.to_str().unwrap()];
-        let done = start(&sandbox, &argv).join().unwrap();
+        let done = sandbox.run_aside(&argv).join().unwrap();
 
         done.ends_with(0).says("1 of 1 tasks merged");
         assert_eq!(model.models(), [asked], "{agent}");
@@ -174,10 +173,9 @@ fn drive(agent: &str, programs: &Path) {
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = if agent == "codex" { json!({}) } else { json!({ "permissions": "ask" }) };
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
+    let run = sandbox.run_aside(&[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
     if agent == "codex" {
-        let done = run.join().unwrap().ends_with(0).says(" merged ");
+        let done = run.join().unwrap().ends_with(0).says("1 of 1 tasks merged");
         assert!(!done.out.contains("does not know Switchboard's tools"), "{}", done.out);
         sandbox.switchboard(&["merge"]).ends_with(0);
         assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
@@ -196,7 +194,7 @@ fn drive(agent: &str, programs: &Path) {
     sandbox.switchboard(&["retry", &run]).ends_with(0);
     let approved = asked(&sandbox, agent);
     sandbox.switchboard(&["approve", &approved]).ends_with(0);
-    let again = start(&sandbox, &["--resume"]).join().unwrap();
+    let again = sandbox.run_aside(&["--resume"]).join().unwrap();
     again.ends_with(0).says("1 of 1 tasks merged").says("hash chain verified");
     assert_eq!(sandbox.state_of_user(), user, "{agent}: the user's tree");
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
@@ -214,23 +212,9 @@ fn drive(agent: &str, programs: &Path) {
     assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
 }
 
-fn start(sandbox: &Sandbox, args: &[&str]) -> std::thread::JoinHandle<Done> {
-    let argv = [super::sandbox::BINARY, "run"].iter().chain(args).copied();
-    let spawn = Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).wall(RUN);
-    std::thread::spawn(move || {
-        let output = spawn.output().unwrap();
-        Done { code: output.exit.code().unwrap_or(-1), out: output.stdout.text(), err: output.stderr.text() }
-    })
-}
-
 /// Waits for a question and gives its id.
 fn asked(sandbox: &Sandbox, agent: &str) -> String {
-    let mut need = Value::Null;
-    let is_asked = within(RUN, || {
-        need = sandbox.call(&["list_needs"])["needs"][0].clone();
-        !need.is_null()
-    });
-    assert!(is_asked, "{agent} did not ask");
+    let need = sandbox.question_within(RUN);
     assert!(need["title"].as_str().unwrap().contains("hello.txt"), "{agent}: {need}");
     need["id"].as_str().unwrap().to_owned()
 }
@@ -242,7 +226,7 @@ fn asked(sandbox: &Sandbox, agent: &str) -> String {
 pub(super) enum Breadth {
     /// All of them.
     Every,
-    /// One, another one each day; stories of different numbers drive different ones.
+    /// The one of this place in the list; stories of different numbers drive different ones.
     OneOf(usize),
 }
 
@@ -261,7 +245,7 @@ fn chosen(breadth: Breadth) -> Result<(Vec<String>, PathBuf), String> {
         match (var("SWITCHBOARD_REAL_AGENTS").as_deref(), var("CI").as_deref()) {
             (Some("1"), _) => (all(), true),
             (Some(list), _) => (list.split(',').map(|agent| agent.trim().to_owned()).collect(), true),
-            (None, Some("true")) => (of_today(breadth), false),
+            (None, Some("true")) => (in_ci(breadth), false),
             (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
         };
     assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
@@ -274,11 +258,11 @@ fn chosen(breadth: Breadth) -> Result<(Vec<String>, PathBuf), String> {
     }
 }
 
-fn of_today(breadth: Breadth) -> Vec<String> {
-    let day = usize::try_from(switchboard_process::clock::now().0 / 86_400_000).unwrap_or(0);
+/// The agents of a story in CI: always the same, so that a failure can be repeated.
+fn in_ci(breadth: Breadth) -> Vec<String> {
     match breadth {
         Breadth::Every => AGENTS.iter().map(|&agent| agent.to_owned()).collect(),
-        Breadth::OneOf(number) => vec![AGENTS[(day + number) % AGENTS.len()].to_owned()],
+        Breadth::OneOf(number) => vec![AGENTS[number].to_owned()],
     }
 }
 

@@ -132,3 +132,31 @@ fn ten_ordinary_wishes_come_true_by_the_document_alone() {
         }
     }
 }
+
+#[test]
+fn the_skill_for_agents_names_commands_and_tools_that_there_are_and_its_plan_runs() {
+    let sandbox = repository();
+    let skill =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/switchboard/SKILL.md")).unwrap();
+    let verbs = sandbox.switchboard(&["call"]).out + &sandbox.switchboard(&["call", "send_message", "--help"]).out;
+    let is_name = |word: &str| word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+
+    let tools: Vec<_> = skill.split('`').skip(1).step_by(2).filter(|word| is_name(word)).collect();
+    assert!(tools.contains(&"register_agent") && tools.len() > 5, "{tools:?}");
+    for tool in tools {
+        assert!(tool == "files_touched" || verbs.contains(tool), "{tool} is neither a verb nor an action of mail");
+    }
+    let mut commands: Vec<_> =
+        skill.split("switchboard ").skip(1).filter_map(|rest| rest.split([' ', '`']).next()).collect();
+    commands.retain(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase()));
+    assert!(commands.contains(&"call") && commands.contains(&"check"), "{commands:?}");
+    for command in ["call", "run", "check", "explain"] {
+        assert!(commands.contains(&command), "{command}: {commands:?}");
+        sandbox.switchboard(&[command, "--help"]).ends_with(0);
+    }
+
+    let plan = &skill[skill.find("    { \"schema_version\"").unwrap()..];
+    let plan = sandbox.plan_text(plan.split("\n\n").next().unwrap());
+    sandbox.script("ada", &serde_json::json!([{ "steps": [] }]));
+    sandbox.switchboard(&["run", &plan, "--agent", "ada", "--dry-run"]).ends_with(0).says("1.1");
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,6 +13,9 @@ use tempfile::TempDir;
 
 /// The binary under test.
 pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
+
+/// How long a run beside a test may take.
+const ASIDE: Duration = Duration::from_secs(180);
 
 /// Commands that want a person; in a CI session `--yes` is one.
 const DECIDES: [&str; 9] = ["answer", "approve", "call", "deny", "merge", "restore", "session", "token", "up"];
@@ -151,6 +155,19 @@ impl Sandbox {
         self.run(before.iter().copied().chain([BINARY]).chain(args.iter().copied()).chain(yes), &self.root(), input)
     }
 
+    /// Runs `switchboard run` beside the test, with a daemon that outlives it.
+    pub(super) fn run_aside(&self, args: &[&str]) -> JoinHandle<Done> {
+        let up = self.switchboard(&["up", "--detach"]);
+        assert!(up.code == 0 || up.err.contains("daemon.running"), "{up:?}");
+        let argv = [BINARY, "run"].iter().chain(args).copied();
+        let spawn = Spawn::new(argv).cwd(self.root()).env_only(self.env.clone()).wall(ASIDE);
+        std::thread::spawn(move || {
+            let output = spawn.output().unwrap();
+            let code = output.exit.code().unwrap_or(-1);
+            Done { code, out: output.stdout.text(), err: output.stderr.text() }
+        })
+    }
+
     /// Runs any command in a folder.
     pub(super) fn run<'a>(&self, argv: impl IntoIterator<Item = &'a str>, folder: &Path, input: &str) -> Done {
         let spawn = Spawn::new(argv).cwd(folder).env_only(self.env.clone()).wall(Duration::from_secs(120));
@@ -171,12 +188,18 @@ impl Sandbox {
     /// The first open question, once there is one.
     #[track_caller]
     pub(super) fn question(&self) -> Value {
+        self.question_within(Duration::from_secs(30))
+    }
+
+    /// The first open question, for which there is so much time.
+    #[track_caller]
+    pub(super) fn question_within(&self, limit: Duration) -> Value {
         let mut need = Value::Null;
         let is_asked = || {
             need = self.call(&["list_needs"])["needs"][0].clone();
             !need.is_null()
         };
-        assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
+        assert!(within(limit, is_asked), "nobody asks");
         need
     }
 
@@ -221,7 +244,19 @@ impl Sandbox {
 
     /// A plan whose commands are trusted.
     pub(super) fn trusted_plan(&self, tasks: &Value) -> String {
-        let plan = self.plan(tasks);
+        self.trusted_plan_with(&json!({}), tasks)
+    }
+
+    /// A plan with settings of its own, whose commands are trusted.
+    pub(super) fn trusted_plan_with(&self, settings: &Value, tasks: &Value) -> String {
+        self.trusted_phases(settings, &json!([{ "id": 1, "name": "P", "tasks": tasks }]))
+    }
+
+    /// A plan with settings and phases of its own, whose commands are trusted.
+    pub(super) fn trusted_phases(&self, settings: &Value, phases: &Value) -> String {
+        let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
+            "phases": phases });
+        let plan = self.plan_text(&plan.to_string());
         self.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
         plan
     }

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_process::spawn::Spawn;
 
-use super::sandbox::{BINARY, Done, Sandbox, within};
+use super::sandbox::{Sandbox, within};
 
 /// A run with a task that is merged at its second attempt, and one that is blocked.
 fn half_done() -> Sandbox {
@@ -37,14 +36,14 @@ fn the_log_of_a_task_reads_like_a_story_and_has_its_attempts_one_by_one() {
     assert!(place("attempt 1: ada (a script) starts") < place("turn 1 begins"), "{log}");
     assert!(place("nothing was changed") < place("attempt 2: ada"), "{log}");
     assert!(place("attempt 2: ada") < place("Now it is there."), "{log}");
-    assert!(place("gate secretscan passed") < place("merged as"), "{log}");
+    assert!(place("gate secretscan passed") < place("merged "), "{log}");
     assert!(!log.contains("jsonrpc") && !log.contains("not configured"), "{log}");
 
     let second = sandbox.switchboard(&["log", "1.1", "--attempt", "2"]).ends_with(0).out;
     assert!(second.contains("Now it is there.") && !second.contains("attempt 1"), "{second}");
     sandbox.switchboard(&["log", "1.1", "--attempt", "7"]).ends_with(2).says("no attempt 7");
     sandbox.switchboard(&["log", "1.1", "--raw"]).ends_with(0).says("jsonrpc");
-    sandbox.switchboard(&["log", "1.1", "--follow"]).ends_with(0).says("merged as");
+    sandbox.switchboard(&["log", "1.1", "--follow"]).ends_with(0).says("merged ");
     sandbox.switchboard(&["log", "1.2"]).ends_with(0).says("exit code 3");
 }
 
@@ -148,16 +147,6 @@ fn what_is_not_configured_is_said_once_and_times_are_local() {
     assert_ne!(here.lines().next(), there.lines().next());
 }
 
-/// Runs the binary in the background.
-fn aside(sandbox: &Sandbox, args: &[&str]) -> std::thread::JoinHandle<Done> {
-    let argv = [BINARY].iter().chain(args).map(ToString::to_string);
-    let spawn = Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
-    std::thread::spawn(move || {
-        let output = spawn.output().unwrap();
-        Done { code: output.exit.code().unwrap_or(-1), out: output.stdout.text(), err: output.stderr.text() }
-    })
-}
-
 #[test]
 fn a_task_at_work_says_that_it_waits_and_what_it_cost_and_whoever_follows_late_knows_the_agent() {
     let sandbox = Sandbox::new();
@@ -167,13 +156,12 @@ fn a_task_at_work_says_that_it_waits_and_what_it_cost_and_whoever_follows_late_k
     ]);
     sandbox.script("ada", &json!([{ "steps": steps }]));
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let run = aside(&sandbox, &["run", &plan, "--agent", "ada", "--yes"]);
+    let run = sandbox.run_aside(&[&plan, "--agent", "ada", "--yes"]);
     let waits = || sandbox.switchboard(&["show"]).out.contains("waiting for you");
     assert!(within(Duration::from_secs(30), waits), "{}", sandbox.switchboard(&["show"]).out);
     sandbox.switchboard(&["status"]).ends_with(0).says("waiting for you");
 
-    let late = aside(&sandbox, &["run", "--resume"]);
+    let late = sandbox.run_aside(&["--resume"]);
     let need = sandbox.call(&["list_needs"])["needs"][0]["id"].as_str().unwrap().to_owned();
     assert!(within(Duration::from_secs(10), || sandbox.processes().len() > 3));
     sandbox.switchboard(&["approve", &need]).ends_with(0);
@@ -185,6 +173,35 @@ fn a_task_at_work_says_that_it_waits_and_what_it_cost_and_whoever_follows_late_k
     assert!(late.out.contains("1.1   ada      says that it is done"), "{}", late.out);
     sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("used      $0.0123");
     sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("asks you for a permission").says("used $0.0123");
+}
+
+#[test]
+fn a_worker_that_is_not_heard_of_is_called_silent_and_not_before() {
+    let mut sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.05; done", go.display());
+    let steps =
+        json!([{ "do": "shell", "argv": ["sh", "-c", wait] }, { "do": "write", "path": "x", "content": "x\n" }]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let run = sandbox.run_aside(&[&plan, "--agent", "ada", "--yes"]);
+    let uses_a_tool = || {
+        sandbox.call(&["get_status"])["runs"] != json!([]) && sandbox.switchboard(&["show"]).out.contains("sh -c while")
+    };
+    assert!(within(Duration::from_secs(30), uses_a_tool), "{}", sandbox.switchboard(&["show"]).out);
+    let soon = sandbox.switchboard(&["show"]).ends_with(0).out;
+    assert!(!soon.contains("silent"), "{soon}");
+
+    sandbox.set("SWITCHBOARD_SILENT_MS", "1000");
+    let is_silent = || sandbox.switchboard(&["show"]).out.contains("silent for");
+    assert!(within(Duration::from_secs(30), is_silent), "{}", sandbox.switchboard(&["show"]).out);
+    sandbox.switchboard(&["status"]).ends_with(0).says("silent for");
+    sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("state     silent for");
+    std::fs::write(&go, "").unwrap();
+
+    run.join().unwrap().ends_with(0);
+    let over = sandbox.switchboard(&["show"]).ends_with(0).out;
+    assert!(!over.contains("silent"), "{over}");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_process::spawn::{Spawn, which};
+use switchboard_process::spawn::which;
 
-use super::sandbox::{BINARY, Sandbox, within};
+use super::sandbox::{Sandbox, within};
 
 /// A plan with settings of its own, of tasks that run a line each.
 fn plan(sandbox: &Sandbox, settings: &Value, lines: &[&str]) -> String {
@@ -204,21 +204,12 @@ fn each_tree_has_tcp_ports_of_its_own_which_its_gates_know_too() {
 fn a_task_is_stopped_while_its_tree_is_being_set_up() {
     let sandbox = repository();
     let plan = trusted(&sandbox, &json!({ "setup": "touch deps-begun; sleep 600" }), &["echo done > done.txt"]);
-    let environment = sandbox.environment();
-    let root = sandbox.root();
-    let run = std::thread::spawn(move || {
-        Spawn::new([BINARY, "run", &plan, "--yes"])
-            .cwd(root)
-            .env_only(environment)
-            .wall(Duration::from_secs(60))
-            .output()
-    });
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
     let begun = || sandbox.switchboard(&["show", "1.1", "--json"]).out.contains(r#""state":"starting""#);
     assert!(within(Duration::from_secs(20), begun));
 
     sandbox.switchboard(&["stop", "1.1"]).ends_with(0);
 
-    let ended = run.join().unwrap().unwrap();
-    assert!(ended.took < Duration::from_secs(30), "{ended:?}");
-    assert!(ended.stdout.text().contains("stopped"), "{}", ended.stdout.text());
+    assert!(within(Duration::from_secs(30), || run.is_finished()), "the set-up is not ended");
+    run.join().unwrap().says("stopped");
 }

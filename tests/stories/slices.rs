@@ -12,14 +12,6 @@ fn task(id: &str, slice: &str, depends: &[&str], line: &str) -> Value {
     json!({ "id": id, "phase": 1, "description": format!("do {id}"), "depends": depends, "x-switchboard": settings })
 }
 
-fn plan(sandbox: &Sandbox, settings: &Value, tasks: &Value) -> String {
-    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
-        "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
-    let path = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
-    path
-}
-
 /// The subjects of the commits of the last run's branch that the user's lacks, oldest first.
 fn subjects(sandbox: &Sandbox) -> Vec<String> {
     let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
@@ -36,7 +28,7 @@ fn a_slice_begins_where_the_milestone_stands_sees_no_other_and_lands_as_a_whole_
         task("1.3", "page", &[], "echo page > page.txt"),
         task("1.4", "site", &["1.1"], "test -e api2.txt && echo site > site.txt"),
     ]);
-    let path = plan(&sandbox, &json!({ "merge": "slice", "max_workers": 3 }), &tasks);
+    let path = sandbox.trusted_plan_with(&json!({ "merge": "slice", "max_workers": 3 }), &tasks);
 
     let shown = sandbox.switchboard(&["run", &path, "--dry-run"]).ends_with(0);
     shown.says("1.slice-api").says("1.slice-page");
@@ -64,7 +56,7 @@ fn a_slice_of_which_a_task_fails_leaves_the_runs_branch_as_it_was_and_lands_afte
         task("1.2", "api", &["1.1"], &format!("test -e {mended} && echo two > api2.txt")),
         task("1.3", "page", &[], "echo page > page.txt"),
     ]);
-    let path = plan(&sandbox, &json!({ "merge": "slice" }), &tasks);
+    let path = sandbox.trusted_plan_with(&json!({ "merge": "slice" }), &tasks);
 
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(1);
 
@@ -86,7 +78,7 @@ fn the_gates_judge_the_merged_tree_before_the_runs_branch_advances() {
     // Each slice passes by itself; both together don't.
     let tasks = json!([task("1.1", "a", &[], "echo a > a.txt"), task("1.2", "b", &[], "echo b > b.txt")]);
     let settings = json!({ "merge": "slice", "test": "test ! -e a.txt || test ! -e b.txt" });
-    let path = plan(&sandbox, &settings, &tasks);
+    let path = sandbox.trusted_plan_with(&settings, &tasks);
 
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(3).says("test_runner");
 
@@ -99,7 +91,7 @@ fn the_gates_judge_the_merged_tree_before_the_runs_branch_advances() {
 fn a_milestone_lands_with_the_commits_of_its_tasks() {
     let sandbox = Sandbox::new();
     let tasks = json!([task("1.1", "", &[], "echo a > a.txt"), task("1.2", "", &[], "echo b > b.txt")]);
-    let path = plan(&sandbox, &json!({ "merge": "milestone" }), &tasks);
+    let path = sandbox.trusted_plan_with(&json!({ "merge": "milestone" }), &tasks);
 
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0).says("1.milestone");
 
@@ -113,7 +105,7 @@ fn slices_that_wait_for_each_other_are_refused_with_their_circle() {
     let sandbox = Sandbox::new();
     let tasks =
         json!([task("1.1", "a", &[], "true"), task("1.2", "b", &["1.1"], "true"), task("1.3", "a", &["1.2"], "true")]);
-    let path = plan(&sandbox, &json!({ "merge": "slice" }), &tasks);
+    let path = sandbox.trusted_plan_with(&json!({ "merge": "slice" }), &tasks);
 
     let failure = sandbox.switchboard(&["run", &path, "--dry-run", "--json"]).ends_with(2).failure();
 

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use switchboard_process::env::{Env, var};
 use switchboard_process::spawn::{Spawn, which};
 
-use super::held_calls::question;
 use super::sandbox::Sandbox;
 
 /// How long an answer may take.
@@ -142,7 +141,7 @@ fn a_delegation_waits_for_a_yes_and_its_answer_comes_over_the_stream() {
     };
 
     say(&delegation(2, "paint the shed"));
-    let need = question(&sandbox);
+    let need = sandbox.question();
     assert_eq!((&need["kind"], payloads().len()), (&json!("call"), 0), "{need}");
     sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
     let answer: Value = serde_json::from_str(&event(&mut stream)).unwrap();
@@ -151,7 +150,7 @@ fn a_delegation_waits_for_a_yes_and_its_answer_comes_over_the_stream() {
     assert_eq!(payloads(), ["paint the shed"]);
 
     say(&delegation(3, "sell the shed"));
-    sandbox.switchboard(&["deny", question(&sandbox)["id"].as_str().unwrap()]).ends_with(0);
+    sandbox.switchboard(&["deny", sandbox.question()["id"].as_str().unwrap()]).ends_with(0);
     let answer = event(&mut stream);
     assert!(answer.contains("policy.denied"), "{answer}");
     assert_eq!(payloads(), ["paint the shed"]);

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard_process::spawn::Spawn;
 
-use super::sandbox::{Sandbox, within};
+use super::sandbox::{BINARY, Sandbox, within};
 
 fn task(id: &str, line: &str) -> Value {
     json!({ "id": id, "phase": 1, "description": format!("do {id}"), "x-switchboard": { "command": ["sh", "-c", line] } })
@@ -94,6 +95,29 @@ fn a_request_names_the_work_tree_that_its_run_belongs_to() {
     assert_eq!(call("second").ends_with(2).failure()["where"], "base_path");
     let elsewhere = sandbox.folder().join("home").display().to_string();
     assert_eq!(call(&elsewhere).ends_with(2).failure()["code"], "git.not-a-repository");
+}
+
+#[test]
+fn the_command_of_a_run_that_is_at_work_already_follows_it_to_its_end() {
+    let sandbox = Sandbox::new();
+    let plan = waiting(&sandbox, "as it was");
+    let first = sandbox.run_aside(&[&plan, "--yes"]);
+    let works = || sandbox.switchboard(&["show", "--json"]).out.contains("\"working\"");
+    assert!(within(Duration::from_secs(30), works), "the task does not start");
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+
+    let said = sandbox.folder().join("said");
+    let line = format!("{BINARY} run {plan} --yes > {}", said.display());
+    let spawn = Spawn::new(["sh", "-c", &line]).cwd(sandbox.root()).env_only(sandbox.environment());
+    let second = std::thread::spawn(move || spawn.wall(Duration::from_secs(60)).output().unwrap());
+    let says = |words: &str| std::fs::read_to_string(&said).is_ok_and(|text| text.contains(words));
+    let follows = || says(&format!("{run} does this already: following it"));
+    assert!(within(Duration::from_secs(30), follows), "it does not say that it follows the run");
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+
+    assert!(second.join().unwrap().succeeded());
+    assert!(says("2 of 2 tasks merged"));
+    first.join().unwrap().ends_with(0).says("2 of 2 tasks merged");
 }
 
 /// A plan whose tasks wait for a file, and the same with another text.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::held_calls::{Client, question, runtime};
+use super::held_calls::{Client, runtime};
 use super::sandbox::{Done, Sandbox};
 
 /// A repository with an agent that says its task and what it was told, and fails while a file is there; and one that says nothing once.
@@ -53,7 +53,7 @@ fn an_agent_over_mcp_finds_the_tool_launches_once_a_person_agrees_sees_the_resul
         client.ask(2, "find_tools", &json!({ "words": "subagent" })).await;
         assert!(client.line().await.to_string().contains("subagent"));
         client.ask(3, "subagent", &launch).await;
-        let need = question(&sandbox);
+        let need = sandbox.question();
         assert_eq!(need["call"]["verb"], "subagent", "{need}");
         assert!(need["detail"].as_str().unwrap().contains("Where is it?"), "{need}");
         sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);

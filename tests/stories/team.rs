@@ -36,12 +36,9 @@ fn told(sandbox: &Sandbox, step: &str) -> String {
 }
 
 fn plan(sandbox: &Sandbox, test: &str) -> String {
-    let plan = json!({ "schema_version": "1.0.0", "title": "Sums", "swarm": "story", "x-switchboard": { "test": test },
-        "phases": [{ "id": 1, "name": "P", "tasks": [
-            { "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2", "files_touched": ["sum.sh"] }] }] });
-    let path = sandbox.plan_text(&plan.to_string());
-    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
-    path
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
+        "files_touched": ["sum.sh"] });
+    sandbox.trusted_plan_with(&json!({ "test": test }), &json!([task]))
 }
 
 const TESTS: &str = r#"{"verdict":"PASS","added":[{"file":"tests/sum.sh","names":["sum"]}]}"#;
@@ -94,8 +91,12 @@ fn a_change_is_reviewed_and_tested_by_others_and_merged_with_the_tests() {
         review.contains("You are the reviewer") && review.contains("+echo 2") && review.contains("1 and 1 is 2"),
         "{review}"
     );
-    let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0).out;
-    assert!(shown.contains("review"), "{shown}");
+    let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
+    let judged = shown["task"]["judged"].as_array().unwrap();
+    let judged: Vec<_> = judged.iter().map(|step| (step["gate"].as_str(), step["verdict"].as_str())).collect();
+    let verdicts =
+        [("review", "pass"), ("security_review", "skipped"), ("tests", "pass"), ("adversarial_tests", "warn")];
+    assert_eq!(judged, verdicts.map(|(step, verdict)| (Some(step), Some(verdict))), "{shown}");
 }
 
 #[test]
@@ -237,4 +238,54 @@ fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
     let unknown =
         sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "reviewer=nobody"]);
     unknown.ends_with(5).says("nobody");
+}
+
+#[test]
+fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_and_request() {
+    let sandbox = Sandbox::new();
+    agents(&sandbox, &["ada"], &[("work", "true")]);
+    let path = plan(&sandbox, "true");
+    let tried = |more: &[&str]| {
+        let flags = ["run", &path, "--yes", "--team", "--agent", "ada", "--json"];
+        sandbox.switchboard(&[&flags, more].concat()).ends_with(2).failure()
+    };
+
+    let useless = tried(&["--role", "docs=ada"]);
+    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer", "{useless}");
+    assert_eq!(tried(&["--role", "coder=ada"])["what"], "the coder is each task's own agent");
+    let twice = tried(&["--role", "reviewer=ada", "--role", "Reviewer=ben"]);
+    assert_eq!(twice["what"], "--role names two agents for the reviewer: ada and ben");
+    let request = |roles: &str, team: &str| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let words = ["call", "start_run", &format!("plan:={}", json!(text)), team, roles, "dry_run:=true", "--json"];
+        sandbox.switchboard(&words).ends_with(2).failure()
+    };
+    let asked = request(r#"roles:=[{"role":"docs"}]"#, "team:=true");
+    assert_eq!((&asked["code"], &asked["where"]), (&json!("request.bad-args"), &json!("roles")), "{asked}");
+    assert_eq!(request(r#"roles:=[{"role":"reviewer"}]"#, "team:=false")["where"], "roles");
+
+    sandbox.settings("[roles.docs]\nagent = \"ada\"\n");
+    let file = tried(&[]);
+    assert_eq!(file["code"], "config.bad-value", "{file}");
+    assert!(file["where"].as_str().unwrap().ends_with("config.toml"), "{file}");
+    sandbox.change_settings("[roles.docs]", "[roles.test_engineer]\n[roles.test-engineer]");
+    assert_eq!(tried(&[])["what"], "two sections under [roles] are for the test_engineer");
+}
+
+#[test]
+fn a_repository_gives_itself_no_role_trusted_or_not() {
+    let sandbox = Sandbox::new();
+    agents(&sandbox, &["ada"], &[("work", "true")]);
+    let path = plan(&sandbox, "true");
+    sandbox.write(".switchboard/config.toml", "[roles.reviewer]\nagent = \"ada\"\n");
+    let run = ["run", &path, "--yes", "--team", "--agent", "ada", "--json"];
+
+    let untrusted = sandbox.switchboard(&run).ends_with(2).failure();
+    let trust = sandbox.switchboard(&["trust", "--yes", "--json"]).ends_with(2).failure();
+
+    for refused in [untrusted, trust] {
+        assert_eq!(refused["code"], "config.syntax", "{refused}");
+        assert_eq!(refused["what"], "a repository can't set [roles]: they are the user's own");
+        assert!(refused["where"].as_str().unwrap().ends_with(".switchboard/config.toml"), "{refused}");
+    }
 }

@@ -129,7 +129,7 @@ fn a_log_is_followed_while_its_task_is_at_work() {
     let said = follower.join().unwrap().stdout.text();
 
     let place = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words:?} is missing: {said}"));
-    assert!(place("attempt 1") < place("merged as"), "{said}");
+    assert!(place("attempt 1") < place("merged "), "{said}");
 }
 
 #[test]

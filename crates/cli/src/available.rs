@@ -3,6 +3,7 @@
 //! and a name of its own.
 
 mod defined;
+pub(crate) mod own_sandbox;
 
 use std::path::Path;
 
@@ -214,7 +215,9 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
     let four_tools = base.four_tools || agent.four_tools || is_known();
     env.extend(base.env.iter().filter(|(known, _)| !names.contains(&known.as_str())).cloned());
     let says_model = !agent.model_args.is_empty() || !agent.model_env.is_empty();
+    let for_constrained = agent.for_constrained().map(str::to_owned).collect();
     Ok(AgentChoice {
+        for_constrained,
         scripted: agent.scripted,
         env,
         permissions: agent.permissions,

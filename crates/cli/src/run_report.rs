@@ -11,7 +11,7 @@ use crate::commands::budget::described;
 use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens};
 use crate::verdict;
 
-/// Silence from which on a worker is called silent: a tool or a model that works is heard of more often.
+/// Silence from which on a worker is called silent, unless `SWITCHBOARD_SILENT_MS` says otherwise: a tool or a model that works is heard of more often.
 const SILENT_MS: i64 = 40_000;
 
 /// Prints the report.
@@ -95,13 +95,17 @@ pub(crate) fn state_of(task: &TaskReport) -> String {
     let silent = task.heard_at.map_or(0, |at| switchboard_process::clock::now().since(at));
     if task.waits_for_you {
         "waiting for you".to_owned()
-    } else if silent >= SILENT_MS {
+    } else if silent >= silent_ms() {
         format!("silent for {}", span(silent))
     } else if task.doing.is_empty() {
         task.state.clone()
     } else {
         one_line(&task.doing, 40)
     }
+}
+
+fn silent_ms() -> i64 {
+    switchboard_process::env::var("SWITCHBOARD_SILENT_MS").and_then(|ms| ms.parse().ok()).unwrap_or(SILENT_MS)
 }
 
 /// How a worker stands to a pause, in words.

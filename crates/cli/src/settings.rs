@@ -9,10 +9,13 @@ use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use switchboard_agents::catalog;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Host, Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{AtCeiling, Limits};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MODEL, TokenPrice};
@@ -212,7 +215,7 @@ pub(crate) struct Agents {
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
     /// Who has which role in a team.
-    pub(crate) roles: BTreeMap<String, RoleSettings>,
+    pub(crate) roles: BTreeMap<RoleId, RoleSettings>,
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
@@ -239,7 +242,7 @@ impl Described {
 
     /// Refuses one that can't be started: without a command or a driver, unless Switchboard knows its name.
     fn check(&self, name: &str) -> Result<(), Failure> {
-        let is_known = switchboard_agents::catalog::find(name).is_some();
+        let is_known = catalog::find(name).is_some();
         let lacks = match (self.driver.is_none(), self.command.is_empty()) {
             (true, true) if is_known => return self.check_values(name),
             (_, true) => "command",
@@ -267,10 +270,32 @@ impl Described {
             return Err(Failure::new("config.bad-value", what));
         }
         self.check_reach(name)?;
+        if let Some((field, why)) = self.effectless(name) {
+            let what = format!("`{field}` of {name} has no effect: {why}");
+            return Err(Failure::new("config.bad-value", what).hint("leave it out"));
+        }
         match self.attempts {
             Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// A field that no worker of this agent can heed, and why.
+    fn effectless(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        if self.driver == Some(Driver::Exec) {
+            let (model, tokens) = ("a command is told no model", "a command tells no tokens");
+            let fields = [
+                ("model", self.model.is_some(), model),
+                ("model_args", !self.model_args.is_empty(), model),
+                ("model_env", !self.model_env.is_empty(), model),
+                ("price", self.price.is_some(), tokens),
+                ("four_tools", self.four_tools, "a command has the shell of its sandbox and nothing else"),
+            ];
+            return fields.into_iter().find(|(_, is_said, _)| *is_said).map(|(field, _, why)| (field, why));
+        }
+        let known = if self.is_addition() { catalog::find(name) } else { catalog::of_command(&self.command) };
+        let is_cut = known.is_some_and(|known| known.four_tools.is_some());
+        (self.four_tools && is_cut).then_some(("four_tools", "Switchboard cuts the tools of this one itself"))
     }
 
     /// Refuses hosts and paths that no sandbox could open, also where the agent is not constrained yet.
@@ -315,6 +340,14 @@ impl Described {
         Reach { read: self.read.iter().map(expanded).collect(), home: self.home.clone(), network: self.network.clone() }
     }
 
+    /// Its settings that only constrained workers heed, by name.
+    pub(crate) fn for_constrained(&self) -> impl Iterator<Item = &'static str> {
+        let Self { read, home, network, four_tools, .. } = self;
+        let lists = [("read", read), ("home", home), ("network", network)];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(name, _)| name);
+        lists.chain(four_tools.then_some("four_tools"))
+    }
+
     /// Program and arguments.
     pub(crate) fn command(&self) -> &[String] {
         &self.command
@@ -354,16 +387,9 @@ impl Agents {
         let has_limits = file.limits.is_some();
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
+        let roles = roles(file.roles).map_err(|failure| failure.at(path.display().to_string()))?;
         let worktrees = file.worktrees.folder;
-        Ok(Self {
-            path,
-            list: file.agents,
-            exclude: file.checks.exclude,
-            roles: file.roles,
-            limits,
-            has_limits,
-            worktrees,
-        })
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, roles, limits, has_limits, worktrees })
     }
 
     /// The folder for work trees, as it is written; empty text is none.
@@ -392,18 +418,14 @@ impl Agents {
     /// Reads the agents that a repository brings.
     ///
     /// # Errors
-    /// As [`Self::read`], and `config.syntax` where it sets limits, which are the user's own.
+    /// As [`Self::read`], and `config.syntax` where it sets limits or roles, which are the user's own.
     pub(crate) fn read_project(folder: &Path) -> Result<Self, Failure> {
         let agents = Self::read(folder)?;
-        if agents.has_limits {
-            let failure = Failure::new("config.syntax", "a repository can't set [limits]: they are the user's own");
-            let hint = "put them into ~/.config/switchboard/config.toml";
-            return Err(failure.at(agents.path.display().to_string()).hint(hint));
-        }
-        if !agents.roles.is_empty() {
-            let failure = Failure::new("config.syntax", "a repository can't set [roles]: they are the user's own");
-            let hint = "put them into ~/.config/switchboard/config.toml";
-            return Err(failure.at(agents.path.display().to_string()).hint(hint));
+        let of_user = [("limits", agents.has_limits), ("roles", !agents.roles.is_empty())];
+        if let Some((section, _)) = of_user.into_iter().find(|(_, is_there)| *is_there) {
+            let what = format!("a repository can't set [{section}]: they are the user's own");
+            let failure = Failure::new("config.syntax", what).at(agents.path.display().to_string());
+            return Err(failure.hint("put them into ~/.config/switchboard/config.toml"));
         }
         Ok(agents)
     }
@@ -415,53 +437,30 @@ impl Agents {
     }
 }
 
+/// Who has which role; two spellings of one role are a mistake.
+fn roles(described: BTreeMap<String, RoleSettings>) -> Result<BTreeMap<RoleId, RoleSettings>, Failure> {
+    let mut roles = BTreeMap::new();
+    for (name, one) in described {
+        let role =
+            RoleName::of_team(&name).map_err(|failure| Failure { code: "config.bad-value".into(), ..failure })?;
+        if roles.insert(role.id(), one).is_some() {
+            let what = format!("two sections under [roles] are for the {role}");
+            return Err(Failure::new("config.bad-value", what).hint("leave one of them out"));
+        }
+    }
+    Ok(roles)
+}
+
 fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
-    let fields = [
-        "agents",
-        "checks",
-        "limits",
-        "worktrees",
-        "folder",
-        "day",
-        "at_ceiling",
-        "workers",
-        "warn",
-        "pause",
-        "halt",
-        "exclude",
-        "driver",
-        "command",
-        "env",
-        "scripted",
-        "spends",
-        "permissions",
-        "model",
-        "model_args",
-        "model_env",
-        "attempts",
-        "price",
-        "input",
-        "output",
-        "isolation",
-        "read",
-        "home",
-        "network",
-        "four_tools",
-        "full",
-        "constrained",
-        "instructions",
-        "instructions_file",
-        "ask",
-        "edits",
-        "all",
-    ];
-    let unknown = error.message().split('`').nth(1).unwrap_or_default();
-    match near_matches(unknown, fields).first() {
-        Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),
-        _ => failure.hint("all fields and their values: switchboard schema config"),
+    // serde names the word that it does not know, and then those that it does.
+    let mut quoted = error.message().split('`').skip(1).step_by(2);
+    let unknown = quoted.next().unwrap_or_default();
+    match near_matches(unknown, quoted).first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("all fields and their values: switchboard schema config"),
     }
 }
 

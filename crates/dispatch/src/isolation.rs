@@ -1,5 +1,6 @@
 //! Constrained work: whether a run's tasks can be held so, and what the sandbox of a worker is.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use switchboard_protocol::error::Failure;
@@ -46,7 +47,7 @@ impl Held {
             if run_plan.isolation(settings, choice) == Isolation::Full {
                 let hosts = narrowing
                     .map(|_| format!("task {id} is not constrained: it reaches every host, whatever `hosts` lists"));
-                let notes = hosts.into_iter().chain(reaches_anyway(choice));
+                let notes = hosts.into_iter().chain(is_full_anyway(choice));
                 held.notes.extend(notes.filter(|note| !held.notes.contains(note)).collect::<Vec<_>>());
                 continue;
             }
@@ -77,15 +78,16 @@ impl Held {
     }
 }
 
-/// What to say of an agent that is not constrained although its settings list what it may touch then.
-fn reaches_anyway(choice: &AgentChoice) -> Option<String> {
+/// What to say of an agent that is not constrained although it has settings for that.
+fn is_full_anyway(choice: &AgentChoice) -> Option<String> {
+    // `home` of `reach` may be what a known agent's login needs, of which nobody has said anything.
     let Reach { read, network, home: _ } = &choice.reach;
-    let lists = [("read", read), ("network", network)].into_iter().filter(|(_, list)| !list.is_empty());
-    let names: Vec<_> = lists.map(|(name, _)| name).collect();
-    let (name, lists) = (&choice.name, names.join(" and "));
-    (!names.is_empty() && !choice.scripted).then(|| {
-        format!("{name} is not constrained: it touches what you may touch, whatever {lists} of its settings list")
-    })
+    let has = [("read", !read.is_empty()), ("network", !network.is_empty()), ("tools", !choice.tools.is_empty())];
+    let has = has.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name);
+    let names: BTreeSet<_> = choice.for_constrained.iter().map(String::as_str).chain(has).collect();
+    let (name, settings) = (&choice.name, names.iter().copied().collect::<Vec<_>>().join(", "));
+    (!names.is_empty() && !choice.scripted)
+        .then(|| format!("{name} is not constrained, so that these of its settings have no effect: {settings}"))
 }
 
 /// A command has a shell and nothing else.

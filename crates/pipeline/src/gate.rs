@@ -171,6 +171,20 @@ mod tests {
     }
 
     #[test]
+    fn the_page_about_unknown_gates_lists_all_there_are_and_those_that_are_not_built_as_such() {
+        const PAGE: &str = include_str!("../../../docs/errors/plan.unknown-gate.md");
+        let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('|'));
+        let rows: Vec<_> = rows.map(|(gates, judges)| (gates.replace(['`', ' '], ""), judges)).collect();
+        let listed: BTreeSet<_> = rows
+            .iter()
+            .flat_map(|(gates, judges)| gates.split(',').map(|gate| (gate, judges.contains("not built yet"))))
+            .collect();
+
+        let there_are = REGISTRY.iter().map(|gate| (gate.id, gate.kind == GateKind::NotBuilt));
+        assert_eq!(listed, there_are.collect());
+    }
+
+    #[test]
     fn every_default_is_in_the_registry() {
         assert!(DEFAULTS.iter().chain(&OF_TEAM).all(|(id, _)| find(id).is_some_and(|gate| gate.id == *id)));
     }

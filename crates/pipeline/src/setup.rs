@@ -177,7 +177,7 @@ mod tests {
         (defaults.commands.iter().map(shown).collect(), defaults.notes)
     }
 
-    const ALL: [&str; 9] = ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer"];
+    const ALL: [&str; 10] = ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer", "mix"];
 
     #[test]
     fn a_lock_file_is_installed_by_its_own_tool_and_each_family_once() {
@@ -192,6 +192,7 @@ mod tests {
         assert_eq!(one("requirements.txt"), "requirements.txt: sh");
         assert_eq!(one("Gemfile.lock"), "Gemfile.lock: sh");
         assert_eq!(one("composer.lock"), "composer.lock: composer");
+        assert_eq!(one("mix.lock"), "mix.lock: mix");
         assert_eq!(one("Cargo.lock") + &one("package.json") + &one("go.sum"), "");
         let both = chosen(&["package-lock.json", "pnpm-lock.yaml", "requirements.txt", "uv.lock"], &ALL);
         assert_eq!(both.0, ["pnpm-lock.yaml: pnpm", "uv.lock: uv"]);

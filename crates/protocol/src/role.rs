@@ -9,7 +9,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Failure, near_matches};
+use crate::id::fold;
 use crate::run::way::RoleId;
+use crate::text::cut;
 
 /// Most models that take over from a role's own: as many as `fallback_models` of an opencode-swarm configuration may hold.
 pub const MAX_FALLBACK_MODELS: usize = 3;
@@ -126,6 +129,32 @@ impl RoleName {
         Self::CriticHallucinationVerifier,
         Self::Docs,
     ];
+
+    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent.
+    pub const OF_TEAM: [Self; 2] = [Self::Reviewer, Self::TestEngineer];
+
+    /// The role of a team that somebody is named for; `-` counts as `_`.
+    ///
+    /// # Errors
+    /// `request.bad-args` for every other name, also for a role that no step of a team has: nobody would be asked.
+    pub fn of_team(name: &str) -> Result<Self, Failure> {
+        let names = || Self::OF_TEAM.into_iter().map(Self::as_str);
+        let wanted = fold(name).replace('-', "_");
+        if let Some(role) = Self::OF_TEAM.into_iter().find(|role| role.as_str() == wanted) {
+            return Ok(role);
+        }
+        let all = || format!("a team has: {}", names().collect::<Vec<_>>().join(", "));
+        if wanted == Self::Coder.as_str() {
+            let failure = Failure::new("request.bad-args", "the coder is each task's own agent");
+            return Err(failure.hint("name it by --agent, or by `agent` in the plan"));
+        }
+        if let Some(role) = Self::ALL.into_iter().find(|role| role.as_str() == wanted) {
+            let what = format!("no step of a team's tasks is for the role {role}");
+            return Err(Failure::new("request.bad-args", what).hint(all()));
+        }
+        let hint = near_matches(name, names()).first().map_or_else(all, |near| format!("did you mean {near}?"));
+        Err(Failure::new("request.bad-args", format!("there is no role {:?}", cut(name, 100))).hint(hint))
+    }
 
     /// Its word.
     #[must_use]

@@ -80,11 +80,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         let known = if budget.is_some() || args.none {
             None
         } else {
-            client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), diff: false, sizes: false })?.summary.budget
+            client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?.summary.budget
         };
         client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget: budget.or(known), plan })?;
     }
-    let reply = client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), diff: false, sizes: false })?;
+    let reply = client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?;
     if context.json {
         let (summary, ceilings) = (&reply.summary, &reply.ceilings);
         let (total_micro_usd, is_budget_exceeded) = (reply.total_micro_usd, reply.is_budget_exceeded);

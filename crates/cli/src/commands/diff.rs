@@ -28,8 +28,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             show(reply.diff.as_deref(), &format!("task {task} has changed nothing yet: it is {state}"), context);
         }
         run => {
-            let reply =
-                context.daemon()?.call::<GetRun>(&GetRunRequest { run: run.clone(), diff: true, sizes: false })?;
+            let reply = context.daemon()?.call::<GetRun>(&GetRunRequest {
+                run: run.clone(),
+                diff: true,
+                ..GetRunRequest::default()
+            })?;
             if context.json {
                 context.out.json(&reply);
                 return Ok(());

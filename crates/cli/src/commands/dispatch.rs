@@ -104,12 +104,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         parent_trace: None,
         ends_daemon: false,
     };
-    run::start(
-        request,
-        Shown { plan: &plan, dry_run: args.dry_run, is_apart: true, worktrees_from: worktrees.map(|(_, from)| from) },
-        &choice.spends,
-        context,
-    )
+    let shown = Shown {
+        plan: &plan,
+        lacks: &choice.lacks,
+        dry_run: args.dry_run,
+        is_apart: true,
+        worktrees_from: worktrees.map(|(_, from)| from),
+    };
+    run::start(request, shown, &choice.spends, context)
 }
 
 // === impl Args ===

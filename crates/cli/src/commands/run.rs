@@ -173,6 +173,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     };
     let shown = Shown {
         plan: &source.plan,
+        lacks: &choice.lacks,
         dry_run: args.dry_run,
         is_apart: request.use_execution_graph,
         worktrees_from: worktrees.map(|(_, from)| from),
@@ -186,6 +187,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
 /// What is shown of a run before it starts.
 pub(super) struct Shown<'a> {
     pub(super) plan: &'a Plan,
+    /// What some of its agents lack here.
+    pub(super) lacks: &'a [String],
     /// Whether that is all.
     pub(super) dry_run: bool,
     /// Whether tasks that write the same files run one after the other.
@@ -203,7 +206,7 @@ pub(super) fn start(
 ) -> Outcome {
     let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
     let preview = client.call::<StartRun>(&request)?;
-    show_preview(&preview, &shown, context);
+    show_preview(preview, &shown, context);
     if shown.dry_run {
         return Ok(());
     }
@@ -235,11 +238,12 @@ fn refuse_to_spend_unasked(spends: &[String], context: &Context) -> Result<(), F
     Err(Failure::new("agent.spends", what).hint("look at it with --dry-run, then add --yes"))
 }
 
-fn show_preview(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
+fn show_preview(mut preview: StartRunReply, shown: &Shown<'_>, context: &mut Context) {
+    preview.notes.extend(shown.lacks.iter().cloned());
     if !context.json {
-        preview::print(preview, shown, context);
+        preview::print(&preview, shown, context);
     } else if shown.dry_run {
-        context.out.json(preview);
+        context.out.json(&preview);
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) fn is_run(what: &str) -> bool {
 }
 
 fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
-    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run, diff: false, sizes: true })?;
+    let reply: GetRunReply =
+        context.daemon()?.call::<GetRun>(&GetRunRequest { run, sizes: true, ..GetRunRequest::default() })?;
     if context.json {
         context.out.json(&reply);
     } else {

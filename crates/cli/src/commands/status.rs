@@ -70,7 +70,7 @@ fn look(client: &mut Client) -> Result<Shown, Failure> {
     let mut at_work = Vec::new();
     for run in status.runs.iter().filter(|run| run.state == "running").take(LIVE_SHOWN) {
         let reply =
-            client.call::<GetRun>(&GetRunRequest { run: Some(run.run.to_string()), diff: false, sizes: false })?;
+            client.call::<GetRun>(&GetRunRequest { run: Some(run.run.to_string()), ..GetRunRequest::default() })?;
         at_work.extend(reply.list.into_iter().filter(is_at_work));
     }
     Ok(Shown { status, at_work })

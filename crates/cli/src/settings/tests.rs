@@ -17,7 +17,7 @@ fn a_described_agent_is_found_in_any_spelling() {
 }
 
 #[test]
-fn a_repository_that_sets_limits_is_refused() {
+fn a_repository_that_sets_limits_or_roles_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let read = |text: &str| {
         fs::write(folder.path().join("config.toml"), text).unwrap();
@@ -25,9 +25,11 @@ fn a_repository_that_sets_limits_is_refused() {
     };
 
     assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
-    let failure = read("[limits]\nday = 20.5\n").unwrap_err();
-    assert_eq!(failure.code, "config.syntax");
-    assert!(failure.what.contains("[limits]") && failure.hint.contains("~/.config"), "{failure:?}");
+    for (section, text) in [("[limits]", "[limits]\nday = 20.5\n"), ("[roles]", "[roles.reviewer]\nagent = \"a\"\n")] {
+        let failure = read(text).unwrap_err();
+        assert_eq!(failure.code, "config.syntax");
+        assert!(failure.what.contains(section) && failure.hint.contains("~/.config"), "{failure:?}");
+    }
 }
 
 #[test]
@@ -125,6 +127,32 @@ fn hosts_and_paths_that_no_sandbox_can_open_are_refused_when_they_are_read() {
     }
     let good = "network = [\"example.com:443\"]\nread = [\"/opt/sdk\", \"~/sdk\"]\nhome = [\".config/tool\"]";
     assert!(agent(good).is_ok());
+}
+
+#[test]
+fn what_no_worker_of_an_agent_can_heed_is_refused() {
+    let refused = |section: &str, field: &str, line: &str| {
+        let failure = read(&format!("{section}\n{line}\n")).expect_err(line);
+        assert_eq!(failure.code, "config.bad-value", "{line}");
+        assert!(failure.what.contains(&format!("`{field}`")) && failure.what.contains("has no effect"), "{failure:?}");
+    };
+    let command = "[agents.a]\ndriver = \"exec\"\ncommand = [\"a\"]";
+
+    for (field, line) in [
+        ("model", "model = \"m\""),
+        ("model_args", "model_args = [\"{model}\"]"),
+        ("model_env", "model_env = { M = \"{model}\" }"),
+        ("price", "price = { input = 1.0, output = 1.0 }"),
+        ("four_tools", "four_tools = true"),
+    ] {
+        refused(command, field, line);
+    }
+    for known in ["[agents.claude]", "[agents.a]\ndriver = \"acp\"\ncommand = [\"claude-agent-acp\"]"] {
+        refused(known, "four_tools", "four_tools = true");
+    }
+    let own = read("[agents.a]\ndriver = \"acp\"\ncommand = [\"a\"]\nfour_tools = true\nhome = [\".a\"]\n").unwrap();
+    let own = own.find("a").unwrap();
+    assert_eq!(own.for_constrained().collect::<Vec<_>>(), ["home", "four_tools"]);
 }
 
 #[test]

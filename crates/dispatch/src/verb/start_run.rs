@@ -1,6 +1,7 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
 mod already;
+mod roles;
 mod start_point;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +75,7 @@ impl Dispatch {
         if request.team {
             plan.switchboard.get_or_insert_default().team = Some(true);
         }
+        roles::check(&request.roles, plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true)))?;
         let plan = match request.best_of {
             Some(count) => with_best_of(plan, count)?,
             None => plan,

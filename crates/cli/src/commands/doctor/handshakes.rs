@@ -12,6 +12,7 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::AgentChoice;
 
 use super::look::Look;
+use crate::available::own_sandbox::{self, Lack};
 use crate::available::{Available, Candidate};
 use crate::context::Context;
 use crate::environment::Environment;
@@ -76,7 +77,7 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
         Ok(done) => shaken(name, &done),
         Err(error) => Look::bad("handshake", format!("{name}: {error}")),
     }];
-    looks.extend(missing(name, environment));
+    looks.extend(missing(name, choice, environment));
     looks
 }
 
@@ -98,11 +99,9 @@ fn shaken(name: &str, done: &Handshake) -> Look {
 }
 
 /// What an agent lacks that a handshake does not show.
-fn missing(name: &str, environment: &Environment) -> Option<Look> {
-    // Its sandbox on Linux is bubblewrap; without it every command and every write fails.
-    if name == "codex" && cfg!(target_os = "linux") && environment.find_program("bwrap").is_none() {
-        let what = "codex: bubblewrap is not installed, so that its sandbox lets it write nothing";
-        return Some(Look::bad("sandbox", what).hint("install bubblewrap, or give it a mode without a sandbox"));
+fn missing(name: &str, choice: &AgentChoice, environment: &Environment) -> Option<Look> {
+    if let Some(Lack { what, hint }) = own_sandbox::lack(choice, environment) {
+        return Some(Look::bad("sandbox", format!("{name}: {what}")).hint(hint));
     }
     // A folder that it does not trust takes all MCP servers away, ours too.
     let trusted = environment.home().map(|home| home.join(".gemini/trustedFolders.json"));

@@ -177,7 +177,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::MergeReleased { .. } => told(None, "is not held any more"),
         RunEvent::MergeConflicted { files, .. } => with_text(Some(Tone::Bad), "conflicts", &files.join("\n")),
         RunEvent::TaskMerged { commit, .. } => {
-            told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
+            told(Some(Tone::Good), format!("merged {}", commit.get(..9).unwrap_or(&commit)))
         }
         RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
         RunEvent::StepAnswered { step, verdict, reasons, .. } => of_step(step.as_str(), verdict, &reasons.join("\n")),

@@ -12,6 +12,7 @@ use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings};
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::ask;
+use crate::available::own_sandbox::{self, Lack};
 use crate::available::{Available, Candidate};
 use crate::context::Context;
 
@@ -24,6 +25,8 @@ pub(crate) struct Choice {
     pub(crate) default: Option<AgentName>,
     /// Those of them whose runs cost money.
     pub(crate) spends: Vec<String>,
+    /// What some of them lack here.
+    pub(crate) lacks: Vec<String>,
 }
 
 /// What a command line says about agents.
@@ -84,7 +87,12 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     }
     spends.sort();
     spends.dedup();
-    Ok(Choice { agents: choices.into_values().collect(), default, spends })
+    let lack = |choice: &AgentChoice| {
+        let Lack { what, hint } = own_sandbox::lack(choice, &context.environment)?;
+        Some(format!("{}: {what}; {hint}", choice.name))
+    };
+    let lacks = choices.values().filter_map(lack).collect();
+    Ok(Choice { agents: choices.into_values().collect(), default, spends, lacks })
 }
 
 /// Refuses an agent of the command line that no task would be given to: whoever names one wants it to work.

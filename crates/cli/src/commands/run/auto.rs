@@ -139,7 +139,7 @@ impl Auto<'_> {
         if is_new_run {
             let (mut client, _) = context.daemon_for(Launch::default())?;
             let preview = client.call::<StartRun>(&self.request)?;
-            show_preview(&preview, &self.shown, context);
+            show_preview(preview, &self.shown, context);
         }
         if self.shown.dry_run {
             return Ok(false);

@@ -48,7 +48,7 @@ const ANSWERS: usize = 20;
 pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
-    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false })?;
+    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() })?;
     let mut printer = Printer::new(run, &before);
     recall(&mut client, cursor, &mut printer)?;
     let bar = bar(before.summary.tasks, context);
@@ -201,7 +201,7 @@ impl Watch<'_> {
     }
 
     fn get(&mut self) -> Result<GetRunReply, Failure> {
-        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false })
+        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), ..GetRunRequest::default() })
     }
 
     /// What the reports of the run say, of the first few, in the order of the plan.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::role::RoleName;
@@ -22,9 +22,6 @@ pub(crate) struct TeamFlags {
     pub(crate) roles: Vec<(String, String)>,
 }
 
-/// The roles that the steps of a team's tasks need.
-const NEEDED: [&str; 2] = ["reviewer", "test_engineer"];
-
 // === impl TeamFlags ===
 
 impl TeamFlags {
@@ -36,7 +33,7 @@ impl TeamFlags {
     /// Who has which role.
     ///
     /// # Errors
-    /// An unknown role or a bad name; roles where no team works.
+    /// A role that no step has or that is named twice, or a bad name; roles where no team works.
     pub(crate) fn choices(&self, plan: &Plan, settings: &Agents) -> Result<Vec<RoleChoice>, Failure> {
         let mut choices: BTreeMap<RoleId, RoleChoice> = BTreeMap::new();
         if !self.is_team(plan) {
@@ -44,15 +41,19 @@ impl TeamFlags {
             let what = format!("--role {role} names somebody of a team, and none carries the plan out");
             return Err(Failure::new("request.bad-args", what).hint("add --team"));
         }
-        for (name, described) in &settings.roles {
-            let role = role(name).map_err(|failure| failure.at(settings.path.display().to_string()))?;
+        for (role, described) in &settings.roles {
             let agent = described.agent.as_deref().map(agent).transpose()?;
             let choice =
                 RoleChoice { role: role.clone(), agent, model: described.model.clone(), instructions: String::new() };
-            choices.insert(role, choice);
+            choices.insert(role.clone(), choice);
         }
+        let mut named = BTreeMap::new();
         for (name, wanted) in &self.roles {
-            let role = role(name)?;
+            let role = RoleName::of_team(name)?.id();
+            if let Some(other) = named.insert(role.clone(), wanted) {
+                let what = format!("--role names two agents for the {role}: {other} and {wanted}");
+                return Err(Failure::new("request.bad-args", what).hint("name one"));
+            }
             let unsaid = || RoleChoice { role: role.clone(), agent: None, model: None, instructions: String::new() };
             // A model of the settings belongs to their agent.
             let choice = choices.entry(role.clone()).or_insert_with(unsaid);
@@ -65,8 +66,8 @@ impl TeamFlags {
 /// Whether some role that a team needs is nobody's.
 pub(crate) fn has_nobody(choices: &[RoleChoice]) -> bool {
     let is_named =
-        |needed: &&&str| choices.iter().any(|choice| choice.role.as_str() == **needed && choice.agent.is_some());
-    NEEDED.iter().filter(is_named).count() < NEEDED.len()
+        |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
+    !RoleName::OF_TEAM.iter().all(is_named)
 }
 
 fn named(text: &str) -> Result<(String, String), String> {
@@ -74,19 +75,6 @@ fn named(text: &str) -> Result<(String, String), String> {
         Some((role, agent)) if !role.is_empty() && !agent.is_empty() => Ok((role.to_owned(), agent.to_owned())),
         Some(_) | None => Err("write ROLE=AGENT, as in reviewer=codex".to_owned()),
     }
-}
-
-fn role(name: &str) -> Result<RoleId, Failure> {
-    let names = || RoleName::ALL.iter().map(|role| role.as_str());
-    let known = names().find(|known| *known == name.replace('-', "_"));
-    let Some(known) = known else {
-        let hint = match near_matches(name, names()).first() {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        return Err(Failure::new("request.bad-args", format!("there is no role {name:?}")).hint(hint));
-    };
-    RoleId::new(known).map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
 fn agent(name: &str) -> Result<AgentName, Failure> {

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use switchboard_protocol::error::Exit;
 use switchboard_protocol::plan::Plan;
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::{Need, When};
 
 use super::*;
@@ -132,6 +133,21 @@ fn tasks_of_a_phase_that_comes_later_can_not_be_waited_for_through_a_barrier() {
         (Some("1.1"), WayRefusalCode::Circle)
     );
     assert!(compiled(&plan(json!({ "barrier": false }), &tasks)).is_ok());
+}
+
+#[test]
+fn the_steps_in_which_a_team_judges_are_for_the_roles_that_somebody_can_be_named_for() {
+    let plan = plan(json!({ "team": true }), &[("1.1", &[], json!({ "scope": ["src/**"] }))]);
+
+    let compiled = compiled(&plan).unwrap();
+
+    let steps = compiled.ways.iter().flat_map(|way| way.steps());
+    let judges = steps.filter_map(|step| {
+        let Do::Work { role, answer: Some(_), .. } = &step.does else { return None };
+        Some(role.to_string())
+    });
+    let named = RoleName::OF_TEAM.map(|role| role.to_string());
+    assert_eq!(judges.collect::<BTreeSet<_>>(), BTreeSet::from(named));
 }
 
 #[test]

@@ -56,6 +56,10 @@ pub struct AgentChoice {
     /// What it may touch when it is constrained.
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
+    /// Settings of its that only constrained workers heed, by name: a run in which it is not constrained names them. What `reach` and `tools` hold need not be
+    /// listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub for_constrained: Vec<String>,
     /// Which of the four tools it has when it is constrained; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
@@ -128,6 +132,7 @@ impl AgentChoice {
             isolation: Isolation::Full,
             four_tools: false,
             reach: Reach::default(),
+            for_constrained: Vec::new(),
             tools: Vec::new(),
         }
     }
