@@ -12,6 +12,12 @@ use super::settings::is_harmless;
 
 const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
 
+/// Ends of the names of files that a shell, an interpreter or a runner of tasks carries out.
+const PROGRAMS: [&str; 21] = [
+    "sh", "bash", "zsh", "fish", "ksh", "ps1", "bat", "cmd", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php",
+    "lua", "awk", "mk", "yml",
+];
+
 pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
     let words: Vec<Vec<String>> = commands.iter().map(|command| words(&command.argv)).collect();
     change.files.iter().filter_map(|file| of_file(file, &words)).collect()
@@ -22,6 +28,14 @@ pub(super) fn is_run(path: &str, commands: &[CheckCommand]) -> bool {
     let words: Vec<String> = commands.iter().flat_map(|command| words(&command.argv)).collect();
     let is_made = MAKEFILES.contains(&path) && words.iter().any(|word| word == "make" || word == "gmake");
     is_made || words.iter().any(|word| word == path)
+}
+
+/// Returns whether a file may be a program, rather than data that a command reads: `grep -q done state.txt` runs no `state.txt`.
+fn may_be_program(path: &str) -> bool {
+    match super::paths::name(path).rsplit_once('.') {
+        None | Some(("", _)) => true,
+        Some((_, end)) => PROGRAMS.contains(&end),
+    }
 }
 
 /// The words of a command, those of a line for a shell among them.
@@ -49,7 +63,7 @@ fn of_file(file: &ChangedFile, commands: &[Vec<String>]) -> Option<Hit> {
     }
     let is_run = commands.iter().any(|words| words.iter().any(|word| word == &file.path));
     let is_known = RunnerFile::of(&file.path).is_some() || super::paths::is_test(&file.path);
-    if !is_run || is_known || before == after {
+    if !is_run || !may_be_program(&file.path) || is_known || before == after {
         return None;
     }
     let what = "a gate's command runs the file".to_owned();

@@ -345,3 +345,25 @@ fn a_comment_or_a_baseline_excuses_nothing_and_without_a_base_there_is_nothing_t
     let reply = scratch.check_only(CheckName::TestIntegrity);
     assert_eq!(reply.reports[0].verdict, CheckVerdict::Skip);
 }
+
+#[test]
+fn a_file_that_a_command_runs_asks_and_one_that_it_reads_does_not() {
+    for (path, expected) in [("check.py", true), ("scripts/check", true), ("state.txt", false), ("data.json", false)] {
+        let scratch = of_base(&[("check.py", "print(1)\n"), ("scripts/check", "true\n"), ("state.txt", "bad\n")]);
+        scratch.write(path, "exit\n").commit();
+        let argv = ["sh", "-c", "python3 check.py && scripts/check && grep -q x state.txt data.json"];
+        let argv = argv.map(str::to_owned).to_vec();
+        let command = CheckCommand { kind: CommandKind::Lint, argv, cwd: None, time_limit_s: None, env: Vec::new() };
+        let request = CheckRequest {
+            base: Base::Rev("HEAD~1".into()),
+            commit: Some(scratch.git(&["rev-parse", "HEAD"]).trim().to_owned()),
+            only: vec![CheckName::TestIntegrity],
+            commands: vec![command],
+            ..scratch.request()
+        };
+
+        let reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
+
+        assert_eq!(rules(&reply.reports[0]).contains(&"gate-config"), expected, "{path}: {:#?}", reply.reports[0]);
+    }
+}
