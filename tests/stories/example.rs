@@ -1,16 +1,18 @@
 //! The first thing a newcomer does.
 
-use super::sandbox::{Sandbox, processes_naming};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::sandbox::{BINARY, Done, Sandbox, processes_naming};
 
 #[test]
 fn the_example_runs_to_its_end_and_leaves_nothing_behind() {
     let sandbox = Sandbox::empty();
-    let temporary = sandbox.folder().join("tmp");
-    std::fs::create_dir(&temporary).unwrap();
-    let temporary = temporary.display().to_string();
-    let argv = ["env", &format!("TMPDIR={temporary}"), super::sandbox::BINARY, "run", "--example"];
+    let temporary = temporary(&sandbox);
 
-    let done = sandbox.run(argv, &sandbox.root(), "").ends_with(0);
+    let done = run(&sandbox, &temporary, &["--example"]).ends_with(0);
 
     for words in [
         "SCRIPTS that play agents",
@@ -27,7 +29,7 @@ fn the_example_runs_to_its_end_and_leaves_nothing_behind() {
     ] {
         assert!(done.out.contains(words), "nobody says {words:?}: {}", done.out);
     }
-    assert!(processes_naming("switchboard-example-").iter().all(|pid| !is_below(*pid, &temporary)));
+    assert!(leaves_no_process(&temporary));
     for folder in ["home", "repo"] {
         let left: Vec<_> = std::fs::read_dir(sandbox.folder().join(folder)).unwrap().collect();
         assert!(left.is_empty(), "{folder}: {left:?}");
@@ -45,6 +47,117 @@ fn the_story_of_the_example_is_json_when_that_is_asked_for() {
     let report = lines.iter().find_map(|line| line.get("report")).unwrap();
     assert_eq!((report["merged"].as_u64(), report["state"].as_str()), (Some(5), Some("succeeded")));
     std::fs::remove_dir_all(lines[0]["scratch"].as_str().unwrap()).unwrap();
+}
+
+#[test]
+fn the_team_of_the_example_stops_four_bad_changes_and_merges_both_phases_with_their_tests() {
+    let sandbox = Sandbox::empty();
+    let temporary = temporary(&sandbox);
+
+    let done = run(&sandbox, &temporary, &["--example", "team"]).ends_with(0);
+
+    for words in [
+        "ada, ben, cleo and dora are SCRIPTS that play agents",
+        "4 of 4 tasks merged",
+        "hash chain verified",
+        "its content doesn't match its hash",
+        "no test is left",
+        "tram.py is not in the task's files_touched",
+        "rides of 180 and 250 cost 500 instead of 430",
+        "ValueError: invalid literal for int() with base 10: '²'",
+    ] {
+        assert!(done.out.contains(words), "nobody says {words:?}: {}", done.out);
+    }
+    assert!(leaves_no_process(&temporary));
+    let scratch = scratch(&temporary);
+    assert!(done.out.contains(&scratch.display().to_string()), "{}", done.out);
+    let events = record(&scratch);
+    assert_eq!(
+        refusals(&events),
+        [
+            ("1.1".to_owned(), 1, "test_integrity".to_owned()),
+            ("1.2".to_owned(), 1, "scope".to_owned()),
+            ("2.1".to_owned(), 1, "review".to_owned()),
+            ("2.2".to_owned(), 1, "adversarial_tests".to_owned()),
+        ]
+        .into()
+    );
+    let of_kind = |kind: &str| events.iter().filter(|event| event["kind"] == kind).collect::<Vec<_>>();
+    let merged = of_kind("task_merged");
+    let attempts: BTreeSet<_> =
+        merged.iter().map(|event| (event["facts"]["task"].as_str(), event["facts"]["attempt"].as_u64())).collect();
+    assert_eq!(attempts, ["1.1", "1.2", "2.1", "2.2"].map(|task| (Some(task), Some(2))).into(), "{merged:#?}");
+    let of_phase =
+        |event: &Value, phase: &str| event["facts"]["task"].as_str().is_some_and(|task| task.starts_with(phase));
+    let lsns = |events: Vec<&Value>, phase: &str| -> Vec<u64> {
+        events.into_iter().filter(|event| of_phase(event, phase)).map(|event| event["lsn"].as_u64().unwrap()).collect()
+    };
+    let (last_merge, first_worker) =
+        (lsns(merged.clone(), "1.").into_iter().max(), lsns(of_kind("worker_intended"), "2.").into_iter().min());
+    assert!(last_merge.is_some() && last_merge < first_worker, "{last_merge:?}, {first_worker:?}");
+    let repo = scratch.join("team");
+    let receipt = |argv: &[&str]| sandbox.run(argv.iter().copied(), &repo, "").ends_with(0);
+    assert_eq!(receipt(&["python3", "tram.py", "1", "30"]).out, "Tram ride: 2.50 EUR\n", "main is as it was");
+    receipt(&["git", "checkout", "--quiet", &format!("switchboard/{}", subject(merged[0]))]);
+    assert_eq!(receipt(&["python3", "tram.py", "1", "30"]).out, "Tram ride, 1 zone: 1.80 EUR\n");
+    receipt(&["python3", "-m", "unittest"]).says("Ran 21 tests");
+}
+
+#[test]
+fn an_example_that_does_not_exist_is_refused_before_anything_is_written() {
+    let sandbox = Sandbox::empty();
+    let temporary = temporary(&sandbox);
+
+    run(&sandbox, &temporary, &["--example", "taem"]).ends_with(2).says("did you mean team?");
+
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+/// A folder for the scratch folder of an example.
+fn temporary(sandbox: &Sandbox) -> PathBuf {
+    let folder = sandbox.folder().join("tmp");
+    std::fs::create_dir(&folder).unwrap();
+    folder
+}
+
+fn run(sandbox: &Sandbox, temporary: &Path, args: &[&str]) -> Done {
+    let temporary = format!("TMPDIR={}", temporary.display());
+    let argv = ["env", temporary.as_str(), BINARY, "run"].into_iter().chain(args.iter().copied());
+    sandbox.run(argv, &sandbox.root(), "")
+}
+
+/// The only scratch folder.
+fn scratch(temporary: &Path) -> PathBuf {
+    let mut folders: Vec<_> = std::fs::read_dir(temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    folders.remove(0)
+}
+
+/// The events of an example's record.
+fn record(scratch: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(scratch.join("record.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|event| event["kind"].is_string()).collect()
+}
+
+/// What refused a change: task, attempt, and the gate or step.
+fn refusals(events: &[Value]) -> BTreeSet<(String, u64, String)> {
+    let failed = events.iter().map(|event| &event["facts"]).filter(|facts| facts["verdict"] == "fail");
+    let refusal = |facts: &Value| {
+        let by = facts["gate"].as_str().or(facts["step"].as_str()).unwrap();
+        (facts["task"].as_str().unwrap().to_owned(), facts["attempt"].as_u64().unwrap(), by.to_owned())
+    };
+    failed.map(refusal).collect()
+}
+
+/// The run that an event is about.
+fn subject(event: &Value) -> &str {
+    event["subject"].as_str().unwrap().strip_prefix("run/").unwrap()
+}
+
+fn leaves_no_process(temporary: &Path) -> bool {
+    let temporary = temporary.display().to_string();
+    processes_naming("switchboard-example-").iter().all(|pid| !is_below(*pid, &temporary))
 }
 
 fn is_below(pid: u32, folder: &str) -> bool {

@@ -1,9 +1,25 @@
 //! `switchboard run --example`: the whole way through, in a scratch folder, by the very commands that a user types.
 
+/// Files of an example, each with its path.
+macro_rules! files {
+    ($of:literal: $($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../../../examples/", $of, "/", $path)))),*]
+    };
+}
+
+/// Scripts of an example, each with the agent that it plays.
+macro_rules! scripts {
+    ($of:literal: $($agent:literal),* $(,)?) => {
+        &[$(($agent, include_str!(concat!("../../../../../examples/", $of, "/agents/", $agent, ".json")))),*]
+    };
+}
+
+mod catalog;
 mod damage;
-mod files;
+mod hello;
 mod scratch;
 mod stage;
+mod team;
 
 use switchboard_protocol::error::{Exit, Failure};
 
@@ -11,20 +27,24 @@ use crate::context::Context;
 use crate::output::Tone;
 use crate::report::{Ending, Outcome};
 
+pub(crate) use catalog::DEFAULT;
+
+use catalog::Example;
 use scratch::Scratch;
 use stage::Stage;
 
-/// Runs the example's plan, with scripts in the parts of its agents or with a real agent in all of them, then shows
+/// Runs an example's plan, with scripts in the parts of its agents or with a real agent in all of them, then shows
 /// that its record verifies and that a damaged one does not.
-pub(crate) fn run(agent: Option<&str>, context: &mut Context) -> Outcome {
-    let scratch = Scratch::make(agent, context)?;
-    introduce(&scratch, agent, context);
+pub(crate) fn run(name: &str, agent: Option<&str>, context: &mut Context) -> Outcome {
+    let example = catalog::find(name)?;
+    let scratch = Scratch::make(&example, agent, context)?;
+    introduce(&example, &scratch, agent, context);
     let outcome = {
         let mut stage = Stage::new(&scratch, context)?;
         perform(&scratch, &mut stage)
         // The stage ends the daemon, however the play went.
     };
-    farewell(&scratch, context);
+    farewell(&example, &scratch, context);
     outcome
 }
 
@@ -66,7 +86,7 @@ fn ending(code: i32) -> Ending {
     }
 }
 
-fn introduce(scratch: &Scratch, agent: Option<&str>, context: &mut Context) {
+fn introduce(example: &Example, scratch: &Scratch, agent: Option<&str>, context: &mut Context) {
     if context.json {
         context.out.json(&serde_json::json!({ "scratch": scratch.folder, "scripted": agent.is_none() }));
         return;
@@ -74,23 +94,34 @@ fn introduce(scratch: &Scratch, agent: Option<&str>, context: &mut Context) {
     let out = &mut context.out;
     out.line(out.paint(Tone::Strong, "Switchboard: an example"));
     out.line(format!("Everything happens in {}; nothing else is touched.", scratch.folder.display()));
+    let names = names(example);
     match agent {
         None => {
-            let who = "ada, ben and cleo are SCRIPTS that play agents: no model, no network, no cost.";
-            out.line(out.paint(Tone::Notice, who));
+            let who = format!("{names} are SCRIPTS that play agents: no model, no network, no cost.");
+            out.line(out.paint(Tone::Notice, &who));
             out.line("All the rest is real: git, work trees, messages, gates, merges and the record.");
         }
         Some(name) => {
-            let who = format!("{name} plays ada, ben and cleo. It has your rights, and its runs may cost money.");
+            let who = format!("{name} plays {names}. It has your rights, and its runs may cost money.");
             out.line(out.paint(Tone::Notice, &who));
         }
     }
     if !scratch.has_test {
-        out.line("cargo can't be used here, so the last task's test gate is left out.");
+        let tool = example.tests_with.program;
+        out.line(format!("{tool} can't be used here, so the last task's test gate is left out."));
     }
 }
 
-fn farewell(scratch: &Scratch, context: &mut Context) {
+/// The agents of an example: `ada, ben and cleo`.
+fn names(example: &Example) -> String {
+    let names: Vec<_> = example.scripts.iter().map(|(name, _)| *name).collect();
+    match names.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        Some(_) | None => names.concat(),
+    }
+}
+
+fn farewell(example: &Example, scratch: &Scratch, context: &mut Context) {
     if context.json {
         return;
     }
@@ -98,15 +129,12 @@ fn farewell(scratch: &Scratch, context: &mut Context) {
     out.line("");
     out.line("Look further:");
     out.line(format!("  cd {} && . ../env", scratch.repo.display()));
-    for (command, what) in [
-        ("switchboard status", "how everything stands"),
-        ("switchboard show 1.2", "the task that was refused, and why"),
-        ("switchboard diff 2.1", "what a task changed"),
-        ("switchboard messages", "what cleo asked and ada answered"),
+    let ends = [
         ("git log --graph --oneline --all", "the run's own branch; main is as it was"),
         ("switchboard merge", "take the work over into main"),
         ("switchboard down", "end the daemon that these commands start"),
-    ] {
+    ];
+    for (command, what) in example.look.iter().chain(&ends) {
         out.line(format!("  {command:33} # {what}"));
     }
     out.line(format!("  rm -rf {:26} # remove every trace", scratch.folder.display()));

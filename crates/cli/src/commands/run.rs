@@ -37,9 +37,9 @@ pub(crate) struct Args {
     /// The plan: a plan.json or a plan.md
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
-    /// Run the built-in example in a scratch folder, with scripts that play agents
-    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope", "base"])]
-    example: bool,
+    /// Run a built-in example (`hello`, `team`) in a scratch folder, with scripts that play agents; `hello` when none is named
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = example::DEFAULT, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope", "base"])]
+    example: Option<String>,
     /// Go on with a run that was interrupted; the newest when none is named
     #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
@@ -104,10 +104,10 @@ pub(super) fn isolations() -> impl TypedValueParser<Value = Isolation> {
 
 /// Runs the example, a plan, or what is left of a run.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
-    match (args.example, &args.resume) {
-        (true, _) => example::run(args.agent.as_deref(), context),
-        (false, Some(run)) => resume(run.clone(), context),
-        (false, None) => run_plan(&args, context),
+    match (&args.example, &args.resume) {
+        (Some(name), _) => example::run(name, args.agent.as_deref(), context),
+        (None, Some(run)) => resume(run.clone(), context),
+        (None, None) => run_plan(&args, context),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The scratch folder: a repository, three agents, and folders of its own for everything that would lie in the home.
+//! The scratch folder: a repository, agents, and folders of its own for everything that would lie in the home.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -11,13 +11,13 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::AgentName;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::files::{REPOSITORY, SCRIPTS};
+use super::catalog::Example;
 use crate::available::Available;
 use crate::client::new_key;
 use crate::context::Context;
 
 /// Folders below the scratch folder.
-const FOLDERS: &[&str] = &["home", "state", "config/switchboard", "cargo", "tmp", "agents", "hello/src", "hello/tests"];
+const FOLDERS: &[&str] = &["home", "state", "config/switchboard", "cargo", "tmp", "agents"];
 
 /// A scratch folder that is ready for the play.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Scratch {
     pub(super) repo: PathBuf,
     /// The environment in which every command runs.
     pub(super) env: Env,
-    /// Whether the last task is held to `cargo test`.
+    /// Whether tasks are held to the plan's test command.
     pub(super) has_test: bool,
 }
 
@@ -38,8 +38,8 @@ impl Scratch {
     /// Makes one.
     ///
     /// # Errors
-    /// When a file can't be written, git fails, or the agent is not there.
-    pub(super) fn make(agent: Option<&str>, context: &Context) -> Result<Self, Failure> {
+    /// When a file can't be written, git fails, or the agent or a program that the example needs is not there.
+    pub(super) fn make(example: &Example, agent: Option<&str>, context: &Context) -> Result<Self, Failure> {
         // Who plays is found out before anything is written.
         let player = agent.map(|name| driver(name, context)).transpose()?;
         let folder = std::env::temp_dir().join(format!("switchboard-example-{}", &new_key()?[..8]));
@@ -52,13 +52,14 @@ impl Scratch {
             .and_then(|()| FOLDERS.iter().try_for_each(|name| private(&folder.join(name))))
             .map_err(failed)?;
         let env = environment(&folder, player.is_some(), context);
-        let repo = folder.join("hello");
-        let has_test = has_cargo(&env, &repo);
-        fill(&folder, &repo, has_test).map_err(failed)?;
-        let settings = settings(&folder, player, &context.environment.program);
+        let repo = folder.join(example.name);
+        private(&repo).map_err(failed)?;
+        let has_test = has_tool(example, &env, &repo)?;
+        fill(example, &folder, &repo, has_test).map_err(failed)?;
+        let settings = settings(example, &folder, player, &context.environment.program);
         fs::write(folder.join("config/switchboard/config.toml"), settings.to_string()).map_err(failed)?;
         fs::write(folder.join("env"), exports(&folder, context)).map_err(failed)?;
-        commit(&repo, &env)?;
+        commit(example, &repo, &env)?;
         Ok(Self { folder, repo, env, has_test })
     }
 }
@@ -99,17 +100,26 @@ fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
     }
 }
 
-fn has_cargo(env: &Env, repo: &Path) -> bool {
-    let asked = Spawn::new(["cargo", "--version"]).cwd(repo).env_only(env.clone()).output();
-    asked.is_ok_and(|output| output.succeeded())
+/// Whether the program is there that runs the example's tests.
+fn has_tool(example: &Example, env: &Env, repo: &Path) -> Result<bool, Failure> {
+    let tool = example.tests_with;
+    let asked = Spawn::new([tool.program, "--version"]).cwd(repo).env_only(env.clone()).output();
+    let is_there = asked.is_ok_and(|output| output.succeeded());
+    if tool.is_needed && !is_there {
+        let what = format!("{} can't be used here, and every task of the example is held to its tests", tool.program);
+        return Err(Failure::new("gate.not-configured", what).hint(format!("install {}", tool.program)));
+    }
+    Ok(is_there)
 }
 
-fn fill(folder: &Path, repo: &Path, has_test: bool) -> std::io::Result<()> {
-    for (path, text) in REPOSITORY {
+fn fill(example: &Example, folder: &Path, repo: &Path, has_test: bool) -> std::io::Result<()> {
+    for (path, text) in example.files {
         let text = if *path == "plan.json" && !has_test { without_tests(text) } else { (*text).to_owned() };
-        fs::write(repo.join(path), text)?;
+        let path = repo.join(path);
+        path.parent().map_or(Ok(()), private)?;
+        fs::write(path, text)?;
     }
-    for (name, text) in SCRIPTS {
+    for (name, text) in example.scripts {
         fs::write(folder.join(format!("agents/{name}.json")), text)?;
     }
     Ok(())
@@ -127,12 +137,12 @@ fn without_tests(text: &str) -> String {
     plan.to_string()
 }
 
-/// The settings of the scratch folder's user: the three agents.
-fn settings(folder: &Path, player: Option<DriverSpec>, program: &Path) -> DocumentMut {
+/// The settings of the scratch folder's user: the agents, and who has which role.
+fn settings(example: &Example, folder: &Path, player: Option<DriverSpec>, program: &Path) -> DocumentMut {
     let mut agents = Table::new();
     agents.set_implicit(true);
     let player = player.map(|(DriverSpec::Acp { argv } | DriverSpec::Exec { argv })| argv);
-    for (name, _) in SCRIPTS {
+    for (name, _) in example.scripts {
         let script = folder.join(format!("agents/{name}.json")).display().to_string();
         let own = vec![program.display().to_string(), "script-agent".to_owned(), script];
         let mut agent = Table::new();
@@ -144,6 +154,14 @@ fn settings(folder: &Path, player: Option<DriverSpec>, program: &Path) -> Docume
     }
     let mut document = DocumentMut::new();
     document.insert("agents", Item::Table(agents));
+    let mut roles = Table::new();
+    roles.set_implicit(true);
+    for (role, agent) in example.roles {
+        let mut described = Table::new();
+        described.insert("agent", value(*agent));
+        roles.insert(role, Item::Table(described));
+    }
+    document.insert("roles", Item::Table(roles));
     document
 }
 
@@ -160,12 +178,13 @@ fn exports(folder: &Path, context: &Context) -> String {
 }
 
 /// Makes the repository, with one commit of a committer of its own.
-fn commit(repo: &Path, env: &Env) -> Result<(), Failure> {
+fn commit(example: &Example, repo: &Path, env: &Env) -> Result<(), Failure> {
     let who = ["-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgSign=false"];
+    let message = format!("--message={}", example.message);
     for args in [
         &["init", "--quiet", "--initial-branch=main"][..],
         &["add", "--all"],
-        &["commit", "--quiet", "--no-verify", "--message=Say hello in two languages"],
+        &["commit", "--quiet", "--no-verify", &message],
     ] {
         let argv = ["git"].iter().chain(&who).chain(args).copied();
         let output = Spawn::new(argv).cwd(repo).env_only(env.clone()).output().map_err(|error| error.failure())?;
@@ -181,21 +200,24 @@ fn commit(repo: &Path, env: &Env) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hello::HELLO;
+    use super::super::team::TEAM;
     use super::*;
 
     #[test]
     fn a_plan_without_tests_brings_no_commands() {
-        let (_, plan) = REPOSITORY.iter().find(|(path, _)| *path == "plan.json").unwrap();
+        let plan = HELLO.text("plan.json");
 
         assert!(!switchboard_daemon::trust::commands(plan, "plan.json", &[]).unwrap().list.is_empty());
         assert!(switchboard_daemon::trust::commands(&without_tests(plan), "plan.json", &[]).unwrap().list.is_empty());
     }
 
     #[test]
-    fn the_three_agents_say_that_they_are_scripts() {
-        let settings = settings(Path::new("/s"), None, Path::new("/bin/switchboard")).to_string();
+    fn the_agents_say_that_they_are_scripts() {
+        let settings = settings(&TEAM, Path::new("/s"), None, Path::new("/bin/switchboard")).to_string();
 
-        assert_eq!(settings.matches("scripted = true").count(), 3, "{settings}");
+        assert_eq!(settings.matches("scripted = true").count(), 4, "{settings}");
+        assert!(settings.contains("[roles.reviewer]\nagent = \"cleo\"\n"), "{settings}");
         assert!(
             settings.contains(r#"command = ["/bin/switchboard", "script-agent", "/s/agents/ada.json"]"#),
             "{settings}"
