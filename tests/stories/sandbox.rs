@@ -50,7 +50,7 @@ impl Done {
     /// Standard output as one JSON value.
     #[track_caller]
     pub(super) fn json(&self) -> Value {
-        serde_json::from_str(self.out.trim()).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+        serde_json::from_str(self.out.trim()).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The one object that standard error holds.

@@ -11,6 +11,11 @@ use crate::{Error, Result};
 /// Longest git call; a checkout of a very large tree takes minutes.
 const WALL: Duration = Duration::from_secs(600);
 
+/// How often a call is repeated that came upon a work tree which another git is just making, and the pause before each time: a git makes its files
+/// within some milliseconds, and one that died half-way is told after half a second.
+const REPEATS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(25);
+
 /// Half of the longest answer in bytes.
 const KEEP: usize = 32 << 20;
 
@@ -129,10 +134,19 @@ impl Call {
     /// Runs it and returns its exit code, which must be one of `codes`, and its whole answer.
     pub(super) fn answer(self, codes: &[i32]) -> Result<(i32, Vec<u8>)> {
         let call = self.args.first().cloned().unwrap_or_default();
-        let (code, output) = self.run()?;
-        if !codes.contains(&code) {
-            return Err(Error::Git { call, said: said(&output, code) });
-        }
+        let mut repeats = 0;
+        let (code, output) = loop {
+            let (code, output) = self.clone().run()?;
+            if codes.contains(&code) {
+                break (code, output);
+            }
+            let said = said(&output, code);
+            if repeats == REPEATS || !is_half_made(&said) {
+                return Err(Error::Git { call, said });
+            }
+            repeats += 1;
+            std::thread::sleep(PAUSE);
+        };
         let whole = output.stdout.whole();
         whole.map(|bytes| (code, bytes)).ok_or_else(|| Error::GitAnswer { call, why: "it is too long".to_owned() })
     }
@@ -152,6 +166,12 @@ impl Call {
     pub(super) fn done(self) -> Result<()> {
         self.bytes().map(drop)
     }
+}
+
+/// Whether git has come upon a work tree of which not all files are there. It reads those of every work tree before it does anything, so the call has
+/// changed nothing.
+fn is_half_made(said: &str) -> bool {
+    said.contains("failed to read") && said.contains("/worktrees/") && said.contains("/commondir")
 }
 
 /// What git said about its failure: standard error, or how it ended if that is empty.

@@ -221,3 +221,24 @@ fn all_work_trees_of_a_folder_are_removed_and_others_stay() {
     let outside = repo.worktrees_remove(&fixture.root, &fixture.base());
     assert!(matches!(outside, Err(Error::NotOurs { .. })), "{outside:?}");
 }
+
+#[test]
+fn a_work_tree_that_another_git_is_just_making_is_waited_for_and_one_that_stays_half_made_is_told() {
+    let fixture = Fixture::new();
+    let (repo, _, _) = fixture.worktree("t1");
+    let file = fixture.root.join(".git/worktrees/t1/commondir");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, "").unwrap();
+    assert!(repo.worktree_list().unwrap_err().to_string().contains("commondir"));
+
+    let made = {
+        let file = file.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            fs::write(file, whole).unwrap();
+        })
+    };
+
+    assert_eq!(repo.worktree_list().unwrap().len(), 2);
+    made.join().unwrap();
+}
