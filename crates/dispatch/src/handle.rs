@@ -117,14 +117,24 @@ impl Handle {
     async fn answered(&self, message: impl FnOnce(Answer) -> Message) -> Result<Value, Error> {
         let (answer, answered) = oneshot::channel();
         self.sender.send(message(answer)).await.map_err(|_| Error::Stopping)?;
-        answered.await.unwrap_or(Err(Error::Stopping))
+        self.answer_of(answered).await.unwrap_or(Err(Error::Stopping))
+    }
+
+    /// Waits for an answer; `None` where the engine has ended without one. A message that is sent while the engine ends may stay in the channel, which the
+    /// sender keeps: its answer would be waited for for ever.
+    async fn answer_of<T>(&self, mut answered: oneshot::Receiver<T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            answer = &mut answered => answer.ok(),
+            () = self.sender.closed() => answered.try_recv().ok(),
+        }
     }
 
     /// The tasks as they stand.
     pub(crate) async fn view(&self) -> Result<Vec<TaskView>, Error> {
         let (answer, answered) = oneshot::channel();
         self.sender.send(Message::View(answer)).await.map_err(|_| Error::Stopping)?;
-        answered.await.map_err(|_| Error::Stopping)
+        self.answer_of(answered).await.ok_or(Error::Stopping)
     }
 
     pub(crate) async fn done(&self, key: EffectKey, outcome: Outcome) {
