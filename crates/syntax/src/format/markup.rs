@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::component::Kind as Of;
+use crate::balance::closes;
 use crate::problem::{Kind, Problem};
 
 /// Blocks of Svelte that end with `{/NAME}`. Source: svelte.dev/docs/svelte, template syntax.
@@ -203,7 +204,7 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
             b'{' if opened.is_some() && begins_markup(&text[at + 1..range.end]) => break,
             b'(' | b'[' | b'{' | b'`' => open.push((byte, at)),
             b')' | b']' | b'}' => match open.pop() {
-                Some((other, _)) if partner(other) == byte => {
+                Some((other, _)) if closes(other, byte) => {
                     if open.is_empty() && opened.is_some() {
                         return Ok(at + 1);
                     }
@@ -248,14 +249,6 @@ fn in_template(text: &[u8], at: usize, end: usize, open: &mut Vec<(u8, usize)>) 
             at + 2
         }
         _ => at + 1,
-    }
-}
-
-const fn partner(open: u8) -> u8 {
-    match open {
-        b'(' => b')',
-        b'[' => b']',
-        _ => b'}',
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tells calls of a delegated role from those of the architect, which goes on when a delegation ends or falls silent.
+//! Decides when a delegation is over: from then on, calls count for the architect again, not for the delegated role.
 
 use switchboard_protocol::time::Millis;
 
