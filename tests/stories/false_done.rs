@@ -14,7 +14,7 @@ fn an_agent_that_says_done_and_changed_nothing_is_not_done() {
     let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
 
     let done = done.says("changed nothing, so it is not done").says("0 of 1 tasks merged");
-    let done = done.says("the same refusal twice: nothing changed");
+    let done = done.says("the same refusal twice: nothing changed").says("it told of no edit and no command");
     assert_eq!(done.out.matches("starts (a script)").count(), 2, "{}", done.out);
 }
 
@@ -94,4 +94,57 @@ fn a_change_with_a_secret_in_it_is_refused_without_showing_the_secret() {
     for text in [done.out, done.err, shown, events] {
         assert!(!text.contains(&secret), "{text}");
     }
+}
+
+#[test]
+fn an_agent_that_can_write_nothing_and_says_nothing_of_it_is_found_out_by_what_its_tool_told() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.folder().join("read-only.sh");
+    // As codex-acp 2.6 does on a read-only file system: the words stand in the terminal's, and the turn ends well.
+    let told = json!({ "terminal_output_delta": { "data": "bwrap: Can't mkdir /w/.agents: Read-only file system\n" } });
+    let update = |update: serde_json::Value| json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": update } });
+    let call = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "printf hello > hello.txt",
+        "kind": "execute", "status": "in_progress" }));
+    let failed =
+        update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed", "_meta": told }));
+    let says =
+        update(json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "DONE." } }));
+    let answer = |id: u32, result: serde_json::Value| json!({ "jsonrpc": "2.0", "id": id, "result": result });
+    let lines = [
+        vec![answer(1, json!({ "protocolVersion": 1 }))],
+        vec![answer(2, json!({ "sessionId": "s" }))],
+        vec![call, failed, says, answer(3, json!({ "stopReason": "end_turn" }))],
+    ];
+    let mut text = "#!/bin/sh\n".to_owned();
+    for (step, lines) in lines.iter().enumerate() {
+        let file = sandbox.folder().join(format!("answer-{step}"));
+        std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        text.push_str(&format!("read -r line; cat {}\n", file.display()));
+    }
+    std::fs::write(&script, text + "read -r line\n").unwrap();
+    let command = json!(["sh", script]);
+    sandbox.settings(&format!("[agents.one]\ndriver = \"acp\"\ncommand = {command}\nspends = false\n"));
+    let task = |more: serde_json::Value| {
+        let mut own = json!({ "agent": "one" });
+        own.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": own }]))
+    };
+
+    let done = sandbox.switchboard(&["run", &task(json!({})), "--yes"]).ends_with(1);
+
+    let why = "printf hello > hello.txt: bwrap: Can't mkdir /w/.agents: Read-only file system";
+    let done = done.says(&format!("could not: {why}")).says("no file had changed; it could not");
+    assert_eq!(
+        done.out.matches(" starts, attempt").count(),
+        2,
+        "the same failure is not tried five times: {}",
+        done.out
+    );
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("failed").says("Read-only file system");
+    sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("Read-only file system");
+
+    // It may be silent altogether.
+    std::fs::write(sandbox.folder().join("answer-2"), format!("{}\n", lines[2][3])).unwrap();
+    let done = sandbox.switchboard(&["run", &task(json!({ "permissions": "ask" })), "--yes"]).ends_with(1);
+    done.says("it may change nothing without asking (permissions: ask), and it asked nobody");
 }

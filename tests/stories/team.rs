@@ -84,6 +84,13 @@ fn a_change_is_reviewed_and_tested_by_others_and_merged_with_the_tests() {
     {
         assert!(out.contains(line), "{line}: {out}");
     }
+    let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
+    for said in [&out, &log] {
+        assert!(said.contains("adversarial_tests adds nothing to the change"), "{said}");
+        assert!(!said.contains("not done"), "a step that may leave the change as it is has passed: {said}");
+    }
+    let timeline = sandbox.switchboard(&["timeline"]).ends_with(0).out;
+    assert!(timeline.contains("adversarial_tests passed"), "{timeline}");
     assert_eq!(sandbox.read("tests/sum.sh"), "test $(sh sum.sh) = 2\n");
     assert!(sandbox.git(&["log", "--format=%an"]).contains("ada"), "the change stays that of who made it");
     let review = told(&sandbox, "review");

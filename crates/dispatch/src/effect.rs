@@ -9,6 +9,7 @@ mod finish;
 mod gate_tree;
 mod gather;
 mod judged;
+mod kept_from;
 mod lease;
 mod merge;
 mod proposals;

@@ -109,6 +109,10 @@ static TABLES: [Table; 2] = [
             text("role"),
             text("wanted"),
             int("answered"),
+            int("failed"),
+            text("failed_title"),
+            int("asked"),
+            int("has_worked"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -126,7 +130,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        14
+        15
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -383,9 +387,17 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
         WorkerEvent::TurnEnded { stop, .. } => {
             set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into()), ("doing", "".into())]);
         }
-        WorkerEvent::ToolCalled { title, status, .. } => {
+        WorkerEvent::ToolCalled { title, status, tool_kind, .. } => {
+            // Some agents call our own tools commands.
+            let is_work = matches!(tool_kind.as_str(), "edit" | "delete" | "move" | "execute");
+            if is_work && !title.contains("switchboard") {
+                set.push(("has_worked", 1_i64.into()));
+            }
             let is_over = matches!(status.as_str(), "completed" | "failed");
             set.push(("doing", if is_over { "" } else { title.as_str() }.into()));
+            if status == "failed" {
+                set.extend([("failed", event.lsn.into()), ("failed_title", title.as_str().into())]);
+            }
         }
         WorkerEvent::Faulted { code, .. } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
         WorkerEvent::AgentExited { .. } => set.push(("exited", 1_i64.into())),
@@ -395,11 +407,13 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
             more.extend(micro_usd.map(|by| add("micro_usd", by)));
             more.extend([add("input_tokens", *input_tokens), add("output_tokens", *output_tokens)]);
         }
+        // What no rule has answered a person was asked.
+        WorkerEvent::PermissionSettled { rule: None, .. } => set.push(("asked", 1_i64.into())),
         WorkerEvent::AgentStarted { .. }
         | WorkerEvent::SessionOpened { .. }
         | WorkerEvent::TurnStarted { .. }
         | WorkerEvent::PermissionAsked { .. }
-        | WorkerEvent::PermissionSettled { .. }
+        | WorkerEvent::PermissionSettled { rule: Some(_), .. }
         | WorkerEvent::Sealed { .. } => {}
     }
     more.insert(0, patch(WORKERS, worker, set));

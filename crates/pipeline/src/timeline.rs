@@ -104,9 +104,7 @@ impl Timeline {
                 self.worker_ended(at, &worker, state_of(outcome), &reason);
             }
             RunEvent::ChangeCaptured { task, files, files_total, .. } => self.changed(&task, &files, files_total),
-            RunEvent::NothingChanged { task, .. } => {
-                self.of_worker(&task, "changed nothing", Some(TimelineState::Failed));
-            }
+            RunEvent::NothingChanged { task, step, .. } => self.unchanged(&task, step.as_ref()),
             RunEvent::StepAnswered { task, step, verdict, reasons, .. } => {
                 self.step_answered(&task, &step, verdict, &reasons);
             }
@@ -199,6 +197,13 @@ impl Timeline {
     fn changed(&mut self, task: &TaskId, files: &[String], total: u32) {
         let names = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
         self.of_worker(task, &format!("{total} changed: {names}"), None);
+    }
+
+    fn unchanged(&mut self, task: &TaskId, may_be: Option<&StepId>) {
+        // What the answer of a step that may leave the change says stands there already.
+        if may_be.is_none() {
+            self.of_worker(task, "changed nothing", Some(TimelineState::Failed));
+        }
     }
 
     fn conflicted(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32), files: &[String]) {

@@ -176,6 +176,9 @@ pub enum WorkerEvent {
         status: String,
         /// Files it touches, as far as the agent says, at most 20.
         paths: Vec<String>,
+        /// What a call that failed has told, as far as the agent passes it on; the log keeps it beside the facts.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
     },
     /// The agent asks before it does something; it waits.
     PermissionAsked {
@@ -297,10 +300,10 @@ impl WorkerEvent {
             Self::TurnEnded { text, .. } => text,
             Self::AgentExited { stderr, .. } => stderr,
             Self::Faulted { what, .. } => what,
+            Self::ToolCalled { why, .. } => why,
             Self::AgentStarted { .. }
             | Self::SessionOpened { .. }
             | Self::TurnStarted { .. }
-            | Self::ToolCalled { .. }
             | Self::PermissionAsked { .. }
             | Self::PermissionSettled { .. }
             | Self::PauseChanged { .. }
@@ -321,7 +324,8 @@ impl WorkerEvent {
             }
             Self::SessionOpened { session } => short(session, 200),
             Self::TurnStarted { mail, .. } => mail.truncate(10),
-            Self::ToolCalled { call, title, tool_kind, status, paths } => {
+            Self::ToolCalled { call, title, tool_kind, status, paths, why } => {
+                why.clear();
                 short(call, 40);
                 short(title, 160);
                 short(tool_kind, 24);
@@ -376,6 +380,7 @@ mod tests {
                 tool_kind: long(),
                 status: long(),
                 paths: vec![long(); 20],
+                why: long(),
             },
             WorkerEvent::TurnEnded { turn: u32::MAX, stop: long(), text: long() },
             WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long(), by_us: true },

@@ -43,12 +43,13 @@ impl Redactor {
             WorkerEvent::AgentStarted { pid, argv } => {
                 WorkerEvent::AgentStarted { pid, argv: argv.into_iter().map(|arg| self.text(arg)).collect() }
             }
-            WorkerEvent::ToolCalled { call, title, tool_kind, status, paths } => WorkerEvent::ToolCalled {
+            WorkerEvent::ToolCalled { call, title, tool_kind, status, paths, why } => WorkerEvent::ToolCalled {
                 call,
                 title: self.text(title),
                 tool_kind,
                 status,
                 paths: paths.into_iter().map(|path| self.text(path)).collect(),
+                why: self.text(why),
             },
             WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths } => {
                 let (title, detail) = (self.text(title), self.text(detail));

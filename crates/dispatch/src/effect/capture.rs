@@ -8,6 +8,7 @@ use switchboard_protocol::run::RunEvent;
 
 use super::author::of_worker;
 use super::context::Ctx;
+use super::kept_from::kept_from;
 use crate::authorship::message;
 use crate::handle::Record;
 use crate::port::git::Commit;
@@ -51,7 +52,8 @@ pub(crate) async fn capture(
     let Some((captured, files, lines, base)) = captured else {
         let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, row.try_text("agent")?)?
         else {
-            return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
+            let why = kept_from(ctx, id, &settings, &row)?;
+            return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt, step: None, why }));
         };
         let (steps, beside) = (vec![denied.step], vec![denied.asked]);
         ctx.engine.record(Record { steps, beside, ..Record::default() }).await?;

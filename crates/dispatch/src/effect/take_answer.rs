@@ -193,7 +193,12 @@ async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<RunEven
         Ok(Some((captured, files, lines, base.to_string())))
     });
     let Some((captured, files, lines, base)) = captured.await? else {
-        return Ok(RunEvent::NothingChanged { task: id.clone(), attempt });
+        return Ok(RunEvent::NothingChanged {
+            task: id.clone(),
+            attempt,
+            step: Some(given.step.clone()),
+            why: String::new(),
+        });
     };
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(super::capture::FILES_NAMED).map(|change| plan::text(&change.path)).collect();

@@ -53,7 +53,7 @@ impl RunState {
         Ok(self.after(at, moved, String::new()))
     }
 
-    pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
+    pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32, why: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
@@ -64,7 +64,8 @@ impl RunState {
             let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
             return Ok(self.after(at, moved, String::new()));
         }
-        let reason = "the agent said it was done, but no file had changed [dispatch.no-change]".to_owned();
+        let why = if why.is_empty() { String::new() } else { format!("; {why}") };
+        let reason = format!("the agent said it was done, but no file had changed{why} [dispatch.no-change]");
         Ok(self.refuse(at, step, RefusalCause::NothingChanged, vec![reason]))
     }
 

@@ -98,7 +98,7 @@ impl RunState {
                 self.step_skipped(task, (step, *attempt), *input, reason)
             }
             RunEvent::TurnOmitted { task, step, attempt } => self.turn_omitted(task, step, *attempt),
-            RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
+            RunEvent::NothingChanged { task, attempt, why, .. } => self.nothing_changed(task, *attempt, why),
             RunEvent::GateReported { task, attempt, gate, input, verdict, asks, halts, reasons } => self.gate_reported(
                 task,
                 *attempt,

@@ -292,7 +292,7 @@ fn a_worker_that_says_done_and_changed_nothing_is_not_done() {
     run.end_turn("1.1", TurnOutcome::Finished);
     assert!(matches!(run.effects()[..], [Effect::Capture { .. }]));
 
-    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 1 });
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 1, step: None, why: String::new() });
 
     let view = run.view("1.1");
     assert_eq!((view.attempt, &view.refusals[0].cause), (2, &RefusalCause::NothingChanged));

@@ -68,7 +68,7 @@ impl World {
     /// What the worker of a step wrote, taken with its answer.
     fn take_tests(&mut self, task: TaskId, attempt: u32) {
         if chance(&mut self.rng, 400) {
-            return self.surely(RunEvent::NothingChanged { task, attempt });
+            return self.surely(RunEvent::NothingChanged { task, attempt, step: None, why: String::new() });
         }
         let (commit, tree, base) = (self.name(), self.name(), self.bases[&task].clone());
         self.trees.insert(task.clone(), tree.clone());

@@ -479,7 +479,7 @@ impl World {
     fn capture(&mut self, task: TaskId, attempt: u32) {
         let task_of_capture = task.clone();
         let event = match self.goes_wrong(100) {
-            true => RunEvent::NothingChanged { task, attempt },
+            true => RunEvent::NothingChanged { task, attempt, step: None, why: String::new() },
             false => RunEvent::ChangeCaptured {
                 task,
                 attempt,

@@ -324,6 +324,12 @@ pub enum RunEvent {
         task: TaskId,
         /// Of which attempt.
         attempt: u32,
+        /// The step whose worker may leave the change as it is; `None` where the worker had to change something.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<StepId>,
+        /// What may have kept it from that, as far as it is known; may be cut to fit.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
     },
     /// A gate has judged the captured change.
     GateReported {

@@ -7,13 +7,16 @@ use switchboard_protocol::worker::WorkerEvent;
 use serde_json::Value;
 use switchboard_protocol::frame::PermissionOption;
 
-use crate::beginning;
+use crate::{beginning, ending};
 
 /// Longest title.
 const TITLE: usize = 200;
 
 /// Longest detail of a question.
 const DETAIL: usize = 4 << 10;
+
+/// Bytes of what a failed call has told.
+const WHY: usize = 300;
 
 /// Most paths of a tool call.
 const PATHS: usize = 20;
@@ -70,7 +73,8 @@ impl Calls {
         let is_news = before.is_none_or(|before| before != call.status);
         self.keep(id.clone(), call.clone());
         let Call { title, kind, status, paths } = call;
-        is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths })
+        let why = if status == "failed" { told(update) } else { String::new() };
+        is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths, why })
     }
 
     /// Learns what a question says of a call: two agents describe a call that needs a permission nowhere else.
@@ -137,6 +141,17 @@ impl Calls {
     fn title(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(|call| call.title.as_str())
     }
+}
+
+/// What a failed call has told: its text, its raw output, or what its terminal shows (codex-acp 2.6). The end says most.
+fn told(update: &Value) -> String {
+    let content = update["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut text: String = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
+    let others = [&update["rawOutput"], &update["_meta"]["terminal_output_delta"]["data"]];
+    if text.trim().is_empty() {
+        text = others.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned();
+    }
+    ending(text.trim(), WHY).to_owned()
 }
 
 fn paths(update: &Value, cwd: &Path) -> Vec<String> {
@@ -275,6 +290,28 @@ mod tests {
         assert_eq!((status.as_str(), paths), ("pending", vec!["a.rs".to_owned(), "/etc/x".to_owned()]));
         let WorkerEvent::ToolCalled { title, tool_kind: kind, status, .. } = last else { panic!() };
         assert_eq!((title.as_str(), kind.as_str(), status.as_str()), ("Write a", "edit", "completed"));
+    }
+
+    #[test]
+    fn a_call_that_failed_tells_why_wherever_the_agent_puts_it() {
+        let cwd = Path::new("/w");
+        let why = |more: Value| {
+            let mut update = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed" });
+            update.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            match Calls::default().read(&update, cwd) {
+                Some(WorkerEvent::ToolCalled { why, .. }) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+
+        let text = json!({ "content": [{ "type": "content", "content": { "type": "text", "text": "EROFS\n" } }] });
+        assert_eq!(why(text), "EROFS");
+        assert_eq!(why(json!({ "rawOutput": "it is read-only" })), "it is read-only");
+        let terminal = json!({ "terminal_output_delta": { "data": "bwrap: Read-only file system\n" } });
+        let shown = json!({ "content": [{ "type": "terminal", "terminalId": "1" }], "_meta": terminal });
+        assert_eq!(why(shown), "bwrap: Read-only file system");
+        assert_eq!(why(json!({ "status": "completed", "rawOutput": "fine" })), "", "it did not fail");
+        assert_eq!(why(json!({ "rawOutput": "x".repeat(9000) })).len(), WHY);
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
             let on = if paths.is_empty() { String::new() } else { format!("  {}", one_line(&paths.join(", "), WIDTH)) };
             let what = format!("tool {tool_kind:8} {status:11} {}{on}", one_line(&title, WIDTH));
             let tone = (status == "failed").then_some(Tone::Bad);
-            (status != "pending").then(|| told(tone, what)).flatten()
+            (status != "pending").then(|| with_text(tone, what, body)).flatten()
         }
         WorkerEvent::PermissionAsked { .. } => told(Some(Tone::Notice), "asks you for a permission"),
         WorkerEvent::PermissionSettled { option, .. } => {
@@ -156,7 +156,12 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::ChangeCaptured { files, files_total, .. } => {
             with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))
         }
-        RunEvent::NothingChanged { .. } => told(Some(Tone::Bad), "nothing was changed, so it is not done"),
+        RunEvent::NothingChanged { step: Some(step), .. } => {
+            told(None, format!("step {step} adds nothing to the change"))
+        }
+        RunEvent::NothingChanged { step: None, why, .. } => {
+            with_text(Some(Tone::Bad), "nothing was changed, so it is not done", &why)
+        }
         RunEvent::GateReported { gate, verdict, reasons, .. } => {
             if verdict == Verdict::NotConfigured {
                 return None;

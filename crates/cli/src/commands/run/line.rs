@@ -11,6 +11,7 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{
     BudgetOf, DEAR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
 };
@@ -197,7 +198,10 @@ impl<'a> Printer<'a> {
         match what {
             WorkerEvent::ToolCalled { title, status, .. } => match status.as_str() {
                 "completed" => vec![format!("{} did: {}", self.head(task), one_line(title, WIDTH))],
-                "failed" => vec![format!("{} could not: {}", self.head(task), one_line(title, WIDTH))],
+                "failed" => {
+                    let why = if text.is_empty() { String::new() } else { format!(": {}", one_line(text, WIDTH)) };
+                    vec![format!("{} could not: {}{why}", self.head(task), one_line(title, WIDTH))]
+                }
                 _ => Vec::new(),
             },
             WorkerEvent::PauseChanged { state } => {
@@ -308,8 +312,8 @@ impl<'a> Printer<'a> {
                 let names = one_line(&files.join(", "), WIDTH);
                 vec![format!("{} changed {}: {names}", self.head(task.as_str()), counted(files_total.into(), "file"))]
             }
-            RunEvent::NothingChanged { task, .. } => {
-                vec![out.paint(Tone::Bad, &format!("{} changed nothing, so it is not done", self.head(task.as_str())))]
+            RunEvent::NothingChanged { task, step, why, .. } => {
+                vec![self.unchanged(task.as_str(), step.as_ref(), &why, out)]
             }
             RunEvent::GateReported { task, gate, verdict, reasons, .. } => {
                 self.of_gate(task.as_str(), &gate, verdict, &reasons, out)
@@ -345,6 +349,15 @@ impl<'a> Printer<'a> {
             | RunEvent::TaskResumed { .. }
             | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
         }
+    }
+
+    /// A tree that is as it was: allowed in a step that only judges, else a failure with what may have led to it.
+    fn unchanged(&self, task: &str, may_be: Option<&StepId>, why: &str, out: &Output) -> String {
+        if let Some(step) = may_be {
+            return format!("{} {step} adds nothing to the change", self.head(task));
+        }
+        let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, WIDTH)) };
+        out.paint(Tone::Bad, &format!("{} changed nothing, so it is not done{why}", self.head(task)))
     }
 
     fn of_turn(&self, task: &str, outcome: TurnOutcome, reason: &str) -> String {

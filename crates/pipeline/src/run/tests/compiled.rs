@@ -211,7 +211,7 @@ fn a_worker_that_leaves_a_refused_change_as_it_is_repeats_the_refusal() {
     run.refuse_tree("1.1", "t", "line 3");
     run.end_turn("1.1", TurnOutcome::Finished);
 
-    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 2 });
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 2, step: None, why: String::new() });
 
     let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
     assert!(reason.starts_with("the same refusal twice; the first: gate syntax_check: line 3; "), "{reason}");

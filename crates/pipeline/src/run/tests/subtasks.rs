@@ -79,7 +79,7 @@ fn each_step_of_a_chain_begins_on_the_change_of_the_one_before() {
     assert_eq!(from, StartFrom::Change { commit: "c-1.1.s1".to_owned(), base: "b".to_owned() });
     assert_eq!(answers, [Answered { task: id("1.1.s1"), worker: Some(WorkerId::from_bits(1)) }]);
     run.end_turn("1.1.s2", TurnOutcome::Finished);
-    run.tell(RunEvent::NothingChanged { task: id("1.1.s2"), attempt: 1 });
+    run.tell(RunEvent::NothingChanged { task: id("1.1.s2"), attempt: 1, step: None, why: String::new() });
     assert!(run.is_done("1.1.s2"), "a step may leave the tree as it is");
     assert_eq!(run.starting(), ["1.1"], "the task holds its files from its first step on");
     assert_eq!(run.start_of("1.1").0, StartFrom::Change { commit: "c-1.1.s1".to_owned(), base: "b".to_owned() });

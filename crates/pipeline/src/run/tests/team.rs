@@ -68,7 +68,9 @@ impl Run {
                 let (commit, tree) = (format!("c-{tree}"), tree.to_owned());
                 self.captured(TASK, &Change { commit, tree, base: "b".to_owned(), files: 2, lines: 9 });
             }
-            _ if writes => self.tell(RunEvent::NothingChanged { task: id(TASK), attempt }),
+            _ if writes => {
+                self.tell(RunEvent::NothingChanged { task: id(TASK), attempt, step: None, why: String::new() })
+            }
             _ => {}
         }
     }
@@ -204,7 +206,7 @@ fn what_a_test_engineer_wrote_counts_with_its_answer_only() {
     run.approve(None);
     run.work_on(TurnOutcome::Finished);
 
-    let early = RunEvent::NothingChanged { task: id(TASK), attempt: 1 };
+    let early = RunEvent::NothingChanged { task: id(TASK), attempt: 1, step: None, why: String::new() };
 
     assert_eq!(run.refused(early).code, RefusedCode::Illegal);
     assert!(matches!(run.effects()[..], [Effect::TakeAnswer { .. }]));

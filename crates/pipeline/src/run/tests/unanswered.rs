@@ -120,6 +120,6 @@ fn an_answer_without_its_tests_is_not_that_of_the_next_worker() {
     let (step, ..) = run.work_on(TurnOutcome::Finished);
 
     assert_eq!(step.as_str(), "tests");
-    let early = RunEvent::NothingChanged { task: id(TASK), attempt: 1 };
+    let early = RunEvent::NothingChanged { task: id(TASK), attempt: 1, step: None, why: String::new() };
     assert_eq!(run.refused(early).code, RefusedCode::Illegal);
 }

@@ -29,6 +29,7 @@ impl RunEvent {
             Self::LoopTurned { why, .. } => *why = cut(why, TEXT_BUDGET / 2),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
             Self::RunMergeAbandoned { why, .. } | Self::RunCleanAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
+            Self::NothingChanged { why, .. } => *why = cut(why, TEXT_BUDGET),
             Self::RunCleanIntended { worktree, .. } | Self::RunCleaned { worktree, .. } => {
                 *worktree = cut(worktree, TEXT_BUDGET);
             }
@@ -43,7 +44,6 @@ impl RunEvent {
             | Self::UnitExtended { .. }
             | Self::WorkerIntended { .. }
             | Self::WorkerStarted { .. }
-            | Self::NothingChanged { .. }
             | Self::TurnOmitted { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }
