@@ -60,6 +60,7 @@ mod stories {
     mod terminal;
     mod timeline;
     mod trust;
+    mod versions;
 }
 
 #[test]

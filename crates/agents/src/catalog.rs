@@ -19,6 +19,8 @@ pub struct Known {
     pub spends: bool,
     /// How to install it.
     pub install: &'static str,
+    /// The version that it was tried with: major and minor of what `tests/real/package.json` pins.
+    pub tested: &'static str,
     /// The command with which a person logs in.
     pub login: &'static str,
     /// Variables that it may inherit besides the plain ones: its keys and its settings.
@@ -56,7 +58,7 @@ pub fn own_file(name: &str) -> Option<&'static str> {
     }
 }
 
-/// All of them, by name; what each takes was tried with the versions in `tests/real/package.json`. None asks a person
+/// All of them, by name; what each takes was tried with the version that it names. None asks a person
 /// before it uses Switchboard's own tools, since the daemon decides about those; settings of privacy are inherited.
 pub const ALL: &[Known] = &[
     Known {
@@ -65,6 +67,7 @@ pub const ALL: &[Known] = &[
         argv: &["claude-agent-acp"],
         spends: true,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        tested: "0.49",
         login: "claude /login",
         env: &[
             "ANTHROPIC_API_KEY",
@@ -97,6 +100,7 @@ pub const ALL: &[Known] = &[
         argv: &["codex-acp"],
         spends: true,
         install: "npm install -g @agentclientprotocol/codex-acp",
+        tested: "2.6",
         login: "codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key",
         env: &[
             "CODEX_API_KEY",
@@ -128,6 +132,7 @@ pub const ALL: &[Known] = &[
         argv: &["gemini", "--acp", "--skip-trust", "--allowed-tools", "mcp_switchboard_*"],
         spends: true,
         install: "npm install -g @google/gemini-cli",
+        tested: "0.61",
         login: "gemini",
         env: &[
             "GEMINI_API_KEY",
@@ -155,6 +160,7 @@ pub const ALL: &[Known] = &[
         argv: &["opencode", "acp"],
         spends: true,
         install: "npm install -g opencode-ai",
+        tested: "1.18",
         login: "opencode auth login",
         env: &[
             "ANTHROPIC_API_KEY",
@@ -184,6 +190,7 @@ pub const ALL: &[Known] = &[
         argv: &["qwen", "--acp", "--allowed-tools", "mcp__switchboard"],
         spends: true,
         install: "npm install -g @qwen-code/qwen-code",
+        tested: "0.15",
         login: "qwen",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],

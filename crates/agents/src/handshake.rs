@@ -22,6 +22,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Handshake {
     /// Name and version by which the agent introduced itself; empty if it did not.
     pub agent: String,
+    /// The version alone; empty if it told none.
+    pub version: String,
     /// How long it took.
     pub took: Duration,
     /// Code and words of what went wrong; `None` if a session was opened.
@@ -52,7 +54,8 @@ async fn shake(start: &Start, limit: Duration) -> Result<Handshake> {
     let silent = || Some(("agent.timeout".to_owned(), format!("it opened no session within {} s", limit.as_secs())));
     let stderr = String::from_utf8_lossy(&said);
     let stderr = ending(stderr.trim(), SAID).to_owned();
-    Ok(Handshake { agent: introduced(&printed), took, fault: opened.unwrap_or_else(|_| silent()), stderr })
+    let (agent, version) = introduced(&printed);
+    Ok(Handshake { agent, version, took, fault: opened.unwrap_or_else(|_| silent()), stderr })
 }
 
 /// Waits for the session; returns what went wrong instead.
@@ -69,14 +72,15 @@ async fn opened(acp: &mut Acp, printed: &mut Vec<u8>, said: &mut Vec<u8>) -> Opt
     }
 }
 
-/// `OpenCode 1.18.33`, from the answer to `initialize`.
-fn introduced(printed: &[u8]) -> String {
+/// `OpenCode 1.18.33` and `1.18.33`, from the answer to `initialize`.
+fn introduced(printed: &[u8]) -> (String, String) {
     let answers = printed.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let info = answers.map(|mut answer| answer["result"]["agentInfo"].take()).find(Value::is_object);
-    let Some(info) = info else { return String::new() };
+    let Some(info) = info else { return (String::new(), String::new()) };
     let part = |name: &str| info[name].as_str().map(|text| crate::beginning(text, 60)).unwrap_or_default();
     let name = if part("title").is_empty() { part("name") } else { part("title") };
-    format!("{name} {}", part("version")).trim().to_owned()
+    let version = part("version").to_owned();
+    (format!("{name} {version}").trim().to_owned(), version)
 }
 
 #[cfg(test)]
@@ -107,7 +111,7 @@ mod tests {
 
         let done = shaken(answers, Duration::from_secs(20));
 
-        assert_eq!((done.agent.as_str(), done.fault), ("Toy 1.2", None));
+        assert_eq!((done.agent.as_str(), done.version.as_str(), done.fault), ("Toy 1.2", "1.2", None));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod error;
 pub mod handshake;
 pub mod script;
 pub mod shim;
+pub mod version;
 
 pub use error::Error;
 

@@ -6,6 +6,7 @@ mod look;
 mod machine;
 mod repository;
 mod team;
+mod version;
 
 use switchboard_protocol::error::Exit;
 
@@ -35,9 +36,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut looks = machine::looks(context);
     looks.extend(repository::looks(args.fix, args.no_daemon, context));
     looks.extend(team::looks(context));
-    if args.agents {
-        looks.extend(handshakes::looks(context));
-    }
+    // An agent that is asked tells its version itself.
+    looks.extend(if args.agents { handshakes::looks(context) } else { version::looks(context) });
     if context.json {
         context.out.json(&serde_json::json!({ "looks": looks }));
     } else {

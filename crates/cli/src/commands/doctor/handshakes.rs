@@ -12,6 +12,7 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::AgentChoice;
 
 use super::look::Look;
+use super::version;
 use crate::available::own_sandbox::{self, Lack};
 use crate::available::{Available, Candidate};
 use crate::context::Context;
@@ -73,10 +74,13 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
     if let Err(error) = std::fs::remove_dir_all(&folder) {
         eprintln!("{} stays behind: {error}", folder.display());
     }
+    let told = done.as_ref().ok().map(|done| done.version.as_str()).filter(|version| !version.is_empty());
+    let version = version::of(name, choice, told, environment);
     let mut looks = vec![match done {
         Ok(done) => shaken(name, &done),
         Err(error) => Look::bad("handshake", format!("{name}: {error}")),
     }];
+    looks.extend(version);
     looks.extend(missing(name, choice, environment));
     looks
 }

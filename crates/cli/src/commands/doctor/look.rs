@@ -1,6 +1,7 @@
 //! One thing that the doctor looked at.
 
 use serde::Serialize;
+use switchboard_protocol::error::Failure;
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,8 +50,15 @@ impl Look {
         Self::new(about, State::Bad, what)
     }
 
-    pub(super) fn failure(about: &'static str, failure: &switchboard_protocol::error::Failure) -> Self {
-        Self::bad(about, failure.to_string()).hint(&failure.hint)
+    /// What failed, with its place and what lies behind it; without a hint of its own the page of its code.
+    pub(super) fn failure(about: &'static str, failure: &Failure) -> Self {
+        let mut what = failure.to_string();
+        for more in std::iter::once(&failure.place).chain(failure.cause.first()).filter(|more| !more.is_empty()) {
+            what.push_str(&format!(": {more}"));
+        }
+        let page = || format!("switchboard explain {}", failure.code);
+        let hint = if failure.hint.is_empty() { page() } else { failure.hint.clone() };
+        Self::bad(about, what).hint(&hint)
     }
 
     pub(super) fn hint(mut self, hint: &str) -> Self {
