@@ -1,8 +1,10 @@
 //! Plans and repositories that can't be worked with: each gets a code, a place and a remedy, and nothing happens.
 
+use std::fs;
+
 use serde_json::json;
 
-use super::sandbox::{Done, Sandbox};
+use super::sandbox::{BINARY, Done, Sandbox};
 
 fn run(sandbox: &Sandbox, plan: &str) -> Done {
     sandbox.switchboard(&["run", plan, "--yes", "--json"])
@@ -53,6 +55,89 @@ fn plans_that_make_no_sense_are_refused_by_name() {
 
         refused(&sandbox, &plan, code, &words);
     }
+}
+
+#[test]
+fn a_plan_file_with_nothing_in_it_is_an_empty_plan_whatever_it_is_called() {
+    let sandbox = Sandbox::new();
+    // One that could be read stands beside it, and is not taken in its place.
+    sandbox.write("plan.md", "# A plan\n\n## Phase 1: Write\n- [ ] 1.1: Write it\n");
+    sandbox.commit("a plan");
+
+    for text in ["", " \n\t\r\n", "\u{feff}", "\u{feff}\n"] {
+        for name in ["plan.json", "PLAN.JSON", "empty.md", "plan.toml", "plan"] {
+            let file = sandbox.folder().join(name);
+            fs::write(&file, text).unwrap();
+            let file = file.display().to_string();
+
+            for command in [&["run", &file, "--yes", "--json"][..], &["run", "--auto", &file, "--yes", "--json"]] {
+                let failure = sandbox.switchboard(command).ends_with(2).failure();
+                assert_eq!(failure["code"], "plan.empty", "{text:?} in {name}: {failure}");
+                assert_eq!(failure["where"], file, "{failure}");
+            }
+            let failure = sandbox.switchboard(&["trust", &file, "--yes", "--json"]).ends_with(2).failure();
+            assert_eq!(failure["code"], "plan.empty", "{text:?} in {name}: {failure}");
+        }
+    }
+    let asked = sandbox.switchboard(&["call", "start_run", "plan=", "--json"]).ends_with(2).failure();
+    assert_eq!(asked["code"], "plan.empty", "{asked}");
+    assert_eq!(sandbox.call(&["get_status"])["runs"], json!([]));
+}
+
+#[test]
+fn what_is_no_plan_file_is_named_by_run_and_by_trust_alike() {
+    let sandbox = Sandbox::new();
+    let plan = |name: &str, bytes: &[u8]| {
+        let file = sandbox.folder().join(name);
+        fs::write(&file, bytes).unwrap();
+        file.display().to_string()
+    };
+    let folder = sandbox.folder().join("folder.json").display().to_string();
+    fs::create_dir(&folder).unwrap();
+    let large = plan("large.json", &vec![b' '; (4 << 20) + 1]);
+
+    for (file, code, words) in [
+        (folder.clone(), "io.denied", "name the plan's file in this folder"),
+        (plan("utf16.json", b"\xff\xfe{\0}\0"), "plan.syntax", "utf16.json:1"),
+        (plan("latin.md", b"## Phase 1: A\n- [ ] 1.1: \xe9t\xe9\n"), "plan.syntax", "latin.md:2"),
+        (plan("null.json", b"null"), "plan.schema", "expected an object"),
+        (plan("list.json", b"[]"), "plan.schema", "expected an object"),
+        (plan("half.json", b"{ \"schema_version\": "), "plan.syntax", "ends too early"),
+        (plan("words.md", b"Do the thing.\n"), "plan.syntax", "## Phase 1"),
+        (large, "plan.schema", "a plan has at most"),
+    ] {
+        for command in [&["run", &file, "--yes", "--json"][..], &["trust", &file, "--yes", "--json"]] {
+            let failure = sandbox.switchboard(command).failure();
+            assert_eq!(failure["code"], code, "{command:?}: {failure}");
+            assert!(failure.to_string().contains(words), "{command:?}: {failure}");
+        }
+    }
+    // A mark of the byte order before a good plan is none of the plan's business, and a pipe is as good as a file.
+    let good = json!({ "schema_version": "1.0.0", "title": "T", "swarm": "s", "phases": [{ "id": 1, "name": "P",
+        "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } }] }] });
+    let marked = plan("marked.json", format!("\u{feff}{good}").as_bytes());
+    let line = format!("{BINARY} run <(cat {marked}) --dry-run && {BINARY} run {marked} --dry-run");
+    sandbox.run(["bash", "-c", &line], &sandbox.root(), "").ends_with(0).says("1.1");
+}
+
+#[test]
+fn settings_without_a_word_are_none_and_a_folder_in_their_place_is_named() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.folder().join("config/switchboard/config.toml");
+    for text in ["", " \n\n", "\u{feff}", "# only a comment\n", "\u{feff}[checks]\nexclude = [\"vendor/**\"]\n"] {
+        sandbox.settings("");
+        fs::write(&file, text).unwrap();
+        sandbox.switchboard(&["doctor"]).ends_with(0);
+    }
+    for text in [&b"\xff\xfe[\0"[..], b"[agents", b"\0"] {
+        fs::write(&file, text).unwrap();
+        let done = sandbox.switchboard(&["doctor"]).ends_with(1);
+        done.says("config.toml");
+    }
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+
+    sandbox.switchboard(&["doctor"]).ends_with(1).says("the settings can't be read").says("config.toml");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod definitions;
 mod edit;
 mod environment;
 mod output;
+mod plan_file;
 mod presence;
 mod report;
 mod run_report;

@@ -273,6 +273,10 @@ fn command_name() -> Result<AgentName, Failure> {
 /// # Errors
 /// What is wrong with it, and where in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let failure = Failure::new("plan.empty", "there is nothing in the plan's file").at(source);
+        return Err(failure.hint("a plan has phases with tasks: switchboard explain plan.empty"));
+    }
     let is_json = Path::new(source).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     if is_json || text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
         return switchboard_pipeline::plan_json::parse(text).map_err(|error| error.failure(source));

@@ -19,7 +19,7 @@ use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Mode;
-use switchboard_protocol::plan::{AutoMerge, MAX_PLAN_BYTES, Plan};
+use switchboard_protocol::plan::{AutoMerge, Plan};
 use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
@@ -27,6 +27,7 @@ use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, Sta
 use crate::ask;
 use crate::commands::{example, trust};
 use crate::context::Context;
+use crate::plan_file;
 use crate::report::{Ending, Outcome};
 use crate::settings::Agents;
 
@@ -258,19 +259,7 @@ fn resume(run: Option<String>, context: &mut Context) -> Outcome {
 
 fn read(path: &Path, context: &Context) -> Result<Source, Failure> {
     let name = path.display().to_string();
-    let unreadable =
-        |error: &std::io::Error| Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(error);
-    let full = context.resolve(path);
-    let size = full.metadata().map_err(|error| unreadable(&error))?.len();
-    if size > MAX_PLAN_BYTES as u64 {
-        return Err(Failure::new("plan.schema", format!("a plan has at most {MAX_PLAN_BYTES} bytes")).at(name));
-    }
-    let bytes = std::fs::read(&full).map_err(|error| unreadable(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let line =
-            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
-    })?;
+    let text = plan_file::read(path, context)?;
     let plan = switchboard_daemon::trust::plan(&text, &name)?;
     Ok(Source { text, name, plan })
 }

@@ -10,6 +10,7 @@ use crate::ask;
 use crate::available::Available;
 use crate::context::Context;
 use crate::output::{Tone, counted, one_line, plain};
+use crate::plan_file;
 use crate::report::Outcome;
 
 /// Show the commands that a plan or this repository brings, and allow exactly them
@@ -37,9 +38,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let (name, commands) = match &args.plan {
         Some(path) => {
             let name = path.display().to_string();
-            let text = std::fs::read_to_string(context.resolve(path)).map_err(|error| {
-                Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error)
-            })?;
+            let text = plan_file::read(path, context)?;
             let commands = commands(&text, &name, &lock_files(context.folder())?)?;
             (name, commands)
         }

@@ -1,0 +1,38 @@
+//! Reads the text of a plan's file.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::MAX_PLAN_BYTES;
+
+use crate::context::Context;
+
+/// The text of a plan, which may also come through a pipe.
+///
+/// # Errors
+/// `io.denied` where there is no file that can be read, `plan.schema` for one that is too large, `plan.syntax` for one that is not UTF-8.
+pub(crate) fn read(path: &Path, context: &Context) -> Result<String, Failure> {
+    let name = path.display().to_string();
+    let full = context.resolve(path);
+    let bytes = bytes(&full).map_err(|error| {
+        let failure = Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error);
+        if full.is_dir() { failure.hint("name the plan's file in this folder") } else { failure }
+    })?;
+    if bytes.len() > MAX_PLAN_BYTES {
+        return Err(Failure::new("plan.schema", format!("a plan has at most {MAX_PLAN_BYTES} bytes")).at(name));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = read.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
+    })
+}
+
+/// The file, or a little more than the most of a plan.
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_PLAN_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
