@@ -10,9 +10,14 @@ use super::sandbox::{BINARY, Done, Sandbox, within};
 /// How long anything here may take.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Runs a command in front of a terminal of 200 columns, as `script` makes it; standard output and standard error come as one text.
+/// Runs a command in front of a wide terminal, as `script` makes it; standard output and standard error come as one text.
 fn typed(sandbox: &Sandbox, line: &str) -> Done {
-    let line = format!("stty cols 200; {line}");
+    typed_within(sandbox, 200, line)
+}
+
+/// The same with so many columns.
+fn typed_within(sandbox: &Sandbox, columns: u16, line: &str) -> Done {
+    let line = format!("stty cols {columns}; {line}");
     let argv =
         ["env", "--unset=NO_COLOR", "TERM=xterm", "script", "--quiet", "--return", "--command", &line, "/dev/null"];
     sandbox.run(argv, &sandbox.root(), "")
@@ -218,4 +223,61 @@ fn the_doctor_says_of_each_thing_whether_it_is_well() {
     }
     assert_ne!(ill.code, 0, "{}", ill.out);
     ill.says("BAD").says("is open to others");
+}
+
+/// The lines of a table in what a command printed: from its heading to the next empty line.
+#[track_caller]
+fn table<'a>(printed: &'a str, heading: &str) -> Vec<&'a str> {
+    let lines: Vec<_> = printed.lines().map(|line| line.trim_end_matches('\r')).collect();
+    let from = lines.iter().position(|line| line.starts_with(heading));
+    let from = from.unwrap_or_else(|| panic!("no table begins with {heading:?}: {printed}"));
+    lines[from..].iter().take_while(|line| !line.is_empty()).copied().collect()
+}
+
+#[test]
+fn every_table_fits_a_terminal_of_80_columns_whatever_stands_in_it() {
+    let mut sandbox = Sandbox::new();
+    let agent = "an-agent-with-a-rather-long-name-that-goes-on-and-on-and-on";
+    sandbox.script(agent, &json!([{ "steps": [{ "do": "write", "path": "a.txt", "content": "a\n" }] }]));
+    let words = "more words than any terminal has room for, 日本語の説明も含まれている, and they go on for a while, and then on";
+    let refused = json!({ "id": "1.2", "phase": 1, "description": words, "x-switchboard": { "command": ["sh", "-c", "exit 3"] } });
+    let tasks = json!([{ "id": "1.1", "phase": 1, "description": words }, refused]);
+    let plan = json!({ "schema_version": "1.0.0", "title": words, "swarm": "story",
+        "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
+    let plan = sandbox.plan_text(&plan.to_string());
+    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["run", &plan, "--agent", agent, "--yes"]).ends_with(1);
+    sandbox.call(&["register_agent", &format!("name={agent}-b"), "role=a-role-with-a-long-name-of-its-own"]);
+    sandbox.call(&["reserve_files", &format!(r#"globs=["{}/**"]"#, "a-folder/".repeat(12).trim_end_matches('/'))]);
+    sandbox.call(&[
+        "set_team",
+        "team=a-team-with-a-long-name-that-goes-on-and-on",
+        &format!(r#"members=["{agent}-b"]"#),
+    ]);
+    sandbox.set("SWITCHBOARD_PAGER", "cat");
+
+    for (command, heading) in [
+        ("status", "RUN "),
+        ("show", "TASK "),
+        ("agents", "AGENT "),
+        ("agents", "TEAM "),
+        ("leases", "LEASE "),
+        ("timeline", "# "),
+        ("clean --unmerged", "RUN "),
+        ("call", "VERB "),
+        ("explain", "CODE "),
+    ] {
+        let printed = typed_within(&sandbox, 80, &format!("{BINARY} {command}")).out;
+
+        let lines = table(&printed, heading);
+
+        assert!(lines.len() > 1, "{command}: {printed}");
+        for line in lines {
+            let width = unicode_width::UnicodeWidthStr::width(line);
+            assert!(width <= 80, "{command}: {width} columns: {line}");
+        }
+    }
+    // In a pipe nothing is cut.
+    sandbox.switchboard(&["agents"]).ends_with(0).says(&format!("{agent}-b"));
 }

@@ -8,7 +8,7 @@ use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
 use switchboard_protocol::worker::PauseState;
 
 use crate::commands::budget::described;
-use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens};
+use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens, when};
 use crate::verdict;
 
 /// Silence from which on a worker is called silent, unless `SWITCHBOARD_SILENT_MS` says otherwise: a tool or a model that works is heard of more often.
@@ -157,7 +157,7 @@ fn gates(task: &TaskReport) -> String {
 
 /// Who has reserved what a held task changes, and until when.
 pub(crate) fn held_by(lease: &HeldBy) -> String {
-    format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), lease.until)
+    format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), when(lease.until))
 }
 
 /// What follows from the answer to a question about a task.

@@ -62,13 +62,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
 }
 
 fn list(rows: &[Row], context: &mut Context) {
-    for row in rows {
-        if context.json {
-            context.out.json(row);
-        } else {
-            context.out.line(format!("{:18} {}", row.name, row.about));
-        }
+    if context.json {
+        rows.iter().for_each(|row| context.out.json(row));
+        return;
     }
+    let mut table = Table::new(&["VERB", "WHAT IT DOES"]);
+    rows.iter().for_each(|row| table.row([row.name.as_ref(), row.about.as_ref()]));
+    context.out.table(&table);
 }
 
 fn describe(row: &Row, context: &mut Context) {

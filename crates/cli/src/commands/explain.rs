@@ -5,6 +5,7 @@ mod pages;
 use switchboard_protocol::error::{Code, Failure, TABLE, find, near};
 
 use crate::context::Context;
+use crate::output::Table;
 use crate::report::Outcome;
 
 /// Explain an error code: its cause and what to do
@@ -27,12 +28,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn list(context: &mut Context) {
+    let mut table = Table::new(&["CODE", "WHAT IT MEANS"]);
     for row in TABLE {
         if context.json {
             context.out.json(&serde_json::json!({ "code": row.code, "title": row.title, "exit": row.exit as u8 }));
         } else {
-            context.out.line(format!("{:31} {}", row.code, row.title));
+            table.row([row.code, row.title]);
         }
+    }
+    if !context.json {
+        context.out.table(&table);
     }
 }
 

@@ -37,7 +37,7 @@ impl Table {
     }
 
     /// The lines, each at most `limit` columns. To fit, cells of the last column are cut first, then those of the widest; none below the width
-    /// of its heading, and those of the first column not at all.
+    /// of its heading, and those of the first column only where nothing else is left to cut.
     pub(crate) fn within(&self, limit: Option<usize>) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
@@ -64,6 +64,10 @@ impl Table {
             let may_shrink = (0..columns).filter(|column| widths[*column] > least(*column));
             let Some(widest) = may_shrink.max_by_key(|column| widths[*column]) else { break };
             widths[widest] -= 1;
+        }
+        let too_wide = over(&widths);
+        if let Some(first) = widths.first_mut() {
+            *first = first.saturating_sub(too_wide).max(NARROWEST.min(full));
         }
         self.rows.iter().map(|row| line(row, &widths)).collect()
     }
@@ -113,6 +117,17 @@ mod tests {
 
         assert_eq!(lines[1], "run_0123456789abcdef  main  A very long title tha…");
         assert!(lines.iter().all(|line| line.width() <= 50), "{lines:?}");
+    }
+
+    #[test]
+    fn a_name_that_fills_the_terminal_alone_is_cut_when_nothing_else_is_left_to_cut() {
+        let mut table = Table::new(&["AGENT", "KIND", "LAST SEEN"]);
+        table.row(["an-agent-with-a-rather-long-name-that-goes-on-and-on", "chat", "03:57:27"]);
+
+        let lines = table.within(Some(40));
+
+        assert_eq!(lines[1], "an-agent-with-a-rather…  chat  03:57:27");
+        assert!(lines.iter().all(|line| line.width() <= 40), "{lines:?}");
     }
 
     #[test]
