@@ -29,6 +29,7 @@ mod stories {
     mod hung;
     mod in_vain;
     mod install;
+    mod instructions;
     mod isolation;
     mod leases;
     mod leaving;

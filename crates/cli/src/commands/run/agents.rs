@@ -65,6 +65,7 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     }
     let mut choices = BTreeMap::new();
     let mut spends = Vec::new();
+    let mut lacks = Vec::new();
     let candidates = available.candidates(context);
     for name in wanted.names.iter().chain(&wanted.of_commands).chain(&default) {
         let (choice, base) = choice(&agent_name(name)?, default.as_deref(), &available, context)?;
@@ -73,6 +74,7 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
         let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded();
         let dear = candidates.iter().find(is_dear).filter(|one| is_program_run && costs_money(one, &choice));
         spends.extend(dear.map(|candidate| candidate.name.clone()));
+        lacks.extend(instructions::left_out(&base, context).filter(|_| is_program_run));
         choices.insert(fold(name), choice);
     }
     let default = default.map(|name| agent_name(&name)).transpose()?;
@@ -91,7 +93,7 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
         let Lack { what, hint } = own_sandbox::lack(choice, &context.environment)?;
         Some(format!("{}: {what}; {hint}", choice.name))
     };
-    let lacks = choices.values().filter_map(lack).collect();
+    lacks.extend(choices.values().filter_map(lack));
     Ok(Choice { agents: choices.into_values().collect(), default, spends, lacks })
 }
 

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use switchboard_agents::catalog;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, fold};
@@ -25,7 +26,8 @@ const MOST: u64 = 16 << 10;
 pub(super) fn of(name: &AgentName, available: &Available, context: &Context) -> Result<String, Failure> {
     let mut parts = Vec::new();
     if let Some(root) = work_tree(context.folder()) {
-        parts.extend(shared(&fold(name.as_str()), &root));
+        // `left_out` says what is wrong with it.
+        parts.extend(shared(&fold(name.as_str()), &root).ok().flatten());
     }
     if let Some((agent, settings)) = available.described(name) {
         parts.extend(agent.instructions.clone());
@@ -43,19 +45,32 @@ pub(super) fn of(name: &AgentName, available: &Available, context: &Context) -> 
     Ok(parts.join("\n\n"))
 }
 
-/// `AGENTS.md`, for an agent that neither reads it itself nor has a file of its own that names it.
-fn shared(name: &str, root: &Path) -> Option<String> {
+/// Why an agent is not told `AGENTS.md` though it should be; `None` where it is told, reads it itself, or there is none.
+pub(super) fn left_out(name: &AgentName, context: &Context) -> Option<String> {
+    let error = shared(&fold(name.as_str()), &work_tree(context.folder())?).err()?;
+    Some(format!("{name} is not told {SHARED}: {error}"))
+}
+
+/// `AGENTS.md`, for an agent that neither reads it itself nor has a file of its own that names it; `None` where there is none.
+fn shared(name: &str, root: &Path) -> std::io::Result<Option<String>> {
     let names_it = |file| read(&root.join(file)).is_ok_and(|text| text.contains(SHARED));
     if catalog::reads_agents_md(name) || catalog::own_file(name).is_some_and(names_it) {
-        return None;
+        return Ok(None);
     }
-    read(&root.join(SHARED)).ok()
+    match read(&root.join(SHARED)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// Reads a plain file. A link is not followed: a repository could make one to a file of the user's, which an agent would then be told.
 fn read(path: &Path) -> std::io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+        Errno::LOOP => std::io::Error::other("it is a link, and links are not followed"),
+        error => error.into(),
+    });
+    let file = std::fs::File::from(opened?);
     let found = file.metadata()?;
     if !found.is_file() || found.len() > MOST {
         return Err(std::io::Error::other(format!("it is no plain file of at most {MOST} bytes")));
@@ -73,21 +88,29 @@ mod tests {
     fn agents_md_goes_to_those_who_would_not_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
+        let shared = |name: &str| shared(name, root).unwrap();
+        assert_eq!(shared("mine"), None);
         std::fs::write(root.join(SHARED), "be brief").unwrap();
 
-        assert_eq!(shared("claude", root).as_deref(), Some("be brief"));
-        assert_eq!(shared("mine", root).as_deref(), Some("be brief"));
-        assert_eq!(shared("codex", root), None);
+        assert_eq!(shared("claude").as_deref(), Some("be brief"));
+        assert_eq!(shared("mine").as_deref(), Some("be brief"));
+        assert_eq!(shared("codex"), None);
         std::fs::write(root.join("CLAUDE.md"), "@AGENTS.md").unwrap();
-        assert_eq!(shared("claude", root), None);
+        assert_eq!(shared("claude"), None);
     }
 
     #[test]
-    fn a_link_is_not_followed() {
+    fn a_link_is_not_followed_and_what_is_left_out_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(SHARED);
         std::fs::write(folder.path().join("secret"), "secret").unwrap();
-        std::os::unix::fs::symlink("secret", folder.path().join(SHARED)).unwrap();
+        std::os::unix::fs::symlink("secret", &file).unwrap();
+        assert!(shared("mine", folder.path()).is_err());
 
-        assert_eq!(shared("mine", folder.path()), None);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, "x".repeat(usize::try_from(MOST).unwrap() + 1)).unwrap();
+
+        assert!(shared("mine", folder.path()).unwrap_err().to_string().contains("at most 16384 bytes"));
+        assert_eq!(shared("codex", folder.path()).unwrap(), None, "it reads the file itself");
     }
 }
