@@ -1,5 +1,8 @@
 //! The command line. The doc comments are the help; each names the verb behind the command.
 
+#[cfg(test)]
+mod documents;
+
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
