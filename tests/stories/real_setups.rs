@@ -1,5 +1,5 @@
-//! Work trees that are set up by the real package managers, each with one small package of its registry or of the project itself. They are installed below the
-//! target folder, once, but for bundler, which this machine may have.
+//! Work trees that are set up by the real package managers, each with one small package of its registry or of the project itself. Those of npm and PyPI are
+//! installed below the target folder, once; bundler, composer and mix come from Debian's packages, which root installs where the machine lacks them.
 //!
 //! With `SWITCHBOARD_REAL_SETUPS=1` a manager that can't be installed is a failure; with `CI=true` alone it is left out with a line.
 
@@ -20,6 +20,9 @@ const OF_NPM: [&str; 3] = ["pnpm@10.34.9", "yarn@1.22.22", "bun@1.3.14"];
 
 /// Packages of PyPI that are managers.
 const OF_PYPI: [&str; 2] = ["uv==0.13.9", "poetry==2.5.1"];
+
+/// Programs and the packages of Debian that bring them.
+const OF_DEBIAN: [(&str, &str); 3] = [("bundle", "bundler"), ("composer", "composer"), ("mix", "elixir")];
 
 /// How long an installation may take.
 const INSTALL: Duration = Duration::from_secs(300);
@@ -65,6 +68,37 @@ end
 END
 bundle lock";
 
+const COMPOSER_JSON: &str = "{ \"name\": \"x/x\", \"require\": { \"own/own\": \"1.0.0\" },\n  \
+                             \"repositories\": [{ \"type\": \"path\", \"url\": \"own\" }, { \"packagist.org\": false }] }\n";
+
+/// Makes a package of PHP that lies in the project, and the lock file.
+const PACKAGE: &str = "mkdir -p own/src && echo '<?php namespace Own; class Own { const ONE = 1; }' > own/src/Own.php
+cat > own/composer.json <<'END'
+{ \"name\": \"own/own\", \"version\": \"1.0.0\", \"autoload\": { \"psr-4\": { \"Own\\\\\": \"src/\" } } }
+END
+echo /vendor/ >> .gitignore
+composer update --no-install --no-interaction";
+
+const MIX_EXS: &str = "defmodule X.MixProject do
+  use Mix.Project
+  def project, do: [app: :x, version: \"1.0.0\", deps: [{:own, git: \"OWN\"}]]
+end
+";
+
+/// Makes a repository beside the project that holds a package of Elixir, and the lock file: for a package that lies in the project mix has nothing to get.
+const REPOSITORY: &str = "mkdir -p ../own/lib && echo 'defmodule Own do def one, do: 1 end' > ../own/lib/own.ex
+cat > ../own/mix.exs <<'END'
+defmodule Own.MixProject do
+  use Mix.Project
+  def project, do: [app: :own, version: \"1.0.0\"]
+end
+END
+sed -i \"s|OWN|file://$(realpath ../own)|\" mix.exs
+git -C ../own init --quiet && git -C ../own add --all
+git -C ../own -c user.name=Own -c user.email=own@localhost commit --quiet --message own
+printf '/_build/\n/deps/\n' >> .gitignore
+mix deps.get && rm -rf deps";
+
 /// One manager: how its lock file is made, and what proves in a work tree that its packages are there.
 struct Manager {
     name: &'static str,
@@ -73,7 +107,7 @@ struct Manager {
     proof: &'static str,
 }
 
-fn managers() -> [Manager; 6] {
+fn managers() -> [Manager; 8] {
     let node = |name, lock| {
         let project = ("package.json", PACKAGE_JSON.to_owned());
         Manager { name, project, lock, proof: "node -e \"require('is-number')\"" }
@@ -94,6 +128,18 @@ fn managers() -> [Manager; 6] {
             lock: ("Gemfile.lock", GEM),
             proof: "bundle exec ruby -e \"require 'own'\" && test -d vendor/bundle",
         },
+        Manager {
+            name: "composer",
+            project: ("composer.json", COMPOSER_JSON.to_owned()),
+            lock: ("composer.lock", PACKAGE),
+            proof: "php -r \"require 'vendor/autoload.php'; exit(Own\\Own::ONE - 1);\"",
+        },
+        Manager {
+            name: "mix",
+            project: ("mix.exs", MIX_EXS.to_owned()),
+            lock: ("mix.lock", REPOSITORY),
+            proof: "mix run -e '1 = Own.one()'",
+        },
     ]
 }
 
@@ -103,26 +149,20 @@ fn every_package_manager_that_the_registries_carry_sets_up_a_work_tree() {
     if !is_asked_for && var("CI").as_deref() != Some("true") {
         return said("SWITCHBOARD_REAL_SETUPS=1 installs them");
     }
-    let folders: Vec<_> = [of_npm(), of_pypi()]
-        .into_iter()
-        .filter_map(|installed| match installed {
-            Ok(folder) => Some(folder),
-            Err(why) if is_asked_for => panic!("{why}"),
-            Err(why) => {
-                said(&why);
-                None
-            }
-        })
-        .collect();
+    let or_said = |why: String| {
+        assert!(!is_asked_for, "{why}");
+        said(&why);
+    };
+    let folders: Vec<_> = [of_npm(), of_pypi()].into_iter().filter_map(|there| there.map_err(or_said).ok()).collect();
+    of_debian().unwrap_or_else(or_said);
     let path = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(":");
     for manager in managers() {
         if folders.iter().any(|folder| folder.join(manager.name).exists()) || which(manager.name).is_some() {
             set_up(&manager, &path, is_asked_for);
         } else {
-            said(&format!("{} is neither on PATH nor installed from a registry", manager.name));
+            or_said(format!("{} is neither on PATH nor installed from a registry", manager.name));
         }
     }
-    said("composer and mix are never run: `switchboard_pipeline::setup` has a test of their commands");
 }
 
 fn set_up(manager: &Manager, path: &str, is_asked_for: bool) {
@@ -198,6 +238,22 @@ fn of_pypi() -> Result<PathBuf, String> {
         Ok(())
     })?;
     Ok(folder.join("bin"))
+}
+
+/// Installs what the machine lacks of Debian's packages.
+fn of_debian() -> Result<(), String> {
+    let lacks: Vec<_> =
+        OF_DEBIAN.into_iter().filter(|(program, _)| which(program).is_none()).map(|(_, package)| package).collect();
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    if which("apt-get").is_none() || !rustix::process::getuid().is_root() {
+        return Err(format!("{} can be installed by root and apt-get only", lacks.join(", ")));
+    }
+    let apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "-o", "DPkg::Lock::Timeout=120"];
+    let here = Path::new("/");
+    run(here, &[&apt[..], &["update"]].concat())?;
+    run(here, &[&apt[..], &["install", "--no-install-recommends"], &lacks].concat())
 }
 
 /// Does it unless it was done for the same packages.
