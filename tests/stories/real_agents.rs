@@ -1,14 +1,13 @@
 //! Real agent CLIs against a scripted model on this machine: no key, no network, no money.
 //!
-//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them in every story, a list such as `qwen,claude` those. With `CI=true` alone the story of a whole task drives all,
-//! and each other one a single agent, always the same. They are installed as
-//! `tests/real/package-lock.json` pins them, below the target folder, once.
+//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them in every story, a list such as `qwen,claude` those; with `CI=true` alone they are driven where npm answers. They
+//! are installed as `tests/real/package-lock.json` pins them, below the target folder, once. Those of a story work beside each other, a few at a time.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -20,6 +19,9 @@ use super::sandbox::Sandbox;
 /// All that can be driven.
 const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
 
+/// What the repository's AGENTS.md says.
+const FOR_ALL: &str = "Write British English in this repository.";
+
 /// How long npm may take.
 const INSTALL: Duration = Duration::from_secs(300);
 
@@ -28,37 +30,31 @@ const RUN: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merged_after_an_approved_one() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::Every) else { return };
-    for agent in agents {
-        drive(&agent, &programs);
-    }
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    each(&agents, |agent| drive(agent, &programs));
 }
 
 #[test]
 fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(0)) else { return };
-    for agent in agents {
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    each(&agents, |agent| {
         let mut sandbox = Sandbox::new();
         let model = Model::start(sandbox.folder(), sandbox.folder());
-        equip(&mut sandbox, &agent, &programs, &format!("{}/err401", model.url()));
+        equip(&mut sandbox, agent, &programs, &format!("{}/err401", model.url()));
         let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt." }]));
 
-        let begun = std::time::Instant::now();
-        let done = sandbox.switchboard(&["run", &plan, "--agent", &agent, "--yes"]).ends_with(1);
+        let done = sandbox.switchboard(&["run", &plan, "--agent", agent, "--yes"]).ends_with(1);
 
         let done = done.says("[agent.login]").says("log in first: ");
         assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{agent}: {}", done.out);
         assert!(!done.out.contains("[3") && !done.out.contains("signal"), "{agent}: {}", done.out);
-        assert!(begun.elapsed() < Duration::from_secs(60), "{agent}: {:?}", begun.elapsed());
-    }
+    });
 }
 
 #[test]
 fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(1)) else { return };
-    for agent in &agents {
-        deny_note_allow(agent, &programs);
-    }
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    each(&agents, |agent| deny_note_allow(agent, &programs));
 }
 
 /// The first attempt's write is denied and tried again with a note; the second one's is denied and then allowed for the task, so that the third
@@ -96,10 +92,10 @@ fn deny_note_allow(agent: &str, programs: &Path) {
 
 #[test]
 fn a_real_agent_asks_for_the_model_that_the_run_names() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(2)) else { return };
-    for agent in agents {
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    each(&agents, |agent| {
         // OpenCode's models are its providers'; Codex asks for any name of its list.
-        let (said, asked) = match agent.as_str() {
+        let (said, asked) = match agent {
             "claude" => ("claude-scripted-7", "claude-scripted-7"),
             "gemini" => ("gemini-2.5-pro", "gemini-2.5-pro"),
             "opencode" => ("fake/fake-2", "fake-2"),
@@ -109,26 +105,27 @@ fn a_real_agent_asks_for_the_model_that_the_run_names() {
         let mut sandbox = Sandbox::new();
         let worktrees = sandbox.folder().join("trees");
         let model = Model::start(sandbox.folder(), &worktrees);
-        equip(&mut sandbox, &agent, &programs, &model.url());
+        equip(&mut sandbox, agent, &programs, &model.url());
         let all = json!({ "permissions": "all" });
         let task = format!("Write hello.txt with the word hello. You are called {agent}.");
         let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": all }]));
         sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
 
-        let argv = [&plan, "--agent", &agent, "--model", said, "--yes", "--worktrees", worktrees.to_str().unwrap()];
+        let argv = [&plan, "--agent", agent, "--model", said, "--yes", "--worktrees", worktrees.to_str().unwrap()];
         let done = sandbox.run_aside(&argv).join().unwrap();
 
         done.ends_with(0).says("1 of 1 tasks merged");
         assert_eq!(model.models(), [asked], "{agent}");
-    }
+    });
 }
 
 #[test]
 fn codex_without_a_login_works_once_it_has_a_key() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::Every) else { return };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     if !agents.iter().any(|agent| agent == "codex") {
         return;
     }
+    let _slot = Slot::take();
     // By the command that the refusal names, or by a variable of its adapter, with which nobody has to type anything.
     for (variable, by_itself) in [("OPENAI_API_KEY", false), ("CODEX_API_KEY", true)] {
         let mut sandbox = Sandbox::new();
@@ -162,6 +159,51 @@ fn codex_without_a_login_works_once_it_has_a_key() {
     }
 }
 
+#[test]
+fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    if !agents.iter().any(|agent| agent == "codex") {
+        return;
+    }
+    let _slot = Slot::take();
+    let mut sandbox = Sandbox::new();
+    let worktrees = sandbox.folder().join("trees");
+    let model = Model::start(sandbox.folder(), &worktrees);
+    equip(&mut sandbox, "codex", &programs, &model.url());
+    sandbox.set("INITIAL_AGENT_MODE", "workspace-write");
+    // Its work tree is on a file system that it can only read.
+    let line = "mount --bind \"$PWD\" \"$PWD\" && mount -o remount,bind,ro \"$PWD\" && cd \"$PWD\" && exec codex-acp";
+    let unshare = ["unshare", "--map-root-user", "--mount", "sh", "-c"];
+    let can_mount = sandbox.run([&unshare[..], &["mount --bind . ."]].concat(), &sandbox.root(), "").code == 0;
+    let command = json!([&unshare[..], &[line]].concat());
+    sandbox.settings(&format!(
+        "[agents.held]\ndriver = \"acp\"\ncommand = {command}\nspends = false\nattempts = 2\n\
+         env = [\"OPENAI_API_KEY\", \"INITIAL_AGENT_MODE\"]\n"
+    ));
+    let run = |sandbox: &Sandbox, agent: &str, more: &Value| {
+        let task = format!("Write hello.txt with the word hello. You are called {agent}.");
+        let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": more }]));
+        let argv = ["run", &plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()];
+        sandbox.switchboard(&argv).ends_with(1)
+    };
+    if can_mount {
+        let done = run(&sandbox, "held", &json!({}));
+        // Its adapter tells of a command that fails at once only now and then.
+        let tells = done.out.contains("could not: printf");
+        let why =
+            if tells { "Read-only file system" } else { "no file had changed; it told of no edit and no command" };
+        done.says(why);
+        assert!(model.heard("Read-only file system"), "it could write");
+    } else {
+        writeln!(std::io::stderr(), "skipped Codex on a read-only file system: nothing can be mounted here").unwrap();
+    }
+
+    // In its mode that writes nothing without asking it tells of no failed command, and its model did not ask.
+    sandbox.unset("INITIAL_AGENT_MODE");
+    let done = run(&sandbox, "codex", &json!({ "permissions": "ask", "attempts": 2 }));
+    done.says("it may change nothing without asking (permissions: ask), and it asked nobody");
+}
+
 /// One task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not ask for what its
 /// sandbox lets it do.
 fn drive(agent: &str, programs: &Path) {
@@ -169,6 +211,8 @@ fn drive(agent: &str, programs: &Path) {
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
     equip(&mut sandbox, agent, programs, &model.url());
+    sandbox.write("AGENTS.md", &format!("{FOR_ALL}\n"));
+    sandbox.commit("rules for agents");
     let user = sandbox.state_of_user();
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = if agent == "codex" { json!({}) } else { json!({ "permissions": "ask" }) };
@@ -176,6 +220,7 @@ fn drive(agent: &str, programs: &Path) {
     let run = sandbox.run_aside(&[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
     if agent == "codex" {
         let done = run.join().unwrap().ends_with(0).says("1 of 1 tasks merged");
+        assert!(model.heard(FOR_ALL), "{agent} does not read AGENTS.md");
         assert!(!done.out.contains("does not know Switchboard's tools"), "{}", done.out);
         sandbox.switchboard(&["merge"]).ends_with(0);
         assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
@@ -207,6 +252,7 @@ fn drive(agent: &str, programs: &Path) {
     assert!((1000..=requests * 1000).contains(&read), "{agent}: {read} tokens in {requests} requests");
     // Each attempt sent itself a message by the MCP server, was shown it in a turn of its own and acknowledged it.
     assert_eq!((&report["messages_sent"], &report["messages_acked"]), (&json!(2), &json!(2)), "{agent}: {report}");
+    assert!(model.heard(FOR_ALL), "{agent} neither reads AGENTS.md nor is told it");
     assert!(model.heard("A person has denied what you asked for"), "{agent}: the second attempt does not know why");
     sandbox.switchboard(&["merge"]).ends_with(0);
     assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
@@ -221,48 +267,67 @@ fn asked(sandbox: &Sandbox, agent: &str) -> String {
 
 // === Which agents, and where their programs are ===
 
-/// How many agents a story drives where nobody names them.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Breadth {
-    /// All of them.
-    Every,
-    /// The one of this place in the list; stories of different numbers drive different ones.
-    OneOf(usize),
+/// Agents that work at once, over all stories. Each is a program of Node that takes a core while it starts, and waits then.
+const AT_ONCE: usize = 3;
+
+/// One of the agents that work at once.
+struct Slot;
+
+static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+impl Slot {
+    fn take() -> Self {
+        let taken = TAKEN.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *TAKEN.1.wait_while(taken, |taken| *taken >= AT_ONCE).unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        *TAKEN.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        TAKEN.1.notify_one();
+    }
+}
+
+/// Tells the story of each agent, beside those of others.
+fn each(agents: &[String], story: impl Fn(&str) + Sync) {
+    std::thread::scope(|scope| {
+        for agent in agents {
+            let story = &story;
+            scope.spawn(move || {
+                let _slot = Slot::take();
+                story(agent);
+            });
+        }
+    });
 }
 
 /// The agents to drive and where their programs are; says why there are none.
-pub(super) fn chosen_or_said(breadth: Breadth) -> Option<(Vec<String>, PathBuf)> {
-    let chosen = chosen(breadth);
+pub(super) fn chosen_or_said() -> Option<(Vec<String>, PathBuf)> {
+    let chosen = chosen();
     if let Err(why) = &chosen {
         writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
     }
     chosen.ok()
 }
 
-fn chosen(breadth: Breadth) -> Result<(Vec<String>, PathBuf), String> {
+fn chosen() -> Result<(Vec<String>, PathBuf), String> {
     let all = || AGENTS.iter().map(|&agent| agent.to_owned()).collect();
     let (agents, is_asked_for): (Vec<String>, _) =
         match (var("SWITCHBOARD_REAL_AGENTS").as_deref(), var("CI").as_deref()) {
             (Some("1"), _) => (all(), true),
             (Some(list), _) => (list.split(',').map(|agent| agent.trim().to_owned()).collect(), true),
-            (None, Some("true")) => (in_ci(breadth), false),
+            (None, Some("true")) => (all(), false),
             (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
         };
     assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
     // Several stories want them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match install() {
         Err(why) if is_asked_for => panic!("{why}"),
         installed => Ok((agents, installed?)),
-    }
-}
-
-/// The agents of a story in CI: always the same, so that a failure can be repeated.
-fn in_ci(breadth: Breadth) -> Vec<String> {
-    match breadth {
-        Breadth::Every => AGENTS.iter().map(|&agent| agent.to_owned()).collect(),
-        Breadth::OneOf(number) => vec![AGENTS[number].to_owned()],
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::real_agents::{Breadth, Model, chosen_or_said, equip};
+use super::real_agents::{Model, chosen_or_said, equip};
 use super::sandbox::Sandbox;
 
 /// Claude Code's own program, which its adapter brings under another name.
@@ -31,7 +31,7 @@ fn installed(sandbox: &Sandbox, client: &str) -> Value {
 
 #[test]
 fn a_real_client_is_asked_after_the_install_and_lists_us_once_the_person_has_done_what_is_left() {
-    let Some((_, programs)) = chosen_or_said(Breadth::Every) else { return };
+    let Some((_, programs)) = chosen_or_said() else { return };
     let sandbox = with_programs(&programs);
     let (home, root) = (sandbox.folder().join("home"), sandbox.root());
 
@@ -41,6 +41,17 @@ fn a_real_client_is_asked_after_the_install_and_lists_us_once_the_person_has_don
     let claude = installed(&sandbox, "claude");
     assert_eq!(claude["listed"], "waits", "{claude}");
     assert!(claude["left_to_do"].as_str().unwrap().contains("approve"), "{claude}");
+    let gemini = installed(&sandbox, "gemini");
+    assert_eq!(gemini["listed"], "waits", "{gemini}");
+    assert!(gemini["left_to_do"].as_str().unwrap().contains("trust the folder"), "{gemini}");
+    for client in ["opencode", "qwen"] {
+        let at_once = installed(&sandbox, client);
+        assert_eq!(
+            (&at_once["listed"], &at_once["left_to_do"]),
+            (&json!("listed"), &Value::Null),
+            "{client}: {at_once}"
+        );
+    }
 
     // What the person does in each of them.
     fs::create_dir_all(home.join(".codex")).unwrap();
@@ -49,8 +60,11 @@ fn a_real_client_is_asked_after_the_install_and_lists_us_once_the_person_has_don
     fs::create_dir_all(root.join(".claude")).unwrap();
     let approved = json!({ "enabledMcpjsonServers": ["switchboard"] });
     fs::write(root.join(".claude/settings.local.json"), approved.to_string()).unwrap();
+    fs::create_dir_all(home.join(".gemini")).unwrap();
+    let trusted = json!({ root.display().to_string(): "TRUST_FOLDER" });
+    fs::write(home.join(".gemini/trustedFolders.json"), trusted.to_string()).unwrap();
 
-    for client in ["codex", "claude"] {
+    for client in ["codex", "claude", "gemini"] {
         let again = installed(&sandbox, client);
         assert_eq!((&again["listed"], &again["left_to_do"]), (&json!("listed"), &Value::Null), "{client}: {again}");
     }
@@ -58,7 +72,7 @@ fn a_real_client_is_asked_after_the_install_and_lists_us_once_the_person_has_don
 
 #[test]
 fn the_doctor_shakes_hands_with_every_real_agent_and_names_what_each_lacks() {
-    let Some((agents, programs)) = chosen_or_said(Breadth::Every) else { return };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     let mut sandbox = with_programs(&programs);
     let model = Model::start(sandbox.folder(), sandbox.folder());
     for agent in &agents {
@@ -77,6 +91,13 @@ fn the_doctor_shakes_hands_with_every_real_agent_and_names_what_each_lacks() {
             look["about"] == "handshake" && what.starts_with(agent.as_str()) && what.contains("opens a session in")
         });
         assert!(opens, "{agent}: {looks:?}");
+    }
+    for agent in &agents {
+        let tested = looks.iter().any(|look| {
+            let what = look["what"].as_str().unwrap();
+            look["about"] == "version" && what.starts_with(&format!("{agent}: ")) && what.ends_with(", tested")
+        });
+        assert!(tested, "{agent}: {looks:?}");
     }
     // Its packages bring bubblewrap along, with which the stories of `real_agents.rs` write.
     assert!(!says("sandbox", "codex: "), "{looks:?}");
