@@ -130,10 +130,10 @@ fn every_file_is_taken_exactly_once_however_often_the_daemon_is_killed() {
 }
 
 #[test]
-fn hundreds_of_files_dropped_at_once_are_taken_in_order_and_leave_few_receipts() {
+fn a_thousand_files_dropped_at_once_are_taken_in_order_and_leave_few_receipts() {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ben"]);
-    for n in 0..300 {
+    for n in 0..1000 {
         let id = format!("msg_{n:03}");
         sandbox.drop_message(&format!("outbox/ada/send/{n:03}.json"), &note(&id, "ada", "ben"));
     }
@@ -142,17 +142,24 @@ fn hundreds_of_files_dropped_at_once_are_taken_in_order_and_leave_few_receipts()
     assert!(within(SEEN, || left() == 0), "{} files are left", left());
 
     let listed = sandbox.call(&["list_messages", "limit=1000"]);
-    assert_eq!(listed["sent"], 300);
-    sandbox.finds("outbox/ada/receipt_msg_299.json");
+    assert_eq!(listed["sent"], 1000);
+    sandbox.finds("outbox/ada/receipt_msg_999.json");
     let older = fs::read_to_string(sandbox.file("outbox/ada/receipts.jsonl")).unwrap();
     let older: Vec<Value> = older.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_receipt = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("receipt_");
     let files = fs::read_dir(sandbox.file("outbox/ada")).unwrap().map(Result::unwrap).filter(is_receipt).count();
     assert!(files <= 100, "{files} receipts are files of their own");
-    assert_eq!(files + older.len(), 300);
+    assert_eq!(files + older.len(), 1000);
     assert_eq!((&older[0]["inReplyTo"], &older[0]["status"]), (&json!("msg_000"), &json!("delivered")));
     let order: Vec<_> = older.iter().map(|receipt| receipt["inReplyTo"].as_str().unwrap()).collect();
     assert!(order.is_sorted(), "they were not taken in the order of their names");
+    // A receipt for each, and beside them a file of the older ones and the folder of what is to be sent.
+    let left = fs::read_dir(sandbox.file("outbox/ada")).unwrap().count();
+    assert!(left <= files + 2, "{left} entries are left, {files} of them receipts");
+    let page = sandbox.call(&["read_events", "after=0", "limit=1000", "kinds:=[\"message_sent\"]"]);
+    let sent: Vec<_> = page["events"].as_array().unwrap().iter().map(|event| event["facts"]["id"].clone()).collect();
+    assert_eq!(sent.len(), 1000, "each is in the record once");
+    assert!(sent.iter().zip(0..).all(|(id, n)| *id == json!(format!("msg_{n:03}"))), "in the order of their names");
 }
 
 #[test]
