@@ -89,7 +89,7 @@ impl From<Error> for Failure {
 pub(crate) fn is_transient(error: &switchboard_store::Error) -> bool {
     use switchboard_store::Error as Store;
     match error {
-        Store::Busy | Store::DiskFull | Store::Conflict { .. } => true,
+        Store::Busy | Store::Contended | Store::DiskFull | Store::Conflict { .. } => true,
         Store::Refused(_)
         | Store::KeyReused { .. }
         | Store::StaleEpoch { .. }

@@ -196,7 +196,7 @@ codes! {
     "request.malformed" Usage "the line is not JSON-RPC";
     "request.too-large" Usage "the body is over the limit";
     "request.unknown-verb" Usage "there is no such verb";
-    "store.busy" Failed "the writer's queue is full";
+    "store.busy" Failed "the store can't take this now";
     "store.conflict" Failed "somebody else changed it first";
     "store.corrupt" Failed "the record does not verify";
     "store.fatal" Failed "the disk refused a write; the daemon must be started again";

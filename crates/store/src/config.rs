@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
@@ -19,6 +20,9 @@ pub struct Config {
     pub cache_kib: u32,
     /// Batches that may wait for the writer; one more is answered with [`crate::Error::Busy`]. Default 1,024.
     pub queue: usize,
+    /// How long a write waits for another process that holds a lock on the database; then who needs it is answered with
+    /// [`crate::Error::Contended`], and so is everybody else until the lock is gone. Default 5 s.
+    pub lock_wait: Duration,
     /// Where the time comes from.
     pub clock: Clock,
     /// Called at every operation on the redo log's file; only disk simulations set it.
@@ -29,7 +33,14 @@ impl Config {
     /// The defaults for a path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), cache_kib: 8192, queue: 1024, clock: Clock::system(), io_hook: None }
+        Self {
+            path: path.into(),
+            cache_kib: 8192,
+            queue: 1024,
+            lock_wait: Duration::from_secs(5),
+            clock: Clock::system(),
+            io_hook: None,
+        }
     }
 }
 

@@ -11,6 +11,9 @@ pub enum Error {
     /// The writer's queue is full; nothing was written.
     #[error("the store's queue is full")]
     Busy,
+    /// Another process holds a lock on the database; nothing was written, and the store goes on.
+    #[error("another process holds a lock on the database")]
+    Contended,
     /// A guard didn't hold; nothing was written.
     #[error(transparent)]
     Refused(Box<Failure>),
@@ -149,6 +152,7 @@ impl Error {
                 failure.at(path.display().to_string())
             }
             Self::Busy
+            | Self::Contended
             | Self::Refused(_)
             | Self::Conflict { .. }
             | Self::KeyReused { .. }
@@ -169,6 +173,7 @@ impl Error {
     fn code(&self) -> (&'static str, &'static str) {
         match self {
             Self::Busy => ("store.busy", "try again in a moment"),
+            Self::Contended => ("store.busy", "end the process that has store.db open, or try again when it has ended"),
             Self::Refused(_) | Self::Schema { .. } | Self::Column { .. } | Self::Database(_) => {
                 ("internal.bug", "please report it with the daemon's log")
             }

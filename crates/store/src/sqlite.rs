@@ -104,7 +104,7 @@ impl Sqlite {
         file::make(path)?;
         crate::mount::refuse_network(file::folder_of(path), path)?;
         let lock = Lock::take(path)?;
-        let opened = file::open_writer(path, config.cache_kib)?;
+        let opened = file::open_writer(path, config.cache_kib, config.lock_wait)?;
         let connection = opened.connection;
         let tip = prepare(path, &connection, &schema, &opened.chain_id)?;
         // All that the redo log has is in SQLite now, which has synced every commit so far.
@@ -118,7 +118,7 @@ impl Sqlite {
             core: Arc::clone(&core),
             front: Mutex::new(Front::new(readers.separate()?, redo, note, tip)),
             readers,
-            back: Mutex::new(Back::new(connection, tip)?),
+            back: Mutex::new(Back::new(connection, tip, config.lock_wait)?),
             queue: Mutex::new(Queue::new(config.queue.max(1))),
             pending: Mutex::new(Pending::after(tip.lsn)),
             work: Condvar::new(),
@@ -459,8 +459,9 @@ impl Inner {
             Err(error) => {
                 drop(older);
                 lock(&self.pending).failed();
-                // It was answered, so it can't be refused any more: on a full disk it waits, and everything else is the end.
-                let is_the_end = !matches!(error, Error::DiskFull | Error::Corrupt { .. } | Error::Fatal(_));
+                // It was answered, so it can't be refused any more: it waits for room and for the lock, and everything else is the end.
+                let waits = matches!(error, Error::DiskFull | Error::Contended);
+                let is_the_end = !waits && !matches!(error, Error::Corrupt { .. } | Error::Fatal(_));
                 let lost = |error| Error::Fatal(format!("what is committed could not be written: {error}"));
                 Err(self.core.judge(if is_the_end { lost(error) } else { error }))
             }
@@ -506,7 +507,7 @@ impl Inner {
         match back.checkpoint(Checkpoint::Truncate).map_err(|error| self.core.judge(error)) {
             Ok(stats) if stats.complete => redo.cut().map_err(|error| self.core.judge(error)),
             // Readers are in the way, or there is no room for it: then this is all.
-            Ok(_) | Err(Error::DiskFull | Error::Database(_)) => Ok(()),
+            Ok(_) | Err(Error::DiskFull | Error::Contended | Error::Database(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use switchboard_protocol::event::Lsn;
@@ -42,13 +43,18 @@ pub(super) struct Back {
     wal: Arc<AtomicU64>,
     /// Pages in the WAL at which the next checkpoint is due.
     due: u64,
+    /// How long a transaction waits for another process that holds the lock of writers.
+    lock_wait: Duration,
+    /// Since when one holds it; `None` if the last transaction got it.
+    contended: Option<Instant>,
 }
 
 // === impl Back ===
 
 impl Back {
     /// Takes the connection over from the opening, which has synced whatever it wrote.
-    pub(super) fn new(mut connection: Connection, tip: Tip) -> Result<Self, Error> {
+    pub(super) fn new(mut connection: Connection, tip: Tip, lock_wait: Duration) -> Result<Self, Error> {
+        connection.busy_timeout(file::BUSY).map_err(db)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(db)?;
         let wal = Arc::new(AtomicU64::new(0));
         let pages = Arc::clone(&wal);
@@ -58,7 +64,7 @@ impl Back {
         };
         connection.wal_hook(Some(hook)).map_err(db)?;
         let (checked, _) = file::checked(&connection)?;
-        Ok(Self { connection, tip, checked, wal, due: MOVE_AT })
+        Ok(Self { connection, tip, checked, wal, due: MOVE_AT, lock_wait, contended: None })
     }
 
     /// The last event that is in SQLite.
@@ -86,8 +92,8 @@ impl Back {
         Ok(())
     }
 
-    fn transact<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        execute(&self.connection, "BEGIN IMMEDIATE")?;
+    fn transact<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        self.begin()?;
         let done = work(&self.connection).and_then(|done| execute(&self.connection, "COMMIT").map(|()| done));
         if done.is_err()
             && !self.connection.is_autocommit()
@@ -96,6 +102,17 @@ impl Back {
             return Err(Error::Fatal(format!("could not roll back: {error}")));
         }
         done
+    }
+
+    /// Begins a transaction. The wait counts from the first one that met the other process: callers that come later don't add up.
+    fn begin(&mut self) -> Result<(), Error> {
+        let since = self.contended.unwrap_or_else(Instant::now);
+        let left = self.lock_wait.saturating_sub(since.elapsed());
+        self.connection.busy_timeout(left.max(file::BUSY)).map_err(db)?;
+        let begun = execute(&self.connection, "BEGIN IMMEDIATE");
+        self.connection.busy_timeout(file::BUSY).map_err(db)?;
+        self.contended = matches!(begun, Err(Error::Contended)).then_some(since);
+        begun
     }
 
     /// Notes the head as checked, so that a start needn't check what this process has computed.
@@ -151,7 +168,7 @@ impl Back {
         }
     }
 
-    fn step(&self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
+    fn step(&mut self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
         self.transact(|connection| {
             if afresh {
                 search::discard(connection)?;
@@ -249,23 +266,23 @@ mod tests {
     fn back(folder: &std::path::Path) -> (Back, Core) {
         let path = folder.join("store.db");
         file::make(&path).unwrap();
-        let opened = file::open_writer(&path, 256).unwrap();
+        let opened = file::open_writer(&path, 256, Duration::ZERO).unwrap();
         let schema = Schema::new(Vec::new()).unwrap();
         let core = Core::new(schema, opened.chain_id, opened.epoch, Clock::system(), Tip::START);
-        (Back::new(opened.connection, Tip::START).unwrap(), core)
+        (Back::new(opened.connection, Tip::START, Duration::ZERO).unwrap(), core)
     }
 
     #[test]
     fn the_settings_that_everything_relies_on_are_in_force() {
         let folder = tempfile::tempdir().unwrap();
         let opened = file::make(&folder.path().join("store.db"))
-            .and_then(|()| file::open_writer(&folder.path().join("store.db"), 256))
+            .and_then(|()| file::open_writer(&folder.path().join("store.db"), 256, Duration::ZERO))
             .unwrap();
         let number = |connection: &Connection, name: &str| -> i64 {
             connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
         };
         assert_eq!(number(&opened.connection, "synchronous"), 2, "what the opening writes is synced");
-        let back = Back::new(opened.connection, Tip::START).unwrap();
+        let back = Back::new(opened.connection, Tip::START, Duration::ZERO).unwrap();
         let reader = file::open_reader(&folder.path().join("store.db"), 64).unwrap();
 
         // 1 is NORMAL: no commit is synced, but every checkpoint is.

@@ -27,8 +27,8 @@ const FORMAT: i64 = 1;
 /// Marks a file as a copy in its table of metadata. A store that is at work has no such mark: it goes when a store is opened.
 pub(super) const COPY: &str = "copy";
 
-/// How long a checkpoint waits for readers; commits never wait, there is one writer.
-const BUSY: Duration = Duration::from_millis(50);
+/// How long a checkpoint waits for readers.
+pub(super) const BUSY: Duration = Duration::from_millis(50);
 
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 192;
@@ -61,10 +61,11 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Opens the write connection; makes the store's own tables in a new file, and begins a new epoch.
-pub(super) fn open_writer(path: &Path, cache_kib: u32) -> Result<Opened, Error> {
+/// Until the store is open, it waits `lock_wait` for another process that holds a lock.
+pub(super) fn open_writer(path: &Path, cache_kib: u32, lock_wait: Duration) -> Result<Opened, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, db(error)))?;
-    prepare(&connection, path, cache_kib).map_err(|error| at(path, error))?;
+    prepare(&connection, path, cache_kib, lock_wait).map_err(|error| at(path, error))?;
     let (chain_id, epoch) = begin_epoch(&connection).map_err(|error| at(path, error))?;
     Ok(Opened { connection, chain_id, epoch })
 }
@@ -122,9 +123,11 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<String, E
     meta(connection, "chain_id")?.ok_or_else(|| missing("the chain's id"))
 }
 
-fn prepare(connection: &Connection, path: &Path, cache_kib: u32) -> Result<(), Error> {
+fn prepare(connection: &Connection, path: &Path, cache_kib: u32, lock_wait: Duration) -> Result<(), Error> {
+    connection.busy_timeout(lock_wait).map_err(db)?;
     let is_new = is_new(connection, path)?;
     configure(connection, cache_kib)?;
+    connection.busy_timeout(lock_wait).map_err(db)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(db)?;
     if mode != "wal" {
         return Err(Error::Database(format!("the journal mode is {mode}, not wal")));

@@ -161,6 +161,9 @@ pub(super) struct Pending {
     older: Option<Arc<Older>>,
     queue: Vec<Decided>,
     bytes: usize,
+    /// Batches and bytes of what could not be written the last time, while that is tried again.
+    retried: (usize, usize),
+    has_failed: bool,
     /// The last event that is in SQLite.
     flushed: Lsn,
     /// Whether the flusher sleeps until there is something.
@@ -233,9 +236,9 @@ impl Pending {
         self.queue.is_empty() && self.older.is_none()
     }
 
-    /// Batches that wait, and their bytes.
+    /// Batches that wait, and their bytes. What could not be written counts while that is tried again: each try would admit as much anew.
     pub(super) fn size(&self) -> (usize, usize) {
-        (self.queue.len(), self.bytes)
+        (self.queue.len() + self.retried.0, self.bytes + self.retried.1)
     }
 
     /// Takes in batches that are committed, with what they make.
@@ -295,6 +298,9 @@ impl Pending {
         if self.queue.is_empty() || self.older.is_some() {
             return None;
         }
+        if self.has_failed {
+            self.retried = (self.queue.len(), self.bytes);
+        }
         self.bytes = 0;
         let (decided, layer) = (std::mem::take(&mut self.queue), std::mem::take(&mut self.newer));
         let older = Arc::new(Older { decided, layer });
@@ -305,12 +311,14 @@ impl Pending {
     /// It is written.
     pub(super) fn done(&mut self, upto: Lsn) {
         self.older = None;
+        (self.retried, self.has_failed) = ((0, 0), false);
         self.flushed = self.flushed.max(upto);
     }
 
     /// It could not be written, and waits again before what came in meanwhile. Nobody else may hold it any more.
     pub(super) fn failed(&mut self) {
         let Some(Older { decided, mut layer }) = self.older.take().and_then(Arc::into_inner) else { return };
+        (self.retried, self.has_failed) = ((0, 0), true);
         layer.cover(std::mem::take(&mut self.newer));
         self.newer = layer;
         self.bytes += decided.iter().map(|one| one.batch.bytes).sum::<usize>();

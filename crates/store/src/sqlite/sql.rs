@@ -42,6 +42,7 @@ pub(super) fn db(error: rusqlite::Error) -> Error {
     let place = || "the database file".to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::DiskFull,
+        Some(ErrorCode::DatabaseBusy) => Error::Contended,
         Some(ErrorCode::SystemIoFailure) => Error::Fatal(error.to_string()),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::Corrupt { place: place(), what: error.to_string() }

@@ -237,7 +237,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         file::make(&path).unwrap();
-        let opened = file::open_writer(&path, 256).unwrap();
+        let opened = file::open_writer(&path, 256, std::time::Duration::ZERO).unwrap();
         let explain = format!("EXPLAIN QUERY PLAN {}", sql::events_of());
 
         let mut statement = opened.connection.prepare(&explain).unwrap();

@@ -2,6 +2,7 @@
 
 mod backup;
 mod bits;
+mod contended;
 mod durability;
 mod kill;
 mod limits;
