@@ -38,13 +38,15 @@ pub struct Listed {
 impl Repo {
     /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those `beside`
     /// it; of these, one that exists stays where it is. A work tree of this repository that is already there, on this branch, is given as
-    /// it is, but for its `.git` file, which is as git wrote it.
+    /// it is, but for its `.git` file, which is as git wrote it. One whose folder is gone is forgotten and made anew, unless it is locked or
+    /// has commits that no branch has.
     ///
     /// # Errors
-    /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`;
-    /// [`Error::Git`], also when the branch is checked out elsewhere.
+    /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`, or git keeps it for
+    /// a work tree that must not be forgotten; [`Error::Git`], also when the branch is checked out elsewhere.
     pub fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<Worktree> {
         let full = refs::full_name(branch)?;
+        expect_no_link(path)?;
         if let Some(worktree) = self.worktree(path)? {
             return match worktree.head_branch() {
                 Some(head) if head == full => {
@@ -57,16 +59,18 @@ impl Repo {
             };
         }
         expect_empty(path)?;
+        self.forget_missing(path)?;
         self.make_branch(branch, at, beside)?;
         self.check_out(path, &["worktree", "add", "--quiet", "--", utf8(path)?, branch])
     }
 
     /// Makes a work tree at `path` with `commit` checked out and no branch. One of this repository that is already there is brought to the commit,
-    /// whatever was done to it; files that git ignores stay.
+    /// whatever was done to it; files that git ignores stay. One whose folder is gone is made anew, as [`worktree_add`](Self::worktree_add) does.
     ///
     /// # Errors
     /// [`Error::NotOurs`] when something else lies at `path`; [`Error::Git`], [`Error::Io`].
     pub fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<Worktree> {
+        expect_no_link(path)?;
         if let Some(worktree) = self.worktree(path)? {
             worktree.restore_link()?;
             worktree.unlock()?;
@@ -75,7 +79,35 @@ impl Repo {
             return Ok(worktree);
         }
         expect_empty(path)?;
+        self.forget_missing(path)?;
         self.check_out(path, &["worktree", "add", "--quiet", "--detach", "--", utf8(path)?, commit.as_str()])
+    }
+
+    /// Forgets the work tree that git has registered at `path`, where no work tree lies, and no other one. What only its administrative
+    /// folder keeps is kept: a lock, and commits that were made without a branch.
+    fn forget_missing(&self, path: &Path) -> Result<()> {
+        let not_ours = |why| Error::NotOurs { path: path.to_owned(), why };
+        let place = registered_place(path)?;
+        let Some((admin, _)) = self.admin_folders()?.into_iter().find(|(_, at)| *at == place) else { return Ok(()) };
+        if is_locked(&admin) {
+            return Err(not_ours(
+                "its folder is gone and git has it locked; `git worktree unlock` lets it be made anew",
+            ));
+        }
+        if let Some(tip) = self.worktree_tip(path)?
+            && !self.is_on_a_branch(&tip)?
+        {
+            return Err(not_ours(
+                "its folder is gone and its commits are on no branch; `git worktree prune` drops them",
+            ));
+        }
+        self.forget(&admin)
+    }
+
+    /// Whether a branch, a tag or a remote branch has a commit.
+    fn is_on_a_branch(&self, commit: &Oid) -> Result<bool> {
+        let args = ["rev-list", "--max-count=1", commit.as_str(), "--not", "--branches", "--tags", "--remotes"];
+        Ok(self.call(args).text()?.is_empty())
     }
 
     fn check_out(&self, path: &Path, args: &[&str]) -> Result<Worktree> {
@@ -100,7 +132,7 @@ impl Repo {
     /// # Errors
     /// [`Error::Git`], [`Error::Io`].
     pub fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
-        let path = real(path)?.unwrap_or_else(|| path.to_owned());
+        let path = registered_place(path)?;
         let Some((admin, _)) = self.admin_folders()?.into_iter().find(|(_, at)| *at == path) else { return Ok(None) };
         refs::resolved(self.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).env("GIT_DIR", utf8(&admin)?))
     }
@@ -193,7 +225,7 @@ impl Repo {
         let place = |admin: PathBuf| {
             let text = fs::read_to_string(admin.join("gitdir")).ok()?;
             let at = admin.join(Path::new(text.trim_end_matches('\n')).parent()?);
-            let at = real(&at).ok().flatten().unwrap_or(at);
+            let at = registered_place(&at).unwrap_or(at);
             Some((admin, at))
         };
         Ok(entries.filter_map(|entry| place(entry.ok()?.path())).collect())
@@ -280,11 +312,36 @@ impl Worktree {
     }
 }
 
-fn expect_empty(path: &Path) -> Result<()> {
-    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Error::NotOurs { path: path.to_owned(), why: "the folder is not empty" });
+fn expect_no_link(path: &Path) -> Result<()> {
+    if path.is_symlink() {
+        return Err(Error::NotOurs { path: path.to_owned(), why: "it is a symbolic link" });
     }
     Ok(())
+}
+
+fn expect_empty(path: &Path) -> Result<()> {
+    let not_ours = |why| Err(Error::NotOurs { path: path.to_owned(), why });
+    match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(_) if path.join(".git").is_dir() => not_ours("another repository lies there"),
+        Ok(_) if path.join(".git").exists() => not_ours("a work tree of another repository lies there"),
+        Ok(_) => not_ours("the folder is not empty"),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) if e.kind() == ErrorKind::NotADirectory => not_ours("a file lies there"),
+        Err(e) => Err(Error::io(format!("read {}", path.display()))(e)),
+    }
+}
+
+/// The path as git registers it: without links and dots as far as it exists, then the names of what is gone.
+fn registered_place(path: &Path) -> Result<PathBuf> {
+    let missing = path.ancestors().map(|ancestor| (ancestor, real(ancestor)));
+    for (ancestor, found) in missing {
+        if let Some(found) = found? {
+            let gone = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
+            return Ok(if gone.as_os_str().is_empty() { found } else { found.join(gone) });
+        }
+    }
+    Ok(path.to_owned())
 }
 
 /// The path without links and dots; `None` when it does not exist.

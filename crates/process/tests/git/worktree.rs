@@ -242,3 +242,88 @@ fn a_work_tree_that_another_git_is_just_making_is_waited_for_and_one_that_stays_
     assert_eq!(repo.worktree_list().unwrap().len(), 2);
     made.join().unwrap();
 }
+
+#[test]
+fn one_whose_folder_is_gone_is_made_anew_and_no_other_is_forgotten() {
+    let fixture = Fixture::new();
+    let (repo, gone, at) = fixture.worktree("t1");
+    let other = fixture.folder.path().join("usb-stick");
+    repo.worktree_add(&other, "theirs", &at, &[]).unwrap();
+    let judged = fixture.base().join("run/.gates/1");
+    repo.worktree_detached(&judged, &at).unwrap();
+    for path in [gone.path(), &other, &fixture.base().join("run")] {
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    repo.worktree_add(gone.path(), "switchboard/t1", &at, &[]).unwrap();
+    repo.worktree_detached(&judged, &at).unwrap();
+
+    assert!(gone.path().join("a.txt").exists() && judged.join("a.txt").exists());
+    let left: Vec<_> = repo.worktree_list().unwrap().into_iter().map(|listed| listed.branch).collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(left.contains(&Some("theirs".to_owned())));
+}
+
+#[test]
+fn one_that_is_gone_and_was_on_another_branch_is_made_anew_because_the_branch_stays() {
+    let fixture = Fixture::new();
+    let (repo, gone, at) = fixture.worktree("t1");
+    fixture.run_in(gone.path(), &["switch", "-q", "-c", "agents-own"]);
+    write(gone.path(), "a.txt", "agent");
+    fixture.run_in(gone.path(), &["commit", "-qam", "agent's own"]);
+    let made = fixture.run_in(gone.path(), &["rev-parse", "HEAD"]);
+    fs::remove_dir_all(gone.path()).unwrap();
+
+    repo.worktree_add(gone.path(), "switchboard/t1", &at, &[]).unwrap();
+
+    assert_eq!(repo.branch("agents-own").unwrap(), Some(Oid::parse(&made).unwrap()));
+}
+
+#[test]
+fn one_that_is_gone_stays_registered_where_it_is_locked_or_alone_has_commits() {
+    let fixture = Fixture::new();
+    let (repo, locked, at) = fixture.worktree("t1");
+    let (_, alone, _) = fixture.worktree("t2");
+    fixture.run(&["worktree", "lock", "--reason", "mine", locked.path().to_str().unwrap()]);
+    fixture.run_in(alone.path(), &["switch", "-q", "--detach"]);
+    write(alone.path(), "a.txt", "agent");
+    fixture.run_in(alone.path(), &["commit", "-qam", "on no branch"]);
+    for tree in [&locked, &alone] {
+        fs::remove_dir_all(tree.path()).unwrap();
+    }
+
+    for (tree, branch, why) in [(&locked, "switchboard/t1", "locked"), (&alone, "switchboard/t2", "on no branch")] {
+        let refused = repo.worktree_add(tree.path(), branch, &at, &[]).unwrap_err();
+        assert!(matches!(refused, Error::NotOurs { .. }) && refused.to_string().contains(why), "{refused}");
+    }
+
+    assert_eq!(repo.worktree_list().unwrap().len(), 3);
+    fixture.run(&["worktree", "unlock", locked.path().to_str().unwrap()]);
+    repo.worktree_add(locked.path(), "switchboard/t1", &at, &[]).expect("nobody has it locked any more");
+}
+
+#[test]
+fn a_link_a_file_or_somebody_elses_repository_in_its_place_is_refused_by_name_and_left_alone() {
+    let fixture = Fixture::new();
+    let (repo, moved, at) = fixture.worktree("t1");
+    let base = fixture.base();
+    let elsewhere = fixture.folder.path().join("elsewhere");
+    fixture.run(&["worktree", "move", moved.path().to_str().unwrap(), elsewhere.to_str().unwrap()]);
+    symlink(&elsewhere, moved.path()).unwrap();
+    symlink(base.join("nowhere"), base.join("t2")).unwrap();
+    write(&base, "t3", "a file");
+    write(&base, "t4/a.txt", "theirs");
+    fixture.run_in(&base.join("t4"), &["init", "-q"]);
+
+    let wanted = [("t1", "symbolic link"), ("t2", "symbolic link"), ("t3", "a file lies there"), ("t4", "repository")];
+    for (name, why) in wanted {
+        let of_branch = repo.worktree_add(&base.join(name), &format!("switchboard/{name}"), &at, &[]).unwrap_err();
+        let of_commit = repo.worktree_detached(&base.join(name), &at).unwrap_err();
+        for refused in [of_branch, of_commit] {
+            assert!(matches!(refused, Error::NotOurs { .. }) && refused.to_string().contains(why), "{name}: {refused}");
+        }
+    }
+
+    assert!(elsewhere.join("a.txt").exists() && !base.join("nowhere").exists());
+    assert_eq!(fs::read_to_string(base.join("t4/a.txt")).unwrap(), "theirs");
+}
