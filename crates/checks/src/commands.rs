@@ -1,8 +1,10 @@
 //! Runs commands that somebody asked for, under limits, and gives their output without secrets.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use regex::Regex;
 use switchboard_process::env::Env;
 use switchboard_process::spawn::{Capture, End, Exit, Output, Spawn};
 use switchboard_protocol::finding::{
@@ -98,6 +100,20 @@ const NOT_STARTED: &str = "could not start";
 /// Returns whether a command started at all.
 pub(crate) fn has_started(run: &CommandRun) -> bool {
     !run.ending.starts_with(NOT_STARTED)
+}
+
+/// Returns the program that a command lacked: a shell ends with 127 where it finds none.
+pub(crate) fn lacked_program(run: &CommandRun) -> Option<String> {
+    static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^(?:[\w/.-]+: )(?:line \d+: |\d+: )?(?P<name>[\w@/.-]+): (?:(?:command )?not found|No such file or directory)$")
+            .expect("a constant pattern")
+    });
+    let said = said(run);
+    // Make ends with its own code.
+    let is_it = run.exit_code == Some(127) || (run.exit_code == Some(2) && said.contains("] Error 127"));
+    is_it.then(|| {
+        NAMED.captures(&said).map_or_else(|| "a program that it starts".to_owned(), |found| found["name"].to_owned())
+    })
 }
 
 /// Runs one command below `root`. Whatever goes wrong is in its `ending`.
@@ -251,5 +267,36 @@ mod tests {
         capture.push(b"first line\nhalf of a secret, and the other half\nlast line\n");
 
         assert_eq!(shown(&capture), "first line\n… 18 bytes left out …\nlast line\n");
+    }
+
+    #[test]
+    fn a_program_that_a_script_lacks_is_named() {
+        let run = |code: i32, stderr: &str| CommandRun {
+            kind: CommandKind::Build,
+            argv: vec!["npm".into()],
+            cwd: ".".into(),
+            exit_code: Some(code),
+            ending: String::new(),
+            duration_ms: 1,
+            stdout: String::new(),
+            stderr: stderr.to_owned(),
+            memory: String::new(),
+            tests: None,
+        };
+        for (code, stderr, name) in [
+            (127, "sh: 1: tsc: not found\n", Some("tsc")),
+            (127, "bash: line 1: phpstan: command not found\n", Some("phpstan")),
+            (127, "sh: eslint: not found\n", Some("eslint")),
+            (
+                2,
+                "make: nosuchtool: No such file or directory\nmake: *** [Makefile:2: all] Error 127\n",
+                Some("nosuchtool"),
+            ),
+            (127, "", Some("a program that it starts")),
+            (1, "sh: 1: tsc: not found\n", None),
+            (2, "make: *** [Makefile:2: all] Error 1\n", None),
+        ] {
+            assert_eq!(lacked_program(&run(code, stderr)).as_deref(), name, "{code} {stderr}");
+        }
     }
 }

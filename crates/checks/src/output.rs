@@ -98,6 +98,8 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
             break;
         }
     }
+    found.extend(manifest.rest(root));
+    found.truncate(MOST);
     found
 }
 
@@ -107,6 +109,10 @@ struct Manifest {
     path: Option<String>,
     /// Where Cargo's message belongs, which comes below.
     place: Option<(u32, u32)>,
+    /// Whether the next line is what caused the error.
+    is_cause: bool,
+    /// The innermost cause so far, which names no place in the manifest.
+    cause: Option<String>,
 }
 
 // === impl Manifest ===
@@ -124,7 +130,7 @@ impl Manifest {
         };
         let number = |found: &Captures<'_>, name: &str| found[name].parse().unwrap_or(1);
         if let Some(found) = MANIFEST.captures(line) {
-            self.path = Some(found["path"].to_owned());
+            *self = Self { path: Some(found["path"].to_owned()), ..Self::default() };
             return None;
         }
         if let Some(found) = POM.captures(line) {
@@ -135,7 +141,19 @@ impl Manifest {
             return Some(plain(path, number(&found, "line"), number(&found, "column"), &found["message"]));
         }
         if let Some(found) = PLACE.captures(line) {
-            self.place = Some((number(&found, "line"), number(&found, "column")));
+            *self = Self {
+                place: Some((number(&found, "line"), number(&found, "column"))),
+                path: self.path.take(),
+                ..Self::default()
+            };
+            return None;
+        }
+        if line == "Caused by:" {
+            self.is_cause = true;
+            return None;
+        }
+        if std::mem::take(&mut self.is_cause) && line.starts_with(' ') {
+            self.cause = Some(line.trim().to_owned());
             return None;
         }
         let (at, column) = self.place?;
@@ -146,8 +164,22 @@ impl Manifest {
         if is_shown {
             return None;
         }
-        self.place = None;
-        Some(plain(path, at, column, text))
+        let finding = plain(path, at, column, text);
+        *self = Self::default();
+        Some(finding)
+    }
+
+    /// Returns what is left at the end: a manifest that is wrong, with no place in it.
+    fn rest(self, root: &Path) -> Option<CommandFinding> {
+        let (path, cause) = (self.path?, self.cause?);
+        Some(CommandFinding {
+            path: relative(root, &path),
+            line: 1,
+            column: None,
+            severity: "error".to_owned(),
+            message: cause.chars().take(MESSAGE).collect(),
+            rule: None,
+        })
     }
 }
 
@@ -242,6 +274,10 @@ mod tests {
             (
                 "error: failed to parse manifest at `/w/Cargo.toml`\n\nCaused by:\n  TOML parse error at line 3, column 9\n    |\n  3 | name = a\n    |        ^\n  string values must be quoted, expected literal string\n",
                 row("Cargo.toml", 3, Some(9), "error", "string values must be quoted, expected literal string", None),
+            ),
+            (
+                "error: failed to parse manifest at `/w/Cargo.toml`\n\nCaused by:\n  dependency (b) specified without providing a local path\n",
+                row("Cargo.toml", 1, None, "error", "dependency (b) specified without providing a local path", None),
             ),
             (
                 "[ERROR]   The project a:b:1 (/w/pom.xml) has 1 error\n[ERROR]     'dependencies.dependency.version' for c:d:jar is missing. @ line 20, column 17\n",

@@ -120,12 +120,14 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
     if is_set_up {
         return Search::NotInstalled("pytest");
     }
-    let mut words = vec!["-m", "unittest", "-v"];
-    if asked.bail {
-        words.push("--failfast");
-    }
+    let mut words = vec!["-m", "unittest"];
+    // Behind an option the word would be the name of a module.
     if asked.files.is_empty() {
         words.push("discover");
+    }
+    words.push("-v");
+    if asked.bail {
+        words.push("--failfast");
     }
     installed("unittest", "python3", &words).map(|tool| tool.with(asked.files.iter().cloned()))
 }
@@ -317,6 +319,20 @@ mod tests {
 
     fn asked(files: &[String]) -> Asked<'_> {
         Asked { scope: TestScope::Convention, files, coverage: false, bail: false }
+    }
+
+    #[test]
+    fn unittest_is_told_to_discover_before_its_options() {
+        let (_folder, project) = project(&[("test_a.py", "import unittest\n")]);
+        let argv = |files: &[String]| match pytest(&project, &asked(files)) {
+            Search::Found(tool) => tool.argv.join(" "),
+            Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => String::new(),
+        };
+
+        // Where pytest is installed, it runs the same tests.
+        let (all, one) = (argv(&[]), argv(&["test_a.py".to_owned()]));
+        assert!(all.starts_with("pytest") || all == "python3 -m unittest discover -v", "{all}");
+        assert!(one.starts_with("pytest") || one == "python3 -m unittest -v test_a.py", "{one}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use switchboard_protocol::verb::check::{
 };
 
 use super::arguments::folder;
-use crate::commands::{run as run_command, said};
+use crate::commands::{lacked_program, run as run_command, said};
 use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::build::{Step, steps};
@@ -56,23 +56,26 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &BuildCheckRequest) -> Res
             CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit), env: Vec::new() };
         (*kind, run_command(&folder, &command, &engine.limits))
     });
-    Ok(reply(&folder, done.collect(), &missing, changed.len()))
+    Ok(reply(&folder, done.collect(), missing, changed.len()))
 }
 
 fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, missing: &[String], files: usize) -> BuildCheckReply {
-    let failed = done.iter().filter(|(_, run)| run.exit_code != Some(0)).count();
-    let missing_names = missing;
-    let missing = (!missing.is_empty()).then(|| format!("could not run: {}", missing.join(", ")));
-    let skipped_reason = match (done.is_empty(), missing) {
-        (_, Some(missing)) => Some(missing),
-        (true, None) => Some("nothing here says how it is built".to_owned()),
-        (false, None) => None,
+fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, mut missing: Vec<String>, files: usize) -> BuildCheckReply {
+    // A script whose own program is not there has built nothing.
+    let lacked = |run: &CommandRun| lacked_program(run).map(|name| format!("{name} is not installed"));
+    let failed = done.iter().filter(|(_, run)| run.exit_code != Some(0) && lacked(run).is_none()).count();
+    missing.extend(done.iter().filter_map(|(_, run)| lacked(run)));
+    let mut named = HashSet::new();
+    missing.retain(|why| named.insert(why.clone()));
+    let is_incomplete = !missing.is_empty();
+    let skipped_reason = match (is_incomplete, done.is_empty()) {
+        (true, _) => Some(format!("could not run: {}", missing.join(", "))),
+        (false, true) => Some("nothing here says how it is built".to_owned()),
+        (false, false) => None,
     };
-    let is_incomplete = skipped_reason.is_some() && !missing_names.is_empty();
     // A build and a type check say the same of one place.
     let mut seen = HashSet::new();
     let mut found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();

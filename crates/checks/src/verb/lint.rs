@@ -7,7 +7,7 @@ use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun};
 use switchboard_protocol::verb::check::{LintReply, LintRequest};
 
 use super::arguments::folder;
-use crate::commands::{has_started, run as run_command, said};
+use crate::commands::{has_started, lacked_program, run as run_command, said};
 use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::{Project, Search, lint};
@@ -48,14 +48,18 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<Li
     reply.findings = findings(&folder, &output);
     reply.message = message(tool.name, &done, reply.findings.len());
     reply.linter = Some(tool.name.to_owned());
+    // Without its program a script has looked at nothing: that is no exit code of a linter.
+    reply.exit_code = done.exit_code.filter(|_| lacked_program(&done).is_none());
     reply.command = done.argv;
-    reply.exit_code = done.exit_code;
     reply.output = output;
     reply.memory = done.memory;
     Ok(reply)
 }
 
 fn message(name: &str, run: &CommandRun, findings: usize) -> String {
+    if let Some(program) = lacked_program(run) {
+        return format!("{name} could not run: {program} is not installed: nothing was linted");
+    }
     match run.exit_code {
         Some(0) if findings == 0 => format!("{name} has nothing to say"),
         Some(0) => format!("{name} passed with {findings} remarks"),

@@ -7,7 +7,7 @@ use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun, TestT
 use switchboard_protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunnerRequest, TestScope};
 
 use super::arguments::folder;
-use crate::commands::{run as run_command, said};
+use crate::commands::{lacked_program, run as run_command, said};
 use crate::engine::Engine;
 use crate::output::totals::{cases, counts_none, coverage, guess, totals};
 use crate::project::test::{Asked, command};
@@ -127,8 +127,8 @@ fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) 
     };
     reply.coverage_percent = coverage(&output);
     reply.outcome = match (done.exit_code, reply.totals) {
-        // pytest says 5 where it has found no test.
-        (Some(5), TestTotals { total: 0, .. }) if framework == "pytest" => TestOutcome::NoTests,
+        // pytest, and unittest since Python 3.12, say 5 where they have found no test.
+        (Some(5), TestTotals { total: 0, .. }) if ["pytest", "unittest"].contains(&framework) => TestOutcome::NoTests,
         // A script may test without counting; one that says that it ran none is taken at its word.
         (Some(0), TestTotals { total: 0, .. }) if !IS_SCRIPT.contains(&framework) || counts_none(&output) => {
             TestOutcome::NoTests
@@ -140,14 +140,15 @@ fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) 
     };
     reply.success = reply.outcome == TestOutcome::Pass;
     let TestTotals { passed, failed, skipped, .. } = reply.totals;
-    reply.message = match done.exit_code {
+    reply.message = match (done.exit_code, lacked_program(&done)) {
+        (_, Some(program)) => format!("{framework} could not run: {program} is not installed: nothing was tested"),
         _ if reply.outcome == TestOutcome::NoTests => {
             format!("{framework} ran, and there was no test: nothing was tested")
         }
-        Some(code) => {
+        (Some(code), None) => {
             format!("{framework} ended with exit code {code}: {passed} passed, {failed} failed, {skipped} skipped")
         }
-        None => format!("{framework}: {}", done.ending),
+        (None, None) => format!("{framework}: {}", done.ending),
     };
     reply.framework = Some(framework.to_owned());
     reply.command = done.argv;

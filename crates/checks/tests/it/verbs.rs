@@ -304,3 +304,37 @@ fn a_runner_without_a_test_has_not_passed() {
     assert_eq!((&reply["outcome"], &reply["success"]), (&json!("no_tests"), &json!(false)), "{reply:#}");
     assert_eq!(reply["framework"], "npm test");
 }
+
+#[test]
+fn a_script_whose_program_is_missing_has_not_run() {
+    let scratch = Scratch::plain();
+    let scripts = r#"{ "scripts": { "build": "no-such-tool-here -p .", "lint": "no-such-tool-here", "test": "no-such-tool-here" } }"#;
+    scratch.write("package.json", scripts);
+
+    let build = result(&scratch, "build_check", json!({}));
+    let lint = result(&scratch, "lint", json!({}));
+    let test = result(&scratch, "test_runner", json!({ "scope": "all", "allow_full_suite": true }));
+
+    assert_eq!((&build["verdict"], &build["summary"]["failed_count"]), (&json!("not_run"), &json!(0)), "{build:#}");
+    assert_eq!(build["summary"]["skipped_reason"], "could not run: no-such-tool-here is not installed", "{build:#}");
+    assert!(lint["exitCode"].is_null() && lint["success"] == false, "{lint:#}");
+    assert!(lint["message"].as_str().unwrap().ends_with("nothing was linted"), "{lint:#}");
+    assert_eq!(test["outcome"], "error", "{test:#}");
+    assert!(test["message"].as_str().unwrap().ends_with("nothing was tested"), "{test:#}");
+}
+
+#[test]
+fn the_whole_suite_of_unittest_runs_and_one_without_tests_is_no_pass() {
+    let suite = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\n";
+    let whole = json!({ "scope": "all", "allow_full_suite": true, "timeout_ms": 120_000 });
+    let outcome = |text: &str| {
+        let scratch = Scratch::plain();
+        scratch.write("test_cart.py", text);
+        let reply = result(&scratch, "test_runner", whole.clone());
+        // With pytest installed that is what runs.
+        (reply["outcome"].as_str().unwrap().to_owned(), reply["totals"]["passed"].as_u64())
+    };
+
+    assert_eq!(outcome(suite), ("pass".to_owned(), Some(1)));
+    assert_eq!(outcome("import unittest\n").0, "no_tests");
+}

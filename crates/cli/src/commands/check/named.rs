@@ -157,8 +157,8 @@ fn outcome(reply: &Value) -> Outcome {
     }
     match (reply["success"] == false, reply["exitCode"].is_number()) {
         (true, true) => Err(Ending::Said(Exit::Gate)),
-        (true, false) if word("outcome") != "skip" => Err(Ending::Said(Exit::Failed)),
-        (true | false, _) => Ok(()),
+        (true, false) => Err(Ending::Said(Exit::Failed)),
+        (false, _) => Ok(()),
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(code(json!({ "verdict": "error" })), 1);
         assert_eq!(code(json!({ "success": false, "exitCode": 1 })), 3);
         assert_eq!(code(json!({ "success": false, "message": "nothing was linted" })), 1);
-        assert_eq!(code(json!({ "success": false, "outcome": "skip" })), 0);
+        assert_eq!(code(json!({ "success": false, "outcome": "skip" })), 1);
         assert_eq!(code(json!({ "success": false, "outcome": "no_tests", "exitCode": 0 })), 1);
         assert_eq!(code(json!({ "verdict": "not_run" })), 1);
         assert_eq!(code(json!({ "verdict": "info" })), 0);
