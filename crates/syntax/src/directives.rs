@@ -59,7 +59,8 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
     let mut chains: Vec<Chain> = Vec::new();
     let mut is_read = true;
     let mut scan = Scan::default();
-    let mut at = 0;
+    // A mark of the encoding belongs to no line.
+    let mut at = if text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
     while at < text.len() {
         let mut end = line_end(text, at);
         let word = directive(&text[at..end]).filter(|_| !scan.is_inside());
@@ -256,5 +257,6 @@ mod tests {
 
         assert_eq!(stray("#if A\nb\n"), Some("`#if` is opened here and never closed".into()));
         assert_eq!(stray("a\n#endif\n"), Some("`#endif` closes nothing".into()));
+        assert_eq!(stray("\u{feff}#if A\n#endif\n"), None);
     }
 }

@@ -45,6 +45,8 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let mut tidy = Tidy { text: if has_front_matter { front_matter::without(text) } else { Cow::Borrowed(text) } };
     if matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
         conditions::first_arms(&mut tidy.text);
+        tidy.values_called_as();
+        tidy.private_fields();
     }
     match language {
         Language::CSharp => csharp::tidy(&mut tidy.text),
@@ -277,8 +279,10 @@ impl Tidy<'_> {
                 self.text.to_mut()[at + 1] = b'_';
             }
         }
-        for at in self.all("}?: ") {
-            self.blank(at + 1, at + 2);
+        for words in ["}?: ", "]? : "] {
+            for at in self.all(words) {
+                self.blank(at + 1, at + 2);
+            }
         }
         self.variance();
         self.typed_templates();
@@ -306,7 +310,37 @@ impl Tidy<'_> {
         }
     }
 
-    /// `import("./a").B<C>`: a name in place of the call.
+    /// `const as = props.as; return as || 'div'`: before such signs the word is a name.
+    fn values_called_as(&mut self) {
+        const BEHIND: [&[u8]; 9] = [b"=", b"?", b")", b",", b";", b"}", b":", b"||", b"&&"];
+        for at in self.all("as") {
+            let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_name(*byte));
+            let is_whole =
+                !is_part(at.checked_sub(1).map(|before| &self.text[before])) && !is_part(self.text.get(at + 2));
+            let next = &self.text[(at + 2).min(self.text.len())..];
+            let is_member = next.starts_with(b".") && !next.starts_with(b"..");
+            if is_whole && (is_member || BEHIND.iter().any(|sign| next.trim_ascii_start().starts_with(sign))) {
+                self.text.to_mut()[at] = b'_';
+            }
+        }
+    }
+
+    /// `#a⏎⏎[b] = null`: a field ends with its line also where a bracket follows.
+    fn private_fields(&mut self) {
+        for at in self.all("#") {
+            if self.line_of_first(at).is_none() {
+                continue;
+            }
+            let end = at + 1 + self.text[at + 1..].iter().take_while(|byte| is_name(**byte)).count();
+            let rest = &self.text[end..];
+            let is_alone = rest.first() == Some(&b'\n') || rest.starts_with(b"\r\n");
+            if end > at + 1 && is_alone && rest.trim_ascii_start().starts_with(b"[") {
+                self.text.to_mut()[end] = b';';
+            }
+        }
+    }
+
+    /// `import("./a").B<C>` and `typeof import("./a")`: a name in place of the call.
     fn imported_types(&mut self) {
         for at in self.all("import(") {
             let quote = self.text.get(at + 7).copied().filter(|byte| matches!(byte, b'"' | b'\''));
@@ -315,7 +349,9 @@ impl Tidy<'_> {
             };
             let path = self.text[at + 8..].iter().take_while(|byte| **byte != quote && **byte != b'\n').count();
             let end = at + 8 + path;
-            if self.text.get(end) == Some(&quote) && self.text[end + 1..].starts_with(b").") {
+            let is_type = self.text[..at].ends_with(b"typeof ");
+            let closes = if is_type { &b")"[..] } else { b")." };
+            if self.text.get(end) == Some(&quote) && self.text[end + 1..].starts_with(closes) {
                 self.text.to_mut()[at..end + 2].fill(b'_');
             }
         }

@@ -92,6 +92,8 @@ const RULES: &[Rules] = &[
     Rules {
         ending: "js",
         wrong: &[
+            "const as = (;",
+            "class A {\n  #b\n\n  [c = null\n}",
             "let a; let a;",
             "const a = 1; function a() {}",
             "import a from 'a'; import { a } from 'b';",
@@ -124,6 +126,9 @@ const RULES: &[Rules] = &[
             "x = /)/;",
         ],
         right: &[
+            "const as = f();\nconst b = as ? as.trim() : '';\nif (as === 'a' || (as && b)) g(as);",
+            "import * as a from 'a';\nexport { b as c } from 'd';",
+            "class A {\n  #b\n\n  [c] = null\n}",
             "var a; var a; function a() {}",
             "let a; { let a; } function f() { let a; }",
             "const { a: b } = x; let a;",
@@ -161,6 +166,11 @@ const RULES: &[Rules] = &[
             "let a: A<B, >;",
         ],
         right: &[
+            "const a = await load<typeof import('./store')>();",
+            "function f(as?: A, b = as): A { return as || 'div'; }\nconst g = (as?: A): as is B => as === 'a' && as.b;",
+            "type A = { [u in B]? : C };",
+            "class A {\n  #b\n\n  [c] = null\n}",
+            "vi.mock('a', async (load) => ({ ...(await load<typeof import(\"a\")>()) }));",
             "let a: import('./b').C<D>;\nfunction f(): Promise<import('./b').E> { return import('./b').then((x) => x); }",
             "export type * from './a';\nexport type { B } from './b';",
             "declare module 'a' {\n  global {\n    interface B {}\n  }\n}",
