@@ -180,6 +180,10 @@ fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>
         None => bare(&mut cursor, place, name, operator)?,
     };
     let is_flag = before == b'-';
+    let opens = (name.start - dashes).saturating_sub(1);
+    if operator == Operator::Argument && name_is_quoted && !is_flag && is_between_strings(text, opens..range.end + 1) {
+        return None;
+    }
     let is_sentence = operator == Operator::Space && name_is_quoted;
     let is_prose = operator == Operator::Space && place.kind.form == Form::Docs && text[range.start - 1] == b'`';
     let is_macro = place.line_before(name.start).starts_with(b"#define");
@@ -191,6 +195,14 @@ fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>
         || (line.is_empty() && text[range.start - 1] == b'"' && ends_line() && place.kind.form != Form::Docs);
     let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose && !is_setting;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
+}
+
+/// `["a", "spwd", "sqlite3", "b"]`: two of a list of strings are no name and its value.
+fn is_between_strings(text: &[u8], two: Range<usize>) -> bool {
+    let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let before = text[..two.start].trim_ascii_end().strip_suffix(b",").unwrap_or_default();
+    let behind = text.get(two.end..).unwrap_or_default().trim_ascii_start().strip_prefix(b",").unwrap_or_default();
+    is_quote(before.trim_ascii_end().last()) && is_quote(behind.trim_ascii_start().first())
 }
 
 /// Reads what stands between the name of an entry and its value: `name="password" value="…"`, and `value: …` on the next

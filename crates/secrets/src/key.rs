@@ -18,13 +18,13 @@
 use crate::candidate::{Assigned, Strength};
 use crate::file_kind::Form;
 use crate::password::{is_random_letters, looks_like_code};
-use crate::value::{count, is_made_of, is_made_up};
+use crate::value::{count, is_made_of, is_made_up, is_mashed};
 use crate::words::{HEX_BITS, LONG_BITS, SHORT_BITS, changes, classes, entropy, wordiness};
 
 /// Returns how strong a key is; `None` if it is none.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
-    if value.len() < 5 || kind.form == Form::Translation || is_made_up(value) {
+    if value.len() < 5 || kind.form == Form::Translation || is_made_up(value) || is_mashed(value) {
         return None;
     }
     if is_live(assigned) {

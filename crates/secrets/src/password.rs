@@ -101,7 +101,8 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
     let small = value.to_ascii_lowercase();
     let stands_for_it = |words: &[&str]| words.iter().any(|word| word.as_bytes() == small);
-    if kind.form == Form::Translation || is_placeholder(&small) || stands_for_it(NAMES) {
+    let is_none = is_colour(value) || is_in_name(&small, assigned.name);
+    if kind.form == Form::Translation || is_none || is_placeholder(&small) || stands_for_it(NAMES) {
         return None;
     }
     if value.len() >= 5 && !is_made_up(value) && is_live(assigned) {
@@ -137,6 +138,22 @@ fn is_plain_word(value: &[u8]) -> bool {
     let is_word = (4..=20).contains(&value.len()) && value.iter().all(u8::is_ascii_lowercase);
     let is_field = [&b"password"[..], b"passwd", b"passwort", b"passphrase", b"token"].contains(&value);
     is_word && !is_field && !is_made_up_of_one(value)
+}
+
+/// `{ pass: "#5cb85c" }`
+fn is_colour(value: &[u8]) -> bool {
+    value
+        .strip_prefix(b"#")
+        .is_some_and(|digits| [3, 4, 6, 8].contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// `ED25519_KEY_PASSPHRASE = "ed25519-key"`: names of two words and more that only say what is meant.
+fn is_in_name(small: &[u8], name: &[u8]) -> bool {
+    let plain = |text: &[u8]| -> Vec<u8> {
+        text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
+    };
+    let value = plain(small);
+    small.contains(&b'-') && value.len() >= 8 && memchr::memmem::find(&plain(name), &value).is_some()
 }
 
 /// `xxxx`: nothing was chosen.

@@ -188,7 +188,7 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     let judged = match detector.find {
         Find::Reader(_) => true,
         Find::Token(_) | Find::Assigned(_) => {
-            !value::is_made_up(secret) && words::entropy(secret) >= detector.min_entropy
+            !value::is_made_up(secret) && !value::is_constant(secret) && words::entropy(secret) >= detector.min_entropy
         }
     };
     if !judged {

@@ -102,6 +102,7 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
         || is_shown
         || is_placeholder(&small)
         || is_reference(password)
+        || (is_word_in_capitals(user) && is_word_in_capitals(password))
         || user.iter().any(|byte| b"{$%".contains(byte))
     {
         return None;
@@ -121,6 +122,11 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
     let is_word = is_word_for_it && wordiness(&small) > 0.5 && classes(password) < 3;
     let is_strong = !is_word && !user.eq_ignore_ascii_case(password) && (password.len() >= 6 || classes(password) >= 2);
     Some(if is_strong { Strength::Strong } else { Strength::Fair })
+}
+
+/// `APIUSER:APIPASS@`: words in capitals for what the reader puts there.
+fn is_word_in_capitals(value: &[u8]) -> bool {
+    !value.is_empty() && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
 fn is_one_of(value: &[u8], words: &[&str]) -> bool {

@@ -169,13 +169,34 @@ const PATTERN_PARTS: &[&str] =
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(TYPED));
     let small = value.to_ascii_lowercase();
-    is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small)
+    is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small) || is_cut_off(value)
+}
+
+/// Returns whether six letters come again, as where somebody hammers on the keys: `sdlfkjabc+sdlfkj`. Of random values of 128
+/// letters and digits one in 300,000 has such a pair; longer ones are tokens with parts of text in them.
+pub(crate) fn is_mashed(value: &[u8]) -> bool {
+    const PIECE: usize = 6;
+    let small = value.to_ascii_lowercase();
+    small.len() <= 128
+        && small.windows(PIECE).enumerate().any(|(at, piece)| {
+            piece.iter().all(u8::is_ascii_lowercase) && memchr::memmem::find(&small[at + PIECE..], piece).is_some()
+        })
+}
+
+/// Returns whether a value is shown only in part: `123456:ABC...`.
+fn is_cut_off(value: &[u8]) -> bool {
+    value.ends_with(b"...") || value.ends_with("\u{2026}".as_bytes())
 }
 
 /// Returns whether a value, in small letters, is one that somebody is to replace.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PLACEHOLDERS));
     WORDS.is_match(value)
+}
+
+/// Returns whether a value is the name of a constant: `PAGERDUTY_SERVICE_ID`.
+pub(crate) fn is_constant(value: &[u8]) -> bool {
+    value.contains(&b'_') && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
 /// Makes an automaton that finds any of some words, small or capital.

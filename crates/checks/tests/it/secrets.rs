@@ -36,6 +36,9 @@ fn passwords_are_told_by_the_name_before_them() {
 #[test]
 fn what_stands_where_a_password_would_is_left_in_peace() {
     for (path, text) in [
+        ("a.py", "MODULES = ['sndhdr', 'spwd', 'sqlite3', 'ssl']"),
+        ("a.py", "colours = {'pass': '#5cb85c', 'warn': '#f0ad4e'}"),
+        ("a.py", "ED25519_KEY_OPTIONAL_PASSPHRASE = 'ed25519-key'"),
         (
             "app.py",
             "password = os.environ['DB_PASSWORD']\npassword = getpass('Password: ')\npassword = None\npassword = ''",
@@ -92,6 +95,10 @@ fn ids_hashes_and_names_are_no_keys() {
         ("package-lock.json", fill("\"integrity\": \"sha512-{B86}==\", \"token\": \"{H32}\"", 5)),
         ("app.py", "csrf_token = 'a8f5f167f44f4964e6c998dee827110c'\npad_token = 'x9z8y7w6v5u4t3s2'".into()),
         ("cert.pem", fill("-----BEGIN PUBLIC KEY-----\n{B64}\n{B64}\n-----END PUBLIC KEY-----\n", 6)),
+        ("a.js", "const all = ['sqlite3', 'i18n_private_key', 'i18n_viewer_size_22x', 'i18n_b'];\n".into()),
+        ("a.js", "exports.PAGERDUTY_SERVICE_ID = PAGERDUTY_SERVICE_ID;\n".into()),
+        ("a.ts", "const accessKey = 'sdlfkjabc+sdlfkjsdlfkjsdfLDKFTERLKFDFKLjsdfksjfE4c==';\n".into()),
+        ("a.py", "send(bot_token='123456:ABC...', api_key='f83kd02mXq...')\n".into()),
         ("a.py", "HEADER = '-----BEGIN RSA PRIVATE KEY-----'\nif text.startswith(HEADER): pass\n".into()),
     ] {
         assert_eq!(rules(path, &text), [""; 0], "{path}: {text}");
@@ -130,6 +137,7 @@ fn urls_headers_and_command_lines_give_their_credentials_away() {
 #[test]
 fn urls_headers_and_command_lines_of_a_manual_are_left_in_peace() {
     for (path, text) in [
+        ("a.py", "# mobilemessage://APIUSER:APIPASS@SENDER/ToPhoneNo\n"),
         (
             "a.py",
             "u = 'https://user:password@example.com/'\nv = 'http://user:pass@host:80/'\nw = 'postgres://postgres:postgres@localhost/x'",
