@@ -95,17 +95,19 @@ impl FileCheck for PlaceholderScan {
             _ => Vec::new(),
         };
         let is_for_tests = test_double::is_file(&source.path);
+        let is_test = |at: usize| {
+            let next = tests.partition_point(|test| test.end <= at);
+            is_for_tests || tests.get(next).is_some_and(|test| test.contains(&at))
+        };
         for comment in &comments {
-            let next = tests.partition_point(|test| test.end <= comment.start);
-            let is_test = || is_for_tests || tests.get(next).is_some_and(|test| test.contains(&comment.start));
             match &self.deny[..] {
-                [] => found.extend(words::in_comment(&source.text, comment, is_test())),
+                [] => found.extend(words::in_comment(&source.text, comment, is_test(comment.start))),
                 own => found.extend(denied(own, &source.text, comment)),
             }
         }
         if self.deny.is_empty() && (source.has_base || self.all_is_change) {
             let notes = notes::in_comments(&source.text, &comments);
-            found.extend(mark::placeholders(&notes, parsed.as_ref(), &source.text));
+            found.extend(mark::placeholders(&notes, parsed.as_ref(), &source.text, is_test));
         }
         // What a tool has packed into lines that nobody writes is somebody else's code.
         found.retain(|one| source.lines().bytes(&source.text, source.lines().line_of(one.range.start)).len() <= LINE);

@@ -13,21 +13,40 @@ use tree_sitter::{Node, Tree};
 use super::found::{Placeholder, Weight};
 use super::stub::{DUMMIES, gives_dummy};
 
-/// What a mark says of code that is not there: an order to write it, at the start, or a word for what stands in its place.
-const MISSING: &str = r"(?x)
+/// A short order to write what is not there. Longer ones are wishes, and people merge them: `add support for shelves in nested playlists`.
+const ORDER: &str = r"(?x)
     ^(?:we\s|i\s|you\s)?(?:still\s)?(?:need(?:s|ed)?\sto\s|must\s|should\s|to\s|please\s)?(?:be\s)?
         (?:actually\s|properly\s|fully\s)?
-        (?:implement(?:ed)?|add|handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|create|build|integrate|stub|code|do)
-        \b(?:\s\w+)*
-  | \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)\b
+        (?:implement(?:ed)?|add|handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|create|build|integrate|stub|do(?:\s(?:this|it|me)$))
+        \b(?:\s(?:the|an?|this|these|all|in|out|up)\b)*(?:\s[^\s?]+){0,3}(?:\s(?:here|later|now|below|properly))?[\s.!]*$
+";
+/// What is no code: an order to write it leaves nothing out.
+const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentation|ument)?s?|descriptions?|jsdoc|readme|comments?|examples?|stubs?|hints|annotations|changelog)\b";
+
+/// The most words of a mark that are taken for a remark about missing code.
+const WORDS_OF_MARK: usize = 16;
+/// What an order waits for.
+const WAITS: &str = r"\b(?:when|once|after|until|unless|if|before)\b";
+
+/// A word for what stands in the place of code.
+const MISSING: &str = r"(?x)
+    \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)\b
   | \bunimplemented\b
   | \b(?:real|actual|proper)\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)\b
-  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?|hard-?coded)\b
+  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)\b
+  | (?:^|\b(?:is|are|was|just|still|remove|replace)\s(?:the\s|this\s)?)hard-?coded\b
   | ^(?:for\snow|later|here|more|me|this|soon)\W*$
 ";
 
 /// Returns the marks of a file's comments, each with its weight.
-pub(super) fn placeholders(notes: &[Note], tree: Option<&Tree>, text: &[u8]) -> Vec<Placeholder> {
+///
+/// In tests one only blocks that stands where code should.
+pub(super) fn placeholders(
+    notes: &[Note],
+    tree: Option<&Tree>,
+    text: &[u8],
+    is_test: impl Fn(usize) -> bool,
+) -> Vec<Placeholder> {
     let placeholder = |note: &Note| {
         // The last two are mostly a remark about code that is there.
         let (rule, may_be_bare) = match note.tag {
@@ -37,7 +56,10 @@ pub(super) fn placeholders(notes: &[Note], tree: Option<&Tree>, text: &[u8]) -> 
             "HACK" | "XXX" => ("placeholder/comment-other", false),
             _ => return None,
         };
-        let is_missing = says_missing(note, may_be_bare) || tree.is_some_and(|tree| stands_for_code(note, tree, text));
+        // A hack is done: what it says is why.
+        let stands = |tree| note.tag != "HACK" && stands_for_code(note, tree, text);
+        let says_it = || !is_test(note.range.start) && says_missing(note, text, may_be_bare);
+        let is_missing = !asks(note) && (says_it() || tree.is_some_and(stands));
         let (weight, what) = if is_missing {
             (Weight::Blocks, "a mark for work that is left undone")
         } else {
@@ -48,14 +70,83 @@ pub(super) fn placeholders(notes: &[Note], tree: Option<&Tree>, text: &[u8]) -> 
     notes.iter().filter_map(placeholder).collect()
 }
 
-fn says_missing(note: &Note, may_be_bare: bool) -> bool {
-    static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(MISSING).unicode(false).case_insensitive(true).build().expect("a constant pattern")
+/// Returns whether a mark asks whether there is anything to do at all.
+fn asks(note: &Note) -> bool {
+    let said = note.text.to_ascii_lowercase();
+    said.contains('?') || ["maybe", "perhaps", "consider"].iter().any(|word| said.contains(word))
+}
+
+fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
+    static WORDS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+        [MISSING, ORDER, NO_CODE, WAITS].map(|words| {
+            RegexBuilder::new(words).unicode(false).case_insensitive(true).build().expect("a constant pattern")
+        })
     });
+    let [missing, order, no_code, waits] = &*WORDS;
     let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
-    let said = without_owner(said.trim_ascii_start());
+    let said = from_first_word(without_owner(said.trim_ascii_start()));
+    let goes_on: &[u8] = if said.ends_with(b".") { b"" } else { from_first_word(next_comment_line(note, text)) };
+    let said = [said, goes_on].join(&b' ');
+    let said = said.trim_ascii();
+    if said.is_empty() {
+        return may_be_bare && begins_comment(note, text) && is_alone(note, text);
+    }
+    let is_order = || order.is_match(said) && !no_code.is_match(said) && !waits.is_match(said);
+    // A longer sentence speaks of code that is there.
+    let is_short = note.text.split_whitespace().count() <= WORDS_OF_MARK;
+    (is_short && missing.is_match(said)) || (begins_comment(note, text) && is_order())
+}
+
+fn from_first_word(said: &[u8]) -> &[u8] {
     let start = said.iter().position(u8::is_ascii_alphanumeric);
-    start.map_or(may_be_bare, |start| WORDS.is_match(&said[start..]))
+    start.map_or(&b""[..], |start| &said[start..])
+}
+
+/// The line up to a mark.
+fn before<'a>(note: &Note, text: &'a [u8]) -> &'a [u8] {
+    text[..note.range.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii()
+}
+
+/// Returns whether no words of the comment stand before a mark on its line, and it is no heading and no part of code that is shown: `/// # TODO`,
+/// `//   // TODO`, `// f(); // TODO`.
+fn begins_comment(note: &Note, text: &[u8]) -> bool {
+    let before = before(note, text);
+    let signs = before.iter().take_while(|byte| b"#/*!".contains(byte)).count();
+    let is_shown = signs > 0 && !before[signs..].is_empty();
+    if is_shown || before.ends_with(b"##") {
+        return false;
+    }
+    before.iter().all(|byte| *byte == b'-')
+        || before.ends_with(b"<!--")
+        || before.last().is_some_and(|byte| b"#/*;!%<'{[\"".contains(byte))
+}
+
+/// Returns whether a mark is the last line of its block, or stands behind an empty one: above or behind other code it is about that.
+fn is_alone(note: &Note, text: &[u8]) -> bool {
+    let before = before(note, text);
+    if before.iter().any(u8::is_ascii_alphanumeric) {
+        let code = before.strip_suffix(b"//").or_else(|| before.strip_suffix(b"#")).unwrap_or(before);
+        return ["{}", "{ }", "pass"].iter().any(|empty| code.trim_ascii_end().ends_with(empty.as_bytes()));
+    }
+    let indent = |line: &[u8]| line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let start = text[..note.range.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut below =
+        text[note.range.end..].split(|byte| *byte == b'\n').skip(1).filter(|line| !line.trim_ascii().is_empty());
+    below.next().is_none_or(|next| {
+        let closes = next.trim_ascii_start().first().is_some_and(|byte| b"})]".contains(byte));
+        closes || next.trim_ascii().starts_with(b"end") || indent(next) < indent(&text[start..])
+    })
+}
+
+/// Returns the line below a mark if it is a comment as well.
+fn next_comment_line<'a>(note: &Note, text: &'a [u8]) -> &'a [u8] {
+    let mut lines = text[note.range.end..].split(|byte| *byte == b'\n');
+    let rest = lines.next().unwrap_or_default();
+    let next = lines.next().unwrap_or_default().trim_ascii();
+    let is_closed = memchr::memmem::find(rest, b"*/").is_some() || memchr::memmem::find(rest, b"-->").is_some();
+    let is_comment = ["#", "//", "*", "--", ";"].iter().any(|mark| next.starts_with(mark.as_bytes()));
+    let is_end = next.starts_with(b"*/") || next.starts_with(b"#[") || next.starts_with(b"-->");
+    if is_comment && !is_end && !is_closed { next } else { b"" }
 }
 
 /// `TODO(ann): …`, `TODO[#12] …`: whose it is says nothing of what it is.
@@ -96,7 +187,19 @@ fn is_empty(block: Node<'_>, text: &[u8]) -> bool {
     let mut statements = block.named_children(&mut cursor).filter(|node| !node.kind().contains("comment"));
     match (statements.next(), statements.next()) {
         (None, _) => true,
-        (Some(only), None) => matches!(&text[only.byte_range()], b"pass" | b"...") || gives_dummy(only, text, &DUMMIES),
+        (Some(only), None) => {
+            let is_nothing = matches!(&text[only.byte_range()], b"pass" | b"...");
+            is_nothing || (is_of_function(block) && gives_dummy(only, text, &DUMMIES))
+        }
         (Some(_), Some(_)) => false,
     }
+}
+
+/// Returns whether a block is the body of a function: under a condition a dummy may be the answer.
+fn is_of_function(block: Node<'_>) -> bool {
+    const LISTS: [&str; 5] = ["block", "statement_list", "body_statement", "compound_statement", "statement_block"];
+    const FUNCTIONS: [&str; 7] = ["function", "method", "closure", "lambda", "arrow", "constructor", "accessor"];
+    let mut outer = std::iter::successors(block.parent(), |node| node.parent());
+    let owner = outer.find(|node| !LISTS.contains(&node.kind()));
+    owner.is_some_and(|owner| FUNCTIONS.iter().any(|word| owner.kind().contains(word)))
 }

@@ -129,16 +129,23 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         // A constructor: what it makes may begin empty.
         return None;
     }
+    if is_javascript && (name == b"require" || name == b"define") {
+        // What loads modules: this tells a compiler that somebody else has it.
+        return None;
+    }
     let name = words(name);
     let parameters = node.child_by_field_name("parameters")?;
     let body = node.child_by_field_name("body");
-    if !takes_something(parameters, text) || name.first().is_none_or(|word| IDLE.contains(&word.as_str())) {
+    if !takes_something(parameters, text) || is_idle(&name) {
         return None;
     }
     let Some(body) = body else {
         // Only in Ruby is a body that is not there an empty one.
         return (language == Language::Ruby).then(|| empty(node));
     };
+    if is_said_unused(node, text) {
+        return None;
+    }
     let has_comment = node.children(&mut node.walk()).any(|child| child.kind().contains("comment"));
     if has_comment {
         return None;
@@ -160,6 +167,19 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         }
         _ => None,
     }
+}
+
+/// Returns whether a linter is told, in the line above or behind the head, that the parameters are not used on purpose.
+pub(super) fn is_said_unused(node: Node<'_>, text: &[u8]) -> bool {
+    let above = text[..node.start_byte()].trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let head = text[node.start_byte()..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    [above, head].iter().any(|line| memchr::memmem::find(line, b"no-unused-vars").is_some())
+}
+
+/// Returns whether a name says that nothing happens: `ignore_all`, `summary_noop`, `do_nothing`.
+pub(super) fn is_idle(name: &[String]) -> bool {
+    name.first().is_none_or(|word| IDLE.contains(&word.as_str()))
+        || name.last().is_some_and(|word| word == "noop" || word == "nothing")
 }
 
 pub(super) fn empty(node: Node<'_>) -> Placeholder {

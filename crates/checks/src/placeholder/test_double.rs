@@ -31,6 +31,7 @@ pub(super) fn is_file(path: &str) -> bool {
             || folder.ends_with(".tests")
             || folder.ends_with("_test")
             || folder.ends_with("_tests")
+            || folder.ends_with("-stubs")
     };
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     folders.split('/').any(is_folder) || is_name(stem) || name.starts_with("conftest")
@@ -45,9 +46,24 @@ pub(super) fn is_name(name: &str) -> bool {
     words.iter().any(is_word)
 }
 
+/// Returns whether a file is the variant of another for a platform that lacks something: `index.browser.js`, `files/index-browser.js`.
+pub(super) fn is_for_platform(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let words = super::stub::words(name.as_bytes());
+    words.len() > 2 && words.iter().any(|word| word == "browser" || word == "noop")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variant_for_a_platform_is_known_by_its_name() {
+        for path in ["a/index.browser.mjs", "files/index-browser.js", "tracing-noop.ts"] {
+            assert!(is_for_platform(path), "{path}");
+        }
+        assert!(!is_for_platform("src/browser.js") && !is_for_platform("browser/find.js"));
+    }
 
     #[test]
     fn doubles_are_known_by_folder_and_name() {
@@ -59,6 +75,7 @@ mod tests {
             "src/FakeClock.java",
             "a.spec.ts",
             "Resources/stubs/Collator.php",
+            "motor-stubs/core.py",
             "user_mock.rb",
             "conftest.py",
         ] {

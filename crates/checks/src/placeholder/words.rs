@@ -40,7 +40,7 @@ const PRETENCES: &str = r"(?x)
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
   | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)\b
   | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
-  | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
+  | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere(?:\W*$|[.,;:!]|\W+(?:to|for|and)\b)
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
   | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
   | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:(?:you|we|this)(?:'d|\swould|\sshould)|it(?:'d|\swould))\b
@@ -88,7 +88,9 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
             let is_about_value = !has_own_line && contains(hit.as_bytes(), b" until ");
             // An example leaves to its readers what they are to write.
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
-            let is_note = is_remark || is_about_value || is_exercise || is_heading(text, start);
+            let is_kept = says_when && is_put_away(&line[..hit.start()]);
+            let is_hook = contains(hit.as_bytes(), b"to be implemented") && is_for_others(&text[..comment.start]);
+            let is_note = is_remark || is_kept || is_hook || is_about_value || is_exercise || is_heading(text, start);
             let least = if is_note { Weight::Note } else { lightest(*is_elision) };
             Some((hit.range(), (*weight).max(least)))
         });
@@ -101,6 +103,22 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         start += line.len();
     }
     found
+}
+
+/// `store a placeholder for now`: a value that the code fills in itself.
+fn is_put_away(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end().to_ascii_lowercase();
+    ["store", "insert", "push", "reserve", "append", "put", "write", "emit"]
+        .iter()
+        .any(|verb| ["a", "an", "the"].iter().any(|article| before.ends_with(format!(" {verb} {article}").as_bytes())))
+}
+
+/// Returns whether what stands above a comment says that others write the function.
+fn is_for_others(above: &[u8]) -> bool {
+    /// As far as a description and the head of a function reach.
+    const NEAR: usize = 400;
+    let near = above[above.len().saturating_sub(NEAR)..].to_ascii_lowercase();
+    ["@protected", "@abstract", "overrid", "subclass"].iter().any(|word| contains(&near, word.as_bytes()))
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {

@@ -337,6 +337,7 @@ fn sentences_and_shown_code_do_not_block() {
         ("a.c", "/* use f() in a real application. */\n"),
         ("a.rb", "#   class A\n#     # Your code here\n#   end\nA = 1\n"),
         ("a.go", "package a\n\n// to replace any code with a temporary placeholder.\nvar a = 1\n"),
+        ("a.py", "# Add better logic here when a third one shows up.\n"),
         ("a.sh", "# Simulate that the server initially reports $2\n"),
         ("a.go", "package a\n\nfunc f(n N) { panic(\"escaping \" + n.String() + \" is unimplemented\") }\n"),
         (
@@ -369,6 +370,14 @@ fn a_mark_blocks_where_it_says_that_code_is_missing_or_stands_in_its_place() {
         ("a.go", "package a\n\nfunc F() {\n\t// XXX: later on\n}\n"),
         ("a.c", "void f(int a) {\n  /* HACK: not done yet */\n  g(a);\n}\n"),
         ("a.yaml", "# TODO: add the port\nport: 1\n"),
+        ("a.py", "x = 1\n# TODO: handle network errors properly.\n# That is all.\n"),
+        ("a.py", "x = 1\n# TODO:\n# implement retries\n"),
+        ("a.js", "function f() {\n  g();\n  // TODO\n}\n"),
+        ("a.html", "<p>\n<!-- TODO: add the form -->\n</p>\n"),
+        ("a.rs", "fn f(a: bool) {\n    if a {\n        // TODO: check the sum\n    }\n    g();\n}\n"),
+        ("a.rs", "fn f(a: bool) -> bool {\n    // TODO: ask the server\n    true\n}\n"),
+        ("a.js", "function f(x) {\n  return []; // TODO: implement\n}\n"),
+        ("a_test.py", "def test_f():\n    # TODO: write it\n    pass\n"),
     ] {
         assert!(!blocking(path, text).is_empty(), "{path}: {text}");
     }
@@ -379,6 +388,35 @@ fn a_mark_blocks_where_it_says_that_code_is_missing_or_stands_in_its_place() {
         ("a.rs", "fn f() -> u32 {\n    // TODO(#12): is this the right place?\n    g()\n}\n"),
         ("a.php", "<?php\ntry { f(); } catch (E $e) {\n  // TODO: print it to the log?\n}\n"),
         ("a.js", "const a = {\n  // FIXME: should we accept more hosts?\n};\n"),
+        ("a.py", "x = 1\n# TODO: add support for nested playlists so each shelf is processed\n"),
+        ("a.py", "x = 1\n# TODO: add support for\n# nested lists of playlists\n"),
+        ("a.py", "x = 1\n# TODO: implement a check in policies?\n"),
+        ("a.py", "import cv2  # TODO: add type stubs for OpenCV\n"),
+        ("a.py", "x = 1\n# TODO: add docstring\n"),
+        ("a.py", "# TODO\n# Images of the car, as the page shows them\nx = 1\n"),
+        ("a.ts", "/** Features (structure TBD). */\nconst a = {};\n"),
+        ("a.js", "// TODO: is a stub needed?\nconst a = 1;\n"),
+        ("a.js", "const a = b.c; // TODO\n"),
+        ("a.js", "/**\n * TODO: add class description.\n */\nclass A {}\n"),
+        ("a.js", "// TODO: this should be a hardcoded list of names\nconst a = f();\n"),
+        (
+            "a.js",
+            "// FIXME: the pages seem off compared to the actual js implementation, and nobody knows whether it was ever so\nf();\n",
+        ),
+        ("a.rs", "/// Reads.\n///\n/// # TODO\n///\n/// - more formats\npub fn f() {\n    g();\n}\n"),
+        ("a.rs", "fn f() {\n    h();\n    // // TODO\n    // g();\n}\n"),
+        ("a.rs", "fn f() {\n    h();\n    // g(); // TODO: add the port\n}\n"),
+        ("a.rs", "// TODO: implement `TrustedLen` when stabilized\nfn f() {\n    g();\n}\n"),
+        (
+            "a.c",
+            "int f(int a) {\n  if (!a) {\n    // TODO: this check is absent elsewhere\n    return 0;\n  }\n  return g(a);\n}\n",
+        ),
+        ("a.c", "void f(int a) {\n  if (g(a)) {\n    // HACK: reuse the first one\n  } else {\n    h(a);\n  }\n}\n"),
+        ("a.js", "function f(x) {\n  // TODO\n  return g(x);\n}\n"),
+        ("a.js", "function f(x) {\n  // TODO: maybe make this a setting\n  return {};\n}\n"),
+        ("a.js", "f(x); // TODO: do this in the package's own file\n"),
+        ("a.ts", "// @ts-expect-error -- TODO: add a guard\nf(x);\n"),
+        ("tests/a.py", "def test_f():\n    # TODO: add the second case\n    assert f()\n"),
     ] {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
         assert_eq!(marks(path, text).len(), 1, "{path}: {text}");
@@ -575,4 +613,29 @@ fn choices_first_values_and_what_only_some_calls_reach_do_not_block() {
     ] {
         assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
     }
+}
+
+#[test]
+fn a_function_that_is_said_to_do_nothing_does_not_block() {
+    for (path, text) in [
+        ("a.py", "def summary_noop(*args):\n    pass\n"),
+        ("a.py", "def do_nothing():\n    pass\n"),
+        ("a.js", "function require(name) {};\nfunction define(name, all, f) {};\n"),
+        (
+            "a.js",
+            "class A {\n  load(url) { // eslint-disable-line no-unused-vars\n    throw new Error('load not implemented');\n  }\n}\n",
+        ),
+        (
+            "a.js",
+            "class A {\n  /**\n   * Called for each key.\n   * @protected\n   */\n  onKey(event) {\n    // To be implemented.\n  }\n}\n",
+        ),
+        ("a.js", "f(x);\n// Not known yet; store a placeholder for now\nheads.push(0);\n"),
+        ("a.js", "// eslint-disable-next-line no-unused-vars\nfunction logMissing(all) {}\n"),
+        ("files/index-browser.js", "function findUpwards(folder) {\n  return null;\n}\n"),
+        ("a.js", "const methodUnimplemented = () => {\n  throw create('Method unimplemented')\n};\n"),
+        ("motor-stubs/core.py", "def coroutine(f):\n    ...\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    assert_eq!(blocking("a.js", "function logMissing(all) {}\n"), ["placeholder/code-stub-body"]);
 }

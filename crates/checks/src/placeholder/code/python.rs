@@ -78,7 +78,7 @@ fn says_why(only: Node<'_>, text: &[u8]) -> bool {
 /// Returns whether a function may do nothing, by its name.
 fn is_idle(function: Node<'_>, text: &[u8]) -> bool {
     let name = function.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
-    name.first().is_some_and(|word| stub::IDLE.contains(&word.as_str()))
+    stub::is_idle(&name)
 }
 
 /// `NotImplementedError(f"{node} is not implemented")`: it tells of a value that is not handled.
