@@ -1,5 +1,6 @@
 //! Commits that people have merged, each as a change against its parent: how many of them the checks would have blocked.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -11,32 +12,64 @@ use crate::command::{command, output};
 
 /// The checks that look at every change.
 const CHECKS: [&str; 3] = ["syntax_check", "secretscan", "placeholder_scan"];
-/// Commits that change more files are imports, and no change that somebody reviewed.
-const MOST_FILES: usize = 200;
-
-/// What became of the commits of one history.
+/// What became of the commits of one history, or of all.
 #[derive(Debug, Default)]
 struct Count {
     commits: usize,
     blocked: usize,
+    files: usize,
+    files_blocked: usize,
+    /// Commits that each check blocks.
+    by_check: BTreeMap<String, usize>,
+}
+
+// === impl Count ===
+
+impl Count {
+    /// Adds a commit that changes `files` files.
+    fn add(&mut self, files: usize, blocking: &[&Value]) {
+        let named = |field: &'static str| -> BTreeSet<&str> {
+            blocking.iter().filter_map(|finding| finding[field].as_str()).collect()
+        };
+        self.commits += 1;
+        self.blocked += usize::from(!blocking.is_empty());
+        self.files += files;
+        self.files_blocked += named("path").len();
+        for check in named("check") {
+            *self.by_check.entry(check.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.commits += other.commits;
+        self.blocked += other.blocked;
+        self.files += other.files;
+        self.files_blocked += other.files_blocked;
+        for (check, blocked) in other.by_check {
+            *self.by_check.entry(check).or_default() += blocked;
+        }
+    }
+
+    fn report(&self) -> Value {
+        let per_1k = (self.blocked as f64 * 1_000_000.0 / self.commits.max(1) as f64).round() / 1_000.0;
+        json!({
+            "commits": self.commits, "blocked": self.blocked, "blocked_per_1k": per_1k,
+            "files": self.files, "files_blocked": self.files_blocked, "by_check": self.by_check,
+        })
+    }
 }
 
 /// Checks the newest commits of each history; merges, first commits and imports are left out.
 pub(crate) fn measure(bench: &Bench<'_>, root: &Path) -> anyhow::Result<Value> {
     let own = [root.to_owned()];
     let histories = if bench.args.histories.is_empty() { &own[..] } else { &bench.args.histories };
-    let (mut commits, mut blocked) = (0, 0);
+    let mut all = Count::default();
     for history in histories {
         let count = of_history(bench, history)?;
         bench.say(&format!("{}: {} of {} commits blocked", history.display(), count.blocked, count.commits));
-        commits += count.commits;
-        blocked += count.blocked;
+        all.merge(count);
     }
-    if commits == 0 {
-        return Ok(Value::Null);
-    }
-    let per_1k = (blocked as f64 * 1_000_000.0 / commits as f64).round() / 1_000.0;
-    Ok(json!({ "commits": commits, "blocked": blocked, "blocked_per_1k": per_1k }))
+    Ok(if all.commits == 0 { Value::Null } else { all.report() })
 }
 
 fn of_history(bench: &Bench<'_>, history: &Path) -> anyhow::Result<Count> {
@@ -53,7 +86,7 @@ fn of_history(bench: &Bench<'_>, history: &Path) -> anyhow::Result<Count> {
         }
         let Ok(parent) = git(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")]) else { continue };
         let changed = git(&["diff-tree", "-r", "--no-commit-id", "--name-only", &commit])?;
-        if changed.is_empty() || changed.len() > MOST_FILES {
+        if changed.is_empty() || changed.len() > bench.args.most_files {
             continue;
         }
         git(&["checkout", "--quiet", "--force", "--detach", &commit])?;
@@ -64,9 +97,8 @@ fn of_history(bench: &Bench<'_>, history: &Path) -> anyhow::Result<Count> {
         let question = json!({ "root": tree, "base": { "rev": parent.join("") }, "only": CHECKS });
         let reply = session.ask(&question)?;
         anyhow::ensure!(reply["reports"].is_array(), "{commit} was not checked: {reply}");
-        count.commits += 1;
         let blocking: Vec<_> = findings(&reply).filter(|finding| finding["blocks"] == true).collect();
-        count.blocked += usize::from(!blocking.is_empty());
+        count.add(changed.len(), &blocking);
         for finding in blocking.iter().filter(|_| bench.args.misses) {
             let place = format!("{}:{}", finding["path"].as_str().unwrap_or_default(), finding["span"]["start_line"]);
             bench.say(&format!("blocked: {commit} {place} {} {}", finding["rule"], finding["message"]));
@@ -77,4 +109,28 @@ fn of_history(bench: &Bench<'_>, history: &Path) -> anyhow::Result<Count> {
 
 fn lines(text: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_counts_once_however_much_blocks_in_it() {
+        let blocking = [
+            json!({ "path": "a.py", "check": "secretscan" }),
+            json!({ "path": "a.py", "check": "syntax_check" }),
+            json!({ "path": "b.py", "check": "secretscan" }),
+        ];
+        let mut count = Count::default();
+
+        count.add(3, &blocking.iter().collect::<Vec<_>>());
+        count.merge(Count { commits: 3, files: 5, ..Count::default() });
+
+        let by_check = json!({ "secretscan": 1, "syntax_check": 1 });
+        let wanted = json!({
+            "commits": 4, "blocked": 1, "blocked_per_1k": 250.0, "files": 8, "files_blocked": 2, "by_check": by_check,
+        });
+        assert_eq!(count.report(), wanted);
+    }
 }

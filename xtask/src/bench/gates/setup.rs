@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// The most commits of each history, the newest first
     #[arg(long, default_value_t = 400)]
     pub(super) commits: usize,
+    /// Leave out commits that change more files: those are imports, and no change that somebody reviewed
+    #[arg(long, default_value_t = 200)]
+    pub(super) most_files: usize,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     pub(super) offline: bool,
