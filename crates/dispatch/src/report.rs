@@ -292,3 +292,99 @@ pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
     let text = String::from_utf8_lossy(&text).into_owned();
     Ok(Some(Answer { text, bytes, next: (next < bytes && whole > 0).then_some(next) }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn view(state: TaskState) -> TaskView {
+        TaskView {
+            task: TaskId::new("1.1").unwrap(),
+            state,
+            attempt: 1,
+            losses: 0,
+            stopping: false,
+            paused: None,
+            not_started: None,
+            gates: Vec::new(),
+            pending_gates: Vec::new(),
+            steps: Vec::new(),
+            step: None,
+            refusals: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_ready_task_that_is_put_off_says_by_what() {
+        let waits = [
+            (Wait::Settings, SkipCode::SettingsUnreadable),
+            (Wait::Workers { most: 3 }, SkipCode::CapacityDeferred),
+            (Wait::RateLimit { until: Millis(0) }, SkipCode::RateLimited),
+            (Wait::Budget { of: BudgetOf::Plan }, SkipCode::Budget),
+            (Wait::Budget { of: BudgetOf::Day }, SkipCode::Budget),
+        ];
+
+        for (wait, code) in waits {
+            assert_eq!(put_off(&view(TaskState::Ready), wait).unwrap().code, code);
+            assert_eq!(put_off(&view(TaskState::Stopped), wait), None);
+        }
+        let detail = put_off(&view(TaskState::Ready), Wait::Workers { most: 3 }).unwrap().detail;
+        assert!(detail.starts_with("3 workers"), "{detail}");
+    }
+
+    #[test]
+    fn a_sum_is_of_those_that_have_the_column() {
+        let row = |cost: Option<i64>| Row::new().with("micro_usd", cost);
+
+        assert_eq!(sum(&[row(Some(2)), row(None), row(Some(3))], "micro_usd"), Some(5));
+        assert_eq!(sum(&[row(None)], "micro_usd"), None);
+        assert_eq!(sum(&[row(Some(-1))], "micro_usd"), Some(0));
+    }
+
+    #[test]
+    fn a_run_that_is_over_is_not_shown_as_paused() {
+        let row = |state: &str| Row::new().with("state", state).with("paused", "budget");
+
+        assert_eq!(paused(&row("running")).unwrap(), Some(PauseCause::Budget));
+        assert_eq!(paused(&row("failed")).unwrap(), None);
+    }
+
+    #[test]
+    fn how_a_task_ended_or_why_it_waits_is_said_once() {
+        let reason = || "no tests".to_owned();
+        let root = TaskId::new("1.0").unwrap();
+
+        assert_eq!(ending(&TaskState::Blocked { reason: reason() }).unwrap(), "blocked: no tests");
+        assert!(ending(&TaskState::DepFailed { root }).unwrap().contains("1.0"));
+        assert_eq!(ending(&TaskState::Stopped), None);
+        assert_eq!(ending(&TaskState::Merged { commit: reason() }), None);
+    }
+
+    #[test]
+    fn a_refusal_names_its_attempt_what_refused_it_and_all_reasons() {
+        let (attempt, reasons) = (2, vec!["a".to_owned(), "b".to_owned()]);
+        let cause = RefusalCause::Gate { gate: "lint".to_owned() };
+
+        assert_eq!(refusal(&Refusal { attempt, cause, reasons }), "attempt 2: lint: a; b");
+    }
+
+    #[test]
+    fn what_a_worker_said_is_read_from_a_byte_on_and_no_character_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_string_lossy().into_owned();
+        let read = |from| answer(&path, from).unwrap();
+        let most = usize::try_from(ANSWER_BYTES).unwrap();
+
+        assert_eq!(read(0), None, "nothing yet");
+        fs::write(folder.path().join(ANSWER_FILE), format!("{}üz", "a".repeat(most - 1))).unwrap();
+        let first = read(0).unwrap();
+        let rest = read(first.next.unwrap()).unwrap();
+        let beyond = read(u64::MAX).unwrap();
+
+        assert_eq!((first.text.len(), first.bytes, first.next), (most - 1, ANSWER_BYTES + 2, Some(ANSWER_BYTES - 1)));
+        assert_eq!((rest.text.as_str(), rest.next), ("üz", None));
+        assert_eq!((beyond.text.as_str(), beyond.next), ("", None));
+    }
+}

@@ -5,6 +5,7 @@ mod fields;
 mod plan_texts;
 mod real_git;
 mod repository;
+mod rows;
 
 use serde_json::{Value, json};
 
