@@ -25,7 +25,8 @@ use crate::work::{JUDGES, RUNS, WORKERS};
 use crate::worker_names::Key;
 use crate::world::World;
 
-/// Events read in one go.
+/// Events read in one go, at first and at most: who wants only what a run was opened with stops early, and short runs have no more.
+const FIRST_PAGE: usize = 16;
 const PAGE: usize = 1000;
 
 /// Workers of one task that are looked through for the last one that makes its change.
@@ -50,13 +51,17 @@ pub(crate) fn events_of_worker(store: &Store, worker: &str, mut visit: impl FnMu
 }
 
 fn events_of(store: &Store, subject: &str, mut after: u64, mut visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
+    let mut size = FIRST_PAGE;
     loop {
-        let page = store.events_of(subject, after, PAGE)?;
-        let Some(last) = page.last() else { return Ok(()) };
-        after = last.rev;
+        let page = store.events_of(subject, after, size)?;
         if page.iter().any(|event| !visit(event)) {
             return Ok(());
         }
+        match page.last() {
+            Some(last) if page.len() == size => after = last.rev,
+            Some(_) | None => return Ok(()),
+        }
+        size = (4 * size).min(PAGE);
     }
 }
 
