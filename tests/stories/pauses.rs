@@ -81,3 +81,46 @@ fn a_paused_agent_waits_alive_at_its_next_tool_also_over_a_restart_of_the_daemon
     assert!(log.contains("turn 1 ends: paused") && log.contains("goes on") && log.contains("turn 2"), "{log}");
     assert_eq!((of(0, "attempts"), of(1, "attempts")), (json!(1), json!(1)));
 }
+
+#[test]
+fn workers_of_a_paused_run_say_so_within_two_seconds_stay_alive_and_go_on_as_the_same_attempts() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go").display().to_string();
+    let wait = json!({ "do": "shell", "argv": ["sh", "-c", format!("while [ ! -e {go} ]; do sleep 0.05; done")] });
+    let write = json!({ "do": "write", "path": "done-{{task}}", "content": "x\n" });
+    let first = json!([wait, { "do": "sleep_ms", "ms": 500 }, write]);
+    sandbox.script("ada", &json!([{ "steps": first }, { "turn": 2, "steps": [write] }]));
+    let task = |id: &str| json!({ "id": id, "phase": 1, "description": "d", "files_touched": [format!("done-{id}")] });
+    let plan = sandbox.plan(&json!([task("1.1"), task("1.2"), task("1.3")]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let argv = [super::sandbox::BINARY, "run", &plan, "--agent", "ada", "--max-workers", "2", "--yes"];
+    Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).detached(None).unwrap();
+    let of = |task: usize, field: &str| sandbox.call(&["get_run"])["list"][task][field].clone();
+    let is_begun = || sandbox.call(&["get_status"])["runs"].as_array().is_some_and(|runs| !runs.is_empty());
+    assert!(within(Duration::from_secs(60), is_begun));
+    let at_work = |task: usize| of(task, "state") == "working" && of(task, "doing") != json!(null);
+    assert!(within(Duration::from_secs(60), || (0..2).all(at_work)), "{}", sandbox.call(&["get_run"]));
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+
+    // The command waits two seconds at most until its workers have heard of it.
+    let paused = sandbox.switchboard(&["pause", &run, "--json"]).ends_with(0).json();
+    assert_eq!(
+        paused["workers"],
+        json!([{ "task": "1.1", "pause": "pausing" }, { "task": "1.2", "pause": "pausing" }]),
+        "{paused}"
+    );
+    std::fs::write(&go, "").unwrap();
+    let waits = |task: usize| within(Duration::from_secs(30), || of(task, "pause") == "paused");
+    assert!(waits(0) && waits(1), "{}", sandbox.call(&["get_run"]));
+    assert_eq!(of(2, "attempts"), 0, "nothing starts meanwhile");
+    let started = || {
+        let events = sandbox.call(&["read_events", "kinds:=[\"worker_started\",\"worker_lost\",\"nothing_changed\"]"]);
+        events["events"].as_array().unwrap().len()
+    };
+    assert_eq!(started(), 2);
+    sandbox.switchboard(&["resume", &run]).ends_with(0);
+
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("3 of 3 tasks merged");
+    assert_eq!([0, 1, 2].map(|task| of(task, "attempts")), [1, 1, 1].map(|attempts| json!(attempts)));
+    assert_eq!(started(), 3, "each task had one worker, which was neither lost nor found idle");
+}
