@@ -15,6 +15,7 @@ mod stories {
     mod combinations;
     mod commands;
     mod confirm;
+    mod control;
     mod coordination;
     mod crashes;
     mod definitions;

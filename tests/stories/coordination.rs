@@ -191,7 +191,7 @@ fn what_a_person_tells_a_worker_is_shown_with_its_delivery_and_seen_in_the_next_
     let run = started(&sandbox, &sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }])));
 
     let told = sandbox.switchboard(&["tell", &format!("{run}/1.1"), "use", "the", "new", "parser"]).ends_with(0);
-    told.says("ada has it in its inbox");
+    told.says("ada has it waiting");
     sandbox.switchboard(&["show", &format!("{run}/1.1")]).ends_with(0).says("accepted: use the new parser");
     std::fs::write(&go, "").unwrap();
 

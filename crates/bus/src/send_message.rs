@@ -76,6 +76,7 @@ async fn send_one(
             seq: 0,
             duplicate: false,
             superseded: added.superseded,
+            control: None,
         };
         match store.commit(Batch { reply: serde_json::to_value(&reply)?, ..batch }).await {
             Ok(committed) => {

@@ -23,6 +23,8 @@ mod start_worker;
 mod stop_worker;
 mod take_answer;
 
+use std::time::Duration;
+
 use switchboard_protocol::run::Effect;
 use switchboard_protocol::run::way::CommandStep;
 
@@ -89,7 +91,9 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         }
         Effect::AwaitAnswer { task, need } => ask_person::wait(&ctx, task, need).await,
         Effect::WithdrawQuestion { task, need } => ask_person::withdraw(&ctx, task, need).await,
-        Effect::StopWorker { task, worker, cause } => stop_worker::stop_worker(&ctx, &task, &worker, cause).await,
+        Effect::StopWorker { task, worker, cause, grace_ms } => {
+            stop_worker::stop_worker(&ctx, &task, &worker, cause, grace_ms.map(Duration::from_millis)).await
+        }
         Effect::Finish { outcome } => finish::finish(&ctx, outcome).await,
     }
 }

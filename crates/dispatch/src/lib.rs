@@ -53,6 +53,7 @@ pub mod simulate;
 mod spool;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tools;
 mod tree_ports;
 mod unit_claims;
@@ -73,5 +74,5 @@ pub use identity::WorkerIdentity;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::{BoxFuture, FileLeases, Others, WorkerMail, WorkerRules};
 pub use setup::{commands_of_locks, lock_files_of};
-pub use verb::Continuation;
+pub use verb::{Continuation, Telling};
 pub use work::Work;

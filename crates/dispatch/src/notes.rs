@@ -71,6 +71,7 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskDepFailed { .. }
         | RunEvent::TaskStopRequested { .. }
+        | RunEvent::TaskBudgetSet { .. }
         | RunEvent::RunStopRequested
         | RunEvent::BudgetSet { .. }
         | RunEvent::CostCounted { .. }

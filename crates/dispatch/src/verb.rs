@@ -4,6 +4,7 @@ mod act;
 pub(crate) mod check;
 pub(crate) mod check_gate_status;
 pub(crate) mod clean_runs;
+mod control;
 mod coordinate;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
@@ -19,9 +20,11 @@ mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 mod subagent;
+mod tell_worker;
 mod undo_merge;
 
 pub use subagent::Continuation;
+pub use tell_worker::Telling;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -16,6 +16,8 @@ use crate::event::frame_key;
 pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
+/// What workers of standalone runs were told, keyed by the id of the message.
+pub(crate) const TOLD: &str = "worker_told";
 /// Column of the step whose verdict a worker's answer is.
 pub(crate) const JUDGES: &str = "judges";
 
@@ -27,7 +29,7 @@ const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-static TABLES: [Table; 2] = [
+static TABLES: [Table; 3] = [
     Table {
         name: RUNS,
         columns: &[
@@ -116,6 +118,13 @@ static TABLES: [Table; 2] = [
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
+        sparse: &[],
+    },
+    Table {
+        name: TOLD,
+        columns: &[text("id"), int("seq"), text("run"), text("task"), text("by"), int("sent_at"), int("seen")],
+        key: &["id"],
+        indexes: &[&["run", "task", "seq"]],
         sparse: &[],
     },
 ];
@@ -234,6 +243,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::MergeIntended { .. }
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskStopRequested { .. }
+        | RunEvent::TaskBudgetSet { .. }
         | RunEvent::BudgetAlert { .. }
         | RunEvent::CostCounted { estimated: false, .. }
         | RunEvent::TaskPaused { .. }
@@ -354,6 +364,17 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("wanted", judges.as_ref().map_or(Cell::Null, |judges| judges.answer.as_str().into()));
             vec![Change::Put { table: WORKERS, row }]
         }
+        WorkerFact::WorkerTold { worker: _, id, run, task, by } => {
+            let row = Row::new()
+                .with("id", id.as_str())
+                .with("seq", event.lsn)
+                .with("run", run.as_str())
+                .with("task", task.as_str())
+                .with("by", by.as_str())
+                .with("sent_at", event.ts.0)
+                .with("seen", 0_i64);
+            vec![Change::Put { table: TOLD, row }]
+        }
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
@@ -409,9 +430,12 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
         }
         // What no rule has answered a person was asked.
         WorkerEvent::PermissionSettled { rule: None, .. } => set.push(("asked", 1_i64.into())),
+        // Of mail there is no such row.
+        WorkerEvent::TurnStarted { mail, .. } => {
+            more.extend(mail.iter().map(|id| patch(TOLD, id.as_str(), vec![("seen", 1_i64.into())])));
+        }
         WorkerEvent::AgentStarted { .. }
         | WorkerEvent::SessionOpened { .. }
-        | WorkerEvent::TurnStarted { .. }
         | WorkerEvent::PermissionAsked { .. }
         | WorkerEvent::PermissionSettled { rule: Some(_), .. }
         | WorkerEvent::Sealed { .. } => {}

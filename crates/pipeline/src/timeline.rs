@@ -146,10 +146,11 @@ impl Timeline {
                 self.asked(at, (&task, Some(attempt)), need, &reason);
             }
             RunEvent::PersonAnswered { need, answer, .. } => self.answered(at, &need, answer),
-            RunEvent::TaskStopRequested { task } => self.control(at, Some(&task), "stop", ""),
+            RunEvent::TaskStopRequested { task, .. } => self.control(at, Some(&task), "stop", ""),
             RunEvent::RunStopRequested => self.control(at, None, "stop", ""),
             RunEvent::TaskRetryRequested { task } => self.tried_again(at, &task),
             RunEvent::BudgetSet { .. } => self.control(at, None, "budget", ""),
+            RunEvent::TaskBudgetSet { task, .. } => self.control(at, Some(&task), "budget", ""),
             RunEvent::BudgetAlert { percent, task, of, .. } => self.alert(at, percent, task.as_ref(), of),
             RunEvent::RunPaused { cause } => self.run_paused(at, cause),
             RunEvent::RunResumed => {

@@ -2,12 +2,15 @@
 //!
 //! The payload of such a message is JSON with a `type`. What the daemon writes is in the same commit as the event that it tells of.
 
+mod control;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Failure, near_matches};
 use crate::id::{AgentName, RunId, WorkerId};
 use crate::plan::TaskId;
+
+pub use control::{Control, ControlReply, UnitStatus};
 
 /// The address of the coordinator. No agent may have this name.
 pub const COORDINATOR: &str = "coordinator";
@@ -91,32 +94,6 @@ pub enum UnitMessage {
     },
 }
 
-/// What somebody asks of the coordinator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Control {
-    /// The unit's worker says that its work is done: it ends with its present turn, and its change goes to the gates as ever.
-    CompleteTask {
-        /// The task; a worker's own if left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task: Option<String>,
-        /// What was done.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        summary: String,
-    },
-    /// The slice's tasks are paused until a person resumes them.
-    BlockSlice {
-        /// The slice; of a worker, the one that its task is in. Only its own task is blocked then.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        slice: Option<String>,
-        /// Why.
-        reason: String,
-    },
-}
-
-/// Words that `type` may be.
-const CONTROLS: [&str; 2] = ["complete-task", "block-slice"];
-
 /// A message of the coordinator on its way into the mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
@@ -130,34 +107,6 @@ pub struct Note {
     pub broadcast: Option<String>,
     /// Whether its recipient has it already, so that nothing is delivered: the daemon itself, or a command that reads no mail.
     pub is_taken: bool,
-}
-
-// === impl Control ===
-
-impl Control {
-    /// Reads the payload of a message to the coordinator.
-    ///
-    /// # Errors
-    /// `request.bad-args` with the field that is wrong, or with the nearest word for an unknown `type`.
-    pub fn parse(payload: &str) -> Result<Self, Failure> {
-        let hint = || format!("its `type` is one of {}", CONTROLS.join(", "));
-        let bad = |what: String| Failure::new("request.bad-args", what);
-        let value: serde_json::Value = serde_json::from_str(payload)
-            .map_err(|_| bad("the coordinator reads JSON: an object with a `type`".to_owned()).hint(hint()))?;
-        let Some(word) = value.get("type").and_then(serde_json::Value::as_str) else {
-            return Err(bad("a message to the coordinator says its `type`".to_owned()).hint(hint()));
-        };
-        if !CONTROLS.contains(&word) {
-            let shown = crate::text::cut(word, 40);
-            let failure = bad(format!("the coordinator does not understand the type {shown:?}"));
-            return Err(match near_matches(word, CONTROLS).as_slice() {
-                [] => failure.hint(hint()),
-                near => failure.hint(format!("did you mean {}?", near.join(" or "))),
-            });
-        }
-        let word = word.to_owned();
-        serde_json::from_value(value).map_err(|error| bad(format!("{word}: {error}")))
-    }
 }
 
 #[cfg(test)]
@@ -177,26 +126,5 @@ mod tests {
 
         assert_eq!(json, r#"{"type":"debate","run":"run_0000000000000001","unit":"1.1.r2.p1","round":2,"rounds":3}"#);
         assert_eq!(serde_json::from_str::<UnitMessage>(&json).unwrap(), round);
-    }
-
-    #[test]
-    fn controls_are_read_by_their_names() {
-        let complete = Control::parse(r#"{"type":"complete-task","summary":"all green"}"#).unwrap();
-        let block = Control::parse(r#"{"type":"block-slice","slice":"api","reason":"no schema"}"#).unwrap();
-
-        assert_eq!(complete, Control::CompleteTask { task: None, summary: "all green".to_owned() });
-        assert_eq!(block, Control::BlockSlice { slice: Some("api".to_owned()), reason: "no schema".to_owned() });
-    }
-
-    #[test]
-    fn what_is_not_understood_is_answered_with_what_is_near() {
-        let refused = |payload: &str| Control::parse(payload).unwrap_err();
-
-        assert_eq!(refused(r#"{"type":"complete-tsk"}"#).hint, "did you mean complete-task?");
-        assert!(refused(r#"{"type":"dance"}"#).hint.contains("complete-task, block-slice"));
-        assert!(refused("done!").what.contains("JSON"));
-        assert!(refused(r#"{"kind":"complete-task"}"#).what.contains("`type`"));
-        assert!(refused(r#"{"type":"block-slice"}"#).what.contains("reason"));
-        assert!(refused(r#"{"type":"complete-task","sumary":"x"}"#).what.contains("sumary"));
     }
 }

@@ -191,6 +191,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::ShowTask
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun
+            $crate::verb::run::TellWorker
             $crate::verb::run::UndoMerge
             $crate::verb::search::SearchMessages
             $crate::verb::step::ProposeTask

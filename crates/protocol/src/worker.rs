@@ -10,6 +10,7 @@ use crate::answer::AnswerKind;
 use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
+use crate::plan::TaskId;
 use crate::run::way::{RoleId, StepId};
 use crate::text::cut;
 
@@ -104,6 +105,19 @@ pub enum WorkerFact {
         index: u32,
         /// What it was, fitted.
         action: WorkerAction,
+    },
+    /// A person has told the worker of a standalone run something, which is the event's body. It is shown with the next turn of the task's worker.
+    WorkerTold {
+        /// Who was at work then.
+        worker: WorkerId,
+        /// Its id, by which the turn names it that shows it.
+        id: MessageId,
+        /// Of which run.
+        run: RunId,
+        /// Of which task.
+        task: TaskId,
+        /// Who told it.
+        by: AgentName,
     },
     /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
     WorkerToolsListed {

@@ -1,8 +1,10 @@
 //! `switchboard budget`, and the flags of `run` that set one.
 
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, Ceiling};
-use switchboard_protocol::verb::run::{GetRun, GetRunRequest, RunSummary, SetBudget, SetBudgetRequest};
+use switchboard_protocol::verb::run::{GetRun, GetRunRequest, RunSummary, SetBudget, SetBudgetRequest, TaskCeiling};
 
+use crate::client::Client;
 use crate::context::Context;
 use crate::output::{micro_usd, money};
 use crate::report::Outcome;
@@ -11,7 +13,7 @@ use crate::report::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: set_budget, get_run")]
 pub(crate) struct Args {
-    /// The run, or the beginning of its id; the newest when left out
+    /// The run, or the beginning of its id; the newest when left out. `RUN/TASK` sets the ceiling of that task alone
     run: Option<String>,
     #[command(flatten)]
     flags: BudgetFlags,
@@ -73,6 +75,9 @@ impl BudgetFlags {
 /// Sets a budget, or shows it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
+    if let Some((run, task)) = args.run.as_deref().and_then(|run| run.split_once('/')) {
+        return of_task(args, (run, task), &mut client, context);
+    }
     let budget = args.flags.budget();
     let plan = args.flags.plan_budget();
     if budget.is_some() || args.none || plan.is_some() {
@@ -82,7 +87,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         } else {
             client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?.summary.budget
         };
-        client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget: budget.or(known), plan })?;
+        client.call::<SetBudget>(&SetBudgetRequest {
+            run: args.run.clone(),
+            budget: budget.or(known),
+            plan,
+            task: None,
+        })?;
     }
     let reply = client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), ..GetRunRequest::default() })?;
     if context.json {
@@ -93,6 +103,30 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         context.out.line(format!("{}: {}", reply.summary.run, described(&reply.summary)));
         reply.ceilings.iter().filter_map(shared).for_each(|line| context.out.line(line));
     }
+    Ok(())
+}
+
+/// Sets the ceiling of one task.
+fn of_task(args: &Args, (run, task): (&str, &str), client: &mut Client, context: &mut Context) -> Outcome {
+    let Args { flags, none, .. } = args;
+    let bad = |what: &str| Failure::new("request.bad-args", what.to_owned());
+    if flags.task_budget.is_some() || flags.plan_budget.is_some() || flags.reserve.is_some() {
+        return Err(bad("of one task only --budget or --none is set").into());
+    }
+    if flags.budget.is_none() && !none {
+        return Err(bad("say --budget USD or --none; `switchboard show RUN/TASK` says what it has cost").into());
+    }
+    let ceiling = TaskCeiling { task: task.to_owned(), ceiling: flags.budget };
+    let request = SetBudgetRequest { run: Some(run.to_owned()), budget: None, plan: None, task: Some(ceiling) };
+    let reply = client.call::<SetBudget>(&request)?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    context.out.line(match money(flags.budget) {
+        Some(ceiling) => format!("{}/{task} may cost {ceiling}", reply.run),
+        None => format!("{}/{task} has no ceiling of its own", reply.run),
+    });
     Ok(())
 }
 

@@ -135,6 +135,7 @@ impl Log {
             Some(
                 WorkerFact::WorkerReported { worker, .. }
                 | WorkerFact::WorkerActed { worker, .. }
+                | WorkerFact::WorkerTold { worker, .. }
                 | WorkerFact::WorkerToolsListed { worker }
                 | WorkerFact::WorkerToolsMissed { worker }
                 | WorkerFact::WorkerUnenforced { worker, .. },

@@ -16,6 +16,9 @@ pub(crate) struct StopArgs {
     what: String,
     /// Further tasks of that run
     tasks: Vec<String>,
+    /// Milliseconds between asking an agent to end and killing its process group: 5000 if nothing is said
+    #[arg(long, value_name = "MS")]
+    grace: Option<u64>,
 }
 
 /// Try blocked or stopped tasks again, with all attempts anew
@@ -30,7 +33,7 @@ pub(crate) struct RetryArgs {
 
 /// Stops.
 pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
-    let request = StopRunRequest { what: args.what.clone(), tasks: args.tasks.clone() };
+    let request = StopRunRequest { what: args.what.clone(), tasks: args.tasks.clone(), grace_ms: args.grace };
     let named = (Some(args.what.as_str()), args.tasks.as_slice());
     if let Some(reply) = call_or_signal::<StopRun>(&request, SignalKind::Stop, named, context)? {
         say(&reply, context);

@@ -1,14 +1,11 @@
 //! `switchboard tell`
 
-use serde_json::json;
-use switchboard_protocol::coordination::WORKER_PREFIX;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::message::Message;
-use switchboard_protocol::verb::Verb as _;
-use switchboard_protocol::verb::bus::{ListMessages, ListMessagesRequest, SendMessage, SendMessageReply};
-use switchboard_protocol::verb::run::{ShowTask, ShowTaskReply, ShowTaskRequest};
+use switchboard_protocol::verb::bus::{ListMessages, ListMessagesRequest};
+use switchboard_protocol::verb::run::{ShowTaskReply, TellWorker, TellWorkerRequest};
 
-use crate::client::{ANSWER_LIMIT, Client};
+use crate::client::Client;
 use crate::context::Context;
 use crate::report::Outcome;
 
@@ -17,7 +14,7 @@ const LOOK: u32 = 1_000;
 
 /// Tell the worker of a task something, which it sees with its next turn or when it looks
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: send_message\n\nWhether it has seen it: switchboard show TASK")]
+#[command(after_help = "Verb: tell_worker\n\nWhether it has seen it: switchboard show TASK")]
 pub(crate) struct Args {
     /// `RUN/TASK`, or `TASK` of the newest run
     task: String,
@@ -26,24 +23,16 @@ pub(crate) struct Args {
     text: Vec<String>,
 }
 
-/// Sends the message to whoever works on the task.
+/// Tells it to whoever works on the task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let mut client = context.daemon()?;
-    let request = ShowTaskRequest { task: args.task.clone(), diff: false, answer_from: None };
-    let shown = client.call::<ShowTask>(&request)?;
-    let unit = unit(&shown);
-    let message =
-        json!({ "recipient": format!("{WORKER_PREFIX}{unit}"), "payload": args.text.join(" "), "topic": unit });
-    let key = Some(crate::client::new_key()?);
-    let sent = client.call_value(SendMessage::NAME, message, key, ANSWER_LIMIT)?;
+    let request = TellWorkerRequest { task: args.task.clone(), text: args.text.join(" ") };
+    let told = context.daemon()?.call::<TellWorker>(&request)?;
     if context.json {
-        context.out.json(&sent);
+        context.out.json(&told);
         return Ok(());
     }
-    let sent: SendMessageReply = serde_json::from_value(sent)
-        .map_err(|error| Failure::new("daemon.other-version", "the answer has another form").because(&error))?;
-    context.out.line(format!("{} has it in its inbox: {}", sent.recipient, sent.id));
-    context.out.line(format!("whether it has seen it: switchboard show {unit}"));
+    context.out.line(format!("{} has it waiting: {}", told.agent, told.id));
+    context.out.line(format!("whether it has seen it: switchboard show {}/{}", told.run, told.task));
     Ok(())
 }
 
@@ -52,6 +41,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 /// # Errors
 /// What the daemon refuses: only a person sees it.
 pub(super) fn told(shown: &ShowTaskReply, client: &mut Client) -> Result<Vec<Message>, Failure> {
+    if !shown.told.is_empty() {
+        return Ok(shown.told.clone());
+    }
     let agent = switchboard_protocol::id::AgentName::new(shown.task.agent.clone());
     let request = ListMessagesRequest { agent: agent.ok(), state: None, limit: Some(LOOK) };
     let unit = unit(shown);

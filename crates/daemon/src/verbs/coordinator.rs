@@ -1,16 +1,19 @@
 //! Addresses of managed runs: `worker:UNIT` means whoever works on a unit, and `coordinator` is the daemon itself.
 
 use serde_json::Value;
+use switchboard_dispatch::Telling;
 use switchboard_protocol::caller::CallerKind;
 use switchboard_protocol::coordination::{COORDINATOR, Control, WORKER_PREFIX};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{Digest, MessageId};
-use switchboard_protocol::message::DeliveryState;
-use switchboard_protocol::verb::bus::{SendMessageReply, SendMessageRequest};
+use switchboard_protocol::id::{AgentName, Digest, MessageId};
+use switchboard_protocol::message::{DeliveryState, MessageKind};
+use switchboard_protocol::verb::bus::{SendMessageReply, SendMessageRequest, SendOptions};
+use switchboard_protocol::verb::run::{TellWorker, TellWorkerReply, TellWorkerRequest};
 use switchboard_store::Idempotency;
 
 use super::Verbs;
 use super::context::Context;
+use super::route::Handle;
 
 /// Arguments that may hold an address.
 const NAMING: [&str; 2] = ["recipient", "agent"];
@@ -23,6 +26,9 @@ const ALL: &str = "*";
 impl Verbs {
     /// Puts names of the roster in the place of workers' addresses, so that policy and handlers see names only.
     pub(super) async fn resolve_addresses(&self, args: &mut Value) -> Result<(), Failure> {
+        if args["options"]["kind"] == MessageKind::Control.as_str() {
+            return self.address_control(args);
+        }
         for field in NAMING {
             let Some(Value::String(name)) = args.get_mut(field) else { continue };
             if name.starts_with(WORKER_PREFIX) {
@@ -48,6 +54,32 @@ impl Verbs {
         Ok(())
     }
 
+    /// A control message to the address of a worker is one to the coordinator about that unit; one to all workers of a run is about the run.
+    fn address_control(&self, args: &mut Value) -> Result<(), Failure> {
+        let bad = |what: String| Failure::new("request.bad-args", what);
+        if args["recipients"]
+            .as_array()
+            .is_some_and(|names| names.iter().filter_map(Value::as_str).any(|name| name.starts_with(WORKER_PREFIX)))
+        {
+            let failure = bad("a control message to workers is one to a unit or a run".to_owned());
+            return Err(failure.hint("send_message with recipient worker:RUN/TASK, or worker:RUN/* for all of a run"));
+        }
+        let Some(unit) = args["recipient"].as_str().and_then(|name| name.strip_prefix(WORKER_PREFIX)) else {
+            return Ok(());
+        };
+        let unit = match unit.rsplit_once('/') {
+            Some((run, ALL)) => run,
+            None if unit == ALL => {
+                return Err(bad(format!("{WORKER_PREFIX}{ALL} means all runs")).hint("name one: worker:RUN/*"));
+            }
+            Some(_) | None => unit,
+        };
+        let payload = args["payload"].as_str().unwrap_or_default();
+        args["payload"] = Control::addressed(payload, unit)?.into();
+        args["recipient"] = COORDINATOR.into();
+        Ok(())
+    }
+
     /// The run whose workers an address means all of: `worker:*`, `worker:RUN/*`.
     fn all_of<'a>(&self, address: &'a str) -> Option<Option<&'a str>> {
         let unit = address.strip_prefix(WORKER_PREFIX)?;
@@ -68,13 +100,14 @@ impl Verbs {
         let control = Control::parse(&request.payload)?;
         if !matches!(call.caller.kind, CallerKind::Worker { .. }) {
             // It does what a person does with these verbs; who may not, may not here.
-            let verb = match control {
-                Control::CompleteTask { .. } => "stop_run",
-                Control::BlockSlice { .. } => "pause_run",
-            };
-            let decision = self.decide_verb(&call.caller, verb, &Value::Null)?;
+            let verb = control.verb();
+            let args = control.unit().map_or(Value::Null, |unit| serde_json::json!({ "what": unit }));
+            let decision = self.decide_verb(&call.caller, verb, &args)?;
             if let Some(refused) = decision.refused(verb) {
                 return Err(refused);
+            }
+            if let Control::Prompt { unit, text } = control {
+                return self.prompt(call, request, unit.as_deref(), text).await;
             }
         }
         let id = request.id.clone().unwrap_or(fresh);
@@ -85,7 +118,7 @@ impl Verbs {
             args: Digest::of(request.payload.as_bytes()),
         });
         let key = own_key.or_else(|| call.idempotency.clone());
-        self.dispatch.control(&control, &id, &call.caller, key).await?;
+        let stood = self.dispatch.control(&control, &id, &call.caller, key).await?;
         let seq = switchboard_bus::message(&self.store, &id)?.map_or(0, |message| message.seq);
         Ok(SendMessageReply {
             id,
@@ -94,7 +127,54 @@ impl Verbs {
             seq,
             duplicate: false,
             superseded: Vec::new(),
+            control: Some(stood),
         })
+    }
+
+    /// What a worker is told by a control is what it is told by the verb.
+    async fn prompt(
+        &self,
+        call: &Context,
+        request: &SendMessageRequest,
+        unit: Option<&str>,
+        text: String,
+    ) -> Result<SendMessageReply, Failure> {
+        let unit = unit.ok_or_else(|| Failure::new("request.bad-args", "prompt: `unit` is missing"))?;
+        let topic = self.dispatch.unit_named(unit)?;
+        let name = self.dispatch.address(&format!("{WORKER_PREFIX}{topic}")).await?;
+        let message = SendMessageRequest { topic, payload: text, ..request.clone() };
+        self.mail_to_worker(call, message, name).await
+    }
+
+    /// Puts a message into the inbox of a worker, in the lane of controls.
+    async fn mail_to_worker(
+        &self,
+        call: &Context,
+        message: SendMessageRequest,
+        name: String,
+    ) -> Result<SendMessageReply, Failure> {
+        let recipient = AgentName::new(name)
+            .map_err(|error| Failure::new("internal.bug", "the name of a worker does not read").because(&error))?;
+        let options = Some(SendOptions { kind: MessageKind::Control, ..message.options.clone().unwrap_or_default() });
+        let message = SendMessageRequest { recipient, options, ..message };
+        let fresh = call.fresh_bits().map(MessageId::from_bits)?;
+        Ok(switchboard_bus::send_message(&self.store, &call.on_bus(self), message, fresh).await?)
+    }
+}
+
+impl Handle<TellWorker> for Verbs {
+    async fn handle(&self, call: &Context, request: TellWorkerRequest) -> Result<TellWorkerReply, Failure> {
+        let fresh = call.fresh_bits().map(MessageId::from_bits)?;
+        let unit = match self.dispatch.tell_worker(&request, &call.caller, fresh, call.idempotency.clone()).await? {
+            Telling::Told(told) => return Ok(*told),
+            Telling::Mail { run, task } => (run, task),
+        };
+        let (run, task) = unit;
+        let topic = format!("{run}/{task}");
+        let name = self.dispatch.address(&format!("{WORKER_PREFIX}{topic}")).await?;
+        let message = SendMessageRequest { topic, ..SendMessageRequest::new(AgentName::coordinator(), request.text) };
+        let sent = self.mail_to_worker(call, message, name).await?;
+        Ok(TellWorkerReply { run, task: task.to_string(), agent: sent.recipient, id: sent.id })
     }
 }
 

@@ -37,7 +37,7 @@ use crate::watch::Reachable;
 use crate::work::RUNS;
 use crate::worker_names::Key;
 use crate::world::World;
-use crate::{Error, history, isolation, notes, plan, prompt};
+use crate::{Error, history, isolation, notes, plan, prompt, told};
 
 /// Pauses after an agent that failed: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -486,8 +486,11 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
     // What the prompt of a worker that judges doesn't show must not count as seen.
-    let shows_mail = is_managed && judged.is_none();
-    let mail = if shows_mail { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
+    let mail = match is_prompted && judged.is_none() {
+        true if is_managed => ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)?,
+        true => told::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
+        false => Vec::new(),
+    };
     let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());

@@ -16,17 +16,24 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long the shim may take beyond that.
 const MORE: Duration = Duration::from_secs(2);
 
-pub(super) async fn stop_worker(ctx: &Ctx, task: &TaskId, worker: &WorkerId, cause: StopCause) -> Outcome {
+pub(super) async fn stop_worker(
+    ctx: &Ctx,
+    task: &TaskId,
+    worker: &WorkerId,
+    cause: StopCause,
+    grace: Option<Duration>,
+) -> Outcome {
+    let grace = grace.unwrap_or(GRACE);
     let Some(link) = ctx.world.link(worker) else {
         kill(ctx, task, worker).await;
         let reason = "nobody watched it any more".to_owned();
         return Outcome::step(RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason });
     };
-    link.stop(cause, GRACE).await;
+    link.stop(cause, grace).await;
     drop(link);
     let mut linked = ctx.world.linked();
     let gone = linked.wait_for(|_| ctx.world.link(worker).is_none());
-    if tokio::time::timeout(GRACE + MORE, gone).await.is_err() {
+    if tokio::time::timeout(grace + MORE, gone).await.is_err() {
         kill(ctx, task, worker).await;
     }
     Outcome::default()

@@ -23,7 +23,7 @@ pub(super) fn step(signal: &RunSignal) -> RunEvent {
         (SignalKind::Resume, None) => RunEvent::RunResumed,
         (SignalKind::Resume, Some(task)) => RunEvent::TaskResumed { task },
         (SignalKind::Stop, None) => RunEvent::RunStopRequested,
-        (SignalKind::Stop, Some(task)) => RunEvent::TaskStopRequested { task },
+        (SignalKind::Stop, Some(task)) => RunEvent::TaskStopRequested { task, grace_ms: None },
     }
 }
 
@@ -111,6 +111,6 @@ mod tests {
         assert_eq!(of(SignalKind::Resume, None), RunEvent::RunResumed);
         assert_eq!(of(SignalKind::Resume, Some("1.1")), RunEvent::TaskResumed { task: task() });
         assert_eq!(of(SignalKind::Stop, None), RunEvent::RunStopRequested);
-        assert_eq!(of(SignalKind::Stop, Some("1.1")), RunEvent::TaskStopRequested { task: task() });
+        assert_eq!(of(SignalKind::Stop, Some("1.1")), RunEvent::TaskStopRequested { task: task(), grace_ms: None });
     }
 }

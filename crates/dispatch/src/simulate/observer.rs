@@ -296,6 +296,7 @@ impl Observer {
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskBudgetSet { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }

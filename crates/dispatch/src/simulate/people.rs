@@ -182,6 +182,7 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
                 run: Some(run.to_string()),
                 budget: stage.chance(900).then_some(budget),
                 plan: None,
+                task: None,
             };
             repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
         }
@@ -200,7 +201,7 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     let Some(engine) = daemon.engine(run) else { return Ok(()) };
     let Ok(views) = engine.view().await else { return Ok(()) };
     if views.iter().any(|view| view.paused == Some(TaskPauseCause::Budget)) {
-        let request = SetBudgetRequest { run: Some(run.to_string()), budget: None, plan: None };
+        let request = SetBudgetRequest { run: Some(run.to_string()), budget: None, plan: None, task: None };
         repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
     }
     for view in views.iter().filter(|view| view.paused.is_some()) {
@@ -220,11 +221,11 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
             repeated(stage, |call| daemon.pause_run(&request, Some(call)), "pause_run").await?;
         }
         0 => {
-            let request = StopRunRequest { what: task, tasks: Vec::new() };
+            let request = StopRunRequest { what: task, tasks: Vec::new(), grace_ms: None };
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
         }
         1 if stage.chance(300) => {
-            let request = StopRunRequest { what: run.to_string(), tasks: Vec::new() };
+            let request = StopRunRequest { what: run.to_string(), tasks: Vec::new(), grace_ms: None };
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
         }
         2 | 3 => {

@@ -64,7 +64,7 @@ impl Dispatch {
 }
 
 /// Refuses to let a run go on that would be paused again at once, since a ceiling is reached that it has in common with others.
-fn refuse_at_ceiling(world: &World, row: &Row, run: &RunId) -> Result<(), Error> {
+pub(super) fn refuse_at_ceiling(world: &World, row: &Row, run: &RunId) -> Result<(), Error> {
     let is_paused = matches!(row.get_text("paused"), Some("plan" | "day"));
     let all = world.shared.state().ceilings_at(run, world.store.now());
     let Some(reached) = all.into_iter().find(|ceiling| is_paused && ceiling.is_reached()) else { return Ok(()) };

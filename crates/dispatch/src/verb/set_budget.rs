@@ -2,10 +2,10 @@
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::run::{Budget, RunEvent};
-use switchboard_protocol::verb::run::{RunReply, SetBudgetRequest};
+use switchboard_protocol::verb::run::{RunReply, SetBudgetRequest, TaskCeiling};
 use switchboard_store::Idempotency;
 
-use super::{find_run, reply, reply_value};
+use super::{find_run, find_targets, reply, reply_value};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -18,6 +18,9 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
+        if let Some(task) = &request.task {
+            return self.set_task_ceiling(request, task, call).await;
+        }
         request.budget.as_ref().map_or(Ok(()), check)?;
         check_plan(request.plan)?;
         self.world.read_limits().await?;
@@ -29,6 +32,36 @@ impl Dispatch {
         let day = self.world.shared.state().has_day();
         let step = RunEvent::BudgetSet { budget: request.budget, plan: request.plan.or(known), day };
         reply(self.ask_live(&run, vec![step], call, answer).await?)
+    }
+
+    /// Sets or lifts the ceiling of one task.
+    async fn set_task_ceiling(
+        &self,
+        request: &SetBudgetRequest,
+        of: &TaskCeiling,
+        call: Option<Idempotency>,
+    ) -> Result<RunReply, Error> {
+        if request.budget.is_some() || request.plan.is_some() {
+            let what = "a call sets the ceiling of a task, or the budget of a run or a plan";
+            return Err(Failure::new("request.bad-args", what).at("task").into());
+        }
+        check_ceiling(of.ceiling)?;
+        let row = find_run(&self.world, request.run.as_deref())?;
+        let run = run_id(&row)?;
+        let (_, tasks) = find_targets(&self.world, run.as_str(), std::slice::from_ref(&of.task))?;
+        let ceiling = of.ceiling;
+        let steps = tasks.into_iter().map(|task| RunEvent::TaskBudgetSet { task, ceiling }).collect();
+        let state = row.try_text("state")?.to_owned();
+        let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
+        reply(self.ask_live(&run, steps, call, answer).await?)
+    }
+}
+
+/// Refuses a ceiling of a task under which it could have no worker.
+pub(super) fn check_ceiling(ceiling: Option<u64>) -> Result<(), Failure> {
+    match ceiling {
+        Some(0) => Err(Failure::new("dispatch.budget", "`ceiling` is 0: the task could have no worker")),
+        Some(_) | None => Ok(()),
     }
 }
 

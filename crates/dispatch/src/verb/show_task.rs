@@ -2,7 +2,9 @@
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::message::Message;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
 use switchboard_store::Row;
@@ -15,6 +17,9 @@ use crate::{Dispatch, Error, plan, report};
 
 /// Bytes kept of each end of a diff.
 const DIFF_BYTES: usize = 512 * 1024;
+
+/// Messages to its workers that a task is shown with.
+const TOLD: u64 = 100;
 
 impl Dispatch {
     /// Shows a task.
@@ -42,8 +47,15 @@ impl Dispatch {
         let mut task = [report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?];
         self.measure(&mut task).await?;
         let [task] = task;
-        Ok(ShowTaskReply { run, task, diff, answer, folder })
+        let told = told(&self.world, &run, &id, worker.as_ref())?;
+        Ok(ShowTaskReply { run, task, diff, answer, folder, told })
     }
+}
+
+/// What the workers of a task of a standalone run were told.
+fn told(world: &World, run: &RunId, task: &TaskId, last: Option<&Row>) -> Result<Vec<Message>, Error> {
+    let agent = last.and_then(|row| row.get_text("agent")).and_then(|name| AgentName::new(name).ok());
+    agent.map_or(Ok(Vec::new()), |agent| crate::told::all(world, (run, task), &agent, TOLD))
 }
 
 pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::text::cut;
-use switchboard_protocol::verb::run::{ConcernedTask, RunReply, StopRunRequest};
+use switchboard_protocol::verb::run::{ConcernedTask, MAX_GRACE_MS, RunReply, StopRunRequest};
 use switchboard_store::Idempotency;
 
 use super::{find_targets, reply, reply_value};
@@ -28,17 +29,32 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
+        check_grace(request.grace_ms)?;
         let (row, stopped) = find_targets(&self.world, &request.what, &request.tasks)?;
         let run = run_id(&row)?;
         let mut tasks = self.concerned(&run, &stopped)?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
-        let steps = match stopped.as_slice() {
-            [] => vec![RunEvent::RunStopRequested],
-            _ => stopped.into_iter().map(|task| RunEvent::TaskStopRequested { task }).collect(),
-        };
+        let steps = self.stops(&run, stopped, request.grace_ms).await?;
         let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks, more })?;
         reply(self.ask_live(&run, steps, call, answer).await?)
+    }
+
+    /// The steps that stop tasks, or all of a run where none is named. Only the tasks of a run that have a worker need the grace.
+    pub(super) async fn stops(
+        &self,
+        run: &RunId,
+        tasks: Vec<TaskId>,
+        grace_ms: Option<u64>,
+    ) -> Result<Vec<RunEvent>, Error> {
+        let stop = |task| RunEvent::TaskStopRequested { task, grace_ms };
+        if !tasks.is_empty() {
+            return Ok(tasks.into_iter().map(stop).collect());
+        }
+        let views = if grace_ms.is_some() { self.views(run).await? } else { Vec::new() };
+        let at_work = |state: &TaskState| matches!(state, TaskState::Starting { .. } | TaskState::Working { .. });
+        let at_work = views.into_iter().filter(|view| at_work(&view.state)).map(|view| stop(view.task));
+        Ok(at_work.chain([RunEvent::RunStopRequested]).collect())
     }
 
     /// The tasks that a stop ends, then those that wait for them.
@@ -56,5 +72,16 @@ impl Dispatch {
         let waiting: BTreeSet<_> = stopped.iter().flat_map(|task| state.waiting_for(task)).collect();
         let in_vain = waiting.iter().filter(|id| !stopped.contains(id));
         stopped.iter().map(|id| show(id, false)).chain(in_vain.map(|id| show(id, true))).collect()
+    }
+}
+
+/// Refuses a grace that is longer than the longest.
+pub(super) fn check_grace(grace_ms: Option<u64>) -> Result<(), Failure> {
+    match grace_ms.filter(|grace| *grace > MAX_GRACE_MS) {
+        Some(grace) => {
+            let what = format!("`grace_ms` is {grace}: at most {MAX_GRACE_MS}");
+            Err(Failure::new("request.bad-args", what).at("grace_ms"))
+        }
+        None => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::id::AgentName;
+use switchboard_protocol::message::Message;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
 use switchboard_protocol::worker::{HOPELESS, PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
@@ -18,7 +19,7 @@ use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::needs::Denied;
-use crate::{Error, needs, notes, prompt, tools};
+use crate::{Error, needs, notes, prompt, told, tools};
 
 /// Further turns that waiting mail may open in one worker.
 const MAIL_TURNS: u32 = 8;
@@ -235,7 +236,7 @@ impl Watch {
         event.body = frame.event.text().map(str::to_owned);
         let mut events = vec![event];
         match &frame.event {
-            WorkerEvent::TurnStarted { turn, mail } if !mail.is_empty() => {
+            WorkerEvent::TurnStarted { turn, mail } if !mail.is_empty() && self.plan.coordination.is_managed() => {
                 let evidence = format!("turn {turn} of {}", self.worker);
                 events.extend(self.world.ports.mail.injected(mail, &self.agent, &evidence)?);
             }
@@ -302,21 +303,30 @@ impl Watch {
         self.world.ports.mail.noted(&note, id).map(Some)
     }
 
+    /// What the agent has not seen: its mail, or what its standalone worker was told.
+    fn unseen(&self) -> Result<Vec<Message>, Error> {
+        match self.plan.coordination.is_managed() {
+            true => self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN),
+            false => told::unseen(&self.world, (&self.plan.run, &self.task), &self.agent, MAIL_PER_TURN),
+        }
+    }
+
     /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
     async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
         match event {
             // The shim opens the next turn itself.
             WorkerEvent::TurnEnded { stop, .. } if stop == WRAP_UP || stop == PAUSED => {}
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
-                let has_mail = self.plan.coordination.is_managed();
-                let may_go_on = has_mail && stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
-                let waiting =
-                    if may_go_on { self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN)? } else { Vec::new() };
+                let may_go_on = stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
+                let waiting = if may_go_on { self.unseen()? } else { Vec::new() };
                 if waiting.is_empty() {
                     self.tell(ShimCommand::Finish).await;
                 } else {
                     self.turns += 1;
-                    let text = prompt::mail(&waiting);
+                    let text = match self.plan.coordination.is_managed() {
+                        true => prompt::mail(&waiting),
+                        false => prompt::told(&waiting),
+                    };
                     let mail = waiting.into_iter().map(|message| message.id).collect();
                     self.tell(ShimCommand::Prompt { text, mail }).await;
                 }

@@ -18,6 +18,8 @@ pub(super) struct Account {
     plan: Option<u64>,
     /// Whether there is a ceiling for all runs of a day.
     day: bool,
+    /// Whether a task had a ceiling of its own.
+    units: bool,
     spent: u64,
     /// The highest share, in percent, that an alert has named.
     alerted: u8,
@@ -54,6 +56,11 @@ impl Account {
     /// Sets the ceilings that it has in common with other runs.
     pub(super) const fn set_shared(&mut self, plan: Option<u64>, day: bool) {
         (self.plan, self.day) = (plan, day);
+    }
+
+    /// A task has a ceiling of its own: workers that tell no cost count as their reservations.
+    pub(super) const fn limit_units(&mut self) {
+        self.units = true;
     }
 
     /// Sets another budget. Shares of the new ceiling that are spent already cause no alert.
@@ -114,7 +121,7 @@ impl Account {
         if !self.live.remove(worker) {
             return None;
         }
-        let is_limited = self.budget.is_some() || self.plan.is_some() || self.day;
+        let is_limited = self.budget.is_some() || self.plan.is_some() || self.day || self.units;
         match self.cost(worker) {
             Some(cost) => {
                 let place = self.ended.partition_point(|known| *known <= cost);
@@ -133,12 +140,13 @@ impl Account {
         self.done.push_back(cost);
     }
 
-    /// What happens to a task that has cost so much, if anything.
-    pub(super) fn limit_of_task(&self, cost: u64) -> Option<(TaskPauseCause, AtCeiling)> {
-        let budget = self.budget?;
-        if budget.task.is_some_and(|ceiling| cost >= ceiling) {
-            return Some((TaskPauseCause::Budget, budget.at_ceiling));
+    /// What happens to a task that has cost so much, if anything; `own` is its own ceiling.
+    pub(super) fn limit_of_task(&self, own: Option<u64>, cost: u64) -> Option<(TaskPauseCause, AtCeiling)> {
+        let at_ceiling = self.budget.map_or(AtCeiling::default(), |budget| budget.at_ceiling);
+        if own.or_else(|| self.budget?.task).is_some_and(|ceiling| cost >= ceiling) {
+            return Some((TaskPauseCause::Budget, at_ceiling));
         }
+        let budget = self.budget?;
         let (sum, known) = (self.done.iter().map(|cost| u128::from(*cost)).sum::<u128>(), self.done.len());
         let is_dear = known >= KNOWN_TASKS && u128::from(cost) * known as u128 > u128::from(DEAR) * sum;
         (is_dear && budget.at_ceiling == AtCeiling::Pause).then_some((TaskPauseCause::Dear, AtCeiling::Pause))
@@ -238,7 +246,7 @@ mod tests {
     #[test]
     fn a_task_is_limited_by_its_ceiling_and_by_what_others_have_cost() {
         let mut account = of(10_000, None, AtCeiling::Pause);
-        let limit = |account: &Account, cost| account.limit_of_task(cost).map(|(cause, _)| cause);
+        let limit = |account: &Account, cost| account.limit_of_task(None, cost).map(|(cause, _)| cause);
         assert_eq!(limit(&account, 10_000), None);
         account.set(Some(Budget { ceiling: 10_000, task: Some(500), reserve: None, at_ceiling: AtCeiling::Pause }));
         assert_eq!((limit(&account, 499), limit(&account, 500)), (None, Some(TaskPauseCause::Budget)));
@@ -252,6 +260,11 @@ mod tests {
         assert_eq!(limit(&account, 301), None, "what is only dear is stopped by nobody");
         account.set(None);
         assert_eq!(limit(&account, 9_999), None);
+        assert_eq!(
+            account.limit_of_task(Some(9_999), 9_999),
+            Some((TaskPauseCause::Budget, AtCeiling::Pause)),
+            "a task's own ceiling holds without a budget"
+        );
     }
 
     #[test]

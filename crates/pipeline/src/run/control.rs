@@ -141,8 +141,9 @@ impl RunState {
         let limit = self.limit_of_task(self.records[at].whole.unwrap_or(at));
         let is_over = limit == Some((TaskPauseCause::Budget, AtCeiling::Pause));
         if is_over && self.records[at].paused.is_some() {
-            let why = format!("task {id} has cost as much as a task of this run may");
-            return Err(Refused::illegal(why).hint("raise it: switchboard budget RUN --budget USD --task-budget USD"));
+            let why = format!("task {id} has cost as much as it may");
+            let hint = "raise it: switchboard budget RUN/TASK --budget USD, or for all tasks: --task-budget USD";
+            return Err(Refused::illegal(why).hint(hint));
         }
         self.resume_task(at);
         Ok(Vec::new())
@@ -181,7 +182,7 @@ impl RunState {
         }
     }
 
-    fn with_subtasks(&self, at: usize) -> Vec<usize> {
+    pub(super) fn with_subtasks(&self, at: usize) -> Vec<usize> {
         self.records[at].subtasks.iter().copied().chain([at]).collect()
     }
 
@@ -194,7 +195,7 @@ impl RunState {
     }
 
     fn limit_of_task(&self, at: usize) -> Option<(TaskPauseCause, AtCeiling)> {
-        self.account.limit_of_task(self.cost_of_task(at))
+        self.account.limit_of_task(self.records[at].ceiling, self.cost_of_task(at))
     }
 
     /// Pauses or stops a task that has cost more than a task may.
@@ -226,7 +227,7 @@ impl RunState {
                 vec![RunEvent::TaskPaused { task, cause }]
             }
             AtCeiling::Halt => {
-                let mut consequences = vec![RunEvent::TaskStopRequested { task }];
+                let mut consequences = vec![RunEvent::TaskStopRequested { task, grace_ms: None }];
                 consequences.extend(self.request_stop(at));
                 consequences
             }
@@ -251,16 +252,37 @@ impl RunState {
             if whole != at && !self.records[whole].is_settled() {
                 continue;
             }
-            let was = self.records[at].paused == Some(TaskPauseCause::Budget);
-            if was && self.limit_of_task(whole).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
-                let Some(task) = self.records[at].task().cloned() else { continue };
-                self.resume_task(at);
-                consequences.push(RunEvent::TaskResumed { task });
-            } else {
-                consequences.extend(self.limit_task(at));
-            }
+            consequences.extend(self.limit_anew(at));
         }
         consequences
+    }
+
+    /// Looks at a task whose ceiling has changed: lets it go on where it may cost more now, and limits it where it may not.
+    fn limit_anew(&mut self, at: usize) -> Consequences {
+        let whole = self.records[at].whole.unwrap_or(at);
+        let was = self.records[at].paused == Some(TaskPauseCause::Budget);
+        if was && self.limit_of_task(whole).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
+            let Some(task) = self.records[at].task().cloned() else { return Vec::new() };
+            self.resume_task(at);
+            return vec![RunEvent::TaskResumed { task }];
+        }
+        self.limit_task(at)
+    }
+
+    /// A task's own ceiling goes before what the budget says of each task.
+    pub(super) fn task_budget_set(&mut self, id: &TaskId, ceiling: Option<u64>) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_live()?;
+        if let Some(whole) = self.records[at].whole.and_then(|whole| self.records[whole].task()) {
+            let why = format!("task {id} is part of {whole}, whose ceiling holds for it");
+            return Err(Refused::illegal(why).hint(format!("set that of {whole}")));
+        }
+        if self.records[at].is_settled() {
+            return Err(Refused::illegal(format!("task {id} is settled")));
+        }
+        self.records[at].ceiling = ceiling;
+        self.account.limit_units();
+        Ok(self.limit_anew(at))
     }
 
     fn expect_live(&self) -> Result<(), Refused> {

@@ -127,7 +127,8 @@ impl RunState {
         }
         if let Some(worker) = record.live_worker() {
             let worker = worker.clone();
-            return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });
+            let (cause, grace_ms) = (StopCause::Requested, record.grace_ms);
+            return record.stopping.then_some(Effect::StopWorker { task, worker, cause, grace_ms });
         }
         if let Some(step) = record.capturing_step() {
             let worker = record.workers.last()?.clone();
@@ -198,7 +199,7 @@ const fn ends(effect: &Effect) -> bool {
 
 fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
     let worker = record.live_worker().filter(|_| !record.stopping)?.clone();
-    Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause })
+    Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause, grace_ms: None })
 }
 
 fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {

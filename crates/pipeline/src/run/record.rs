@@ -63,6 +63,10 @@ pub(super) struct Record {
     /// What a person has said yes to, by its digest.
     pub(super) confirmed: BTreeSet<Digest>,
     pub(super) stopping: bool,
+    /// How long its agent may take to end, where somebody said so.
+    pub(super) grace_ms: Option<u64>,
+    /// What it may cost with its subtasks, where somebody said so of it alone.
+    pub(super) ceiling: Option<u64>,
     /// Why it is paused, if it is.
     pub(super) paused: Option<TaskPauseCause>,
     /// Since when the time of its worker stands still.
@@ -176,6 +180,8 @@ impl Record {
             asked: BTreeSet::new(),
             confirmed: BTreeSet::new(),
             stopping: false,
+            grace_ms: None,
+            ceiling: None,
             paused: None,
             still_since: None,
             still_ms: 0,

@@ -120,7 +120,8 @@ impl RunState {
             RunEvent::MergeConflicted { task, attempt, files } => self.merge_conflicted(task, *attempt, files),
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
-            RunEvent::TaskStopRequested { task } => self.task_stop_requested(task),
+            RunEvent::TaskStopRequested { task, grace_ms } => self.task_stop_requested(task, *grace_ms),
+            RunEvent::TaskBudgetSet { task, ceiling } => self.task_budget_set(task, *ceiling),
             RunEvent::BudgetSet { budget, plan, day } => Ok(self.budget_set(*budget, *plan, *day)),
             RunEvent::CostCounted { task, worker, total_micro_usd, estimated: _ } => {
                 self.cost_counted(task, worker, *total_micro_usd)
@@ -268,10 +269,13 @@ impl RunState {
         Err(Refused::stale(format!("task {id} is not held up by {root}")))
     }
 
-    fn task_stop_requested(&mut self, id: &TaskId) -> Result<Consequences, Refused> {
+    fn task_stop_requested(&mut self, id: &TaskId, grace_ms: Option<u64>) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         if self.records[at].is_settled() {
             return Ok(Vec::new());
+        }
+        for unit in self.with_subtasks(at) {
+            self.records[unit].grace_ms = grace_ms;
         }
         Ok(self.request_stop(at))
     }
@@ -324,6 +328,7 @@ const fn changes_pauses(event: &RunEvent) -> bool {
             | RunEvent::TaskResumed { .. }
             | RunEvent::TaskRetryRequested { .. }
             | RunEvent::BudgetSet { .. }
+            | RunEvent::TaskBudgetSet { .. }
             | RunEvent::CostCounted { .. }
             | RunEvent::WorkerStarted { .. }
     )

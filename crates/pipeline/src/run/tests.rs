@@ -435,7 +435,8 @@ fn a_worker_over_its_time_is_stopped_and_the_attempt_refused() {
     assert_eq!((run.effects(), run.state.next_deadline(Millis(0))), (Vec::new(), Some(Millis(1000))));
 
     run.now = 1000;
-    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::TimedOut };
+    let stop =
+        Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::TimedOut, grace_ms: None };
     assert_eq!((run.effects(), run.state.next_deadline(Millis(1000))), (vec![stop], None));
     let (outcome, reason) = (TurnOutcome::TimedOut, "17 min".to_owned());
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome, reason });
@@ -448,8 +449,9 @@ fn a_stopped_task_stops_its_worker_and_holds_up_what_needs_it() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[])]);
     let worker = run.start("1.1");
 
-    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
-    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Requested };
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
+    let stop =
+        Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Requested, grace_ms: None };
     assert!(run.effects().contains(&stop));
     let (outcome, reason) = (TurnOutcome::Finished, String::new());
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome, reason });
@@ -494,7 +496,7 @@ fn late_events_change_nothing() {
     assert_eq!(run.refused(stale).code, RefusedCode::Stale);
     let stranger = RunEvent::WorkerStarted { task: id("1.1"), worker: WorkerId::from_bits(99) };
     assert_eq!(run.refused(stranger).code, RefusedCode::Stale);
-    let unknown = RunEvent::TaskStopRequested { task: id("9.9") };
+    let unknown = RunEvent::TaskStopRequested { task: id("9.9"), grace_ms: None };
     assert_eq!(run.refused(unknown).code, RefusedCode::UnknownTask);
     assert_eq!(run.refused(RunEvent::RunFinished { outcome: RunOutcome::Succeeded }).code, RefusedCode::Illegal);
 }

@@ -36,6 +36,7 @@ impl WorkerTimeline {
             Some(
                 WorkerFact::WorkerUnenforced { .. }
                 | WorkerFact::WorkerActed { .. }
+                | WorkerFact::WorkerTold { .. }
                 | WorkerFact::WorkerToolsListed { .. }
                 | WorkerFact::WorkerToolsMissed { .. },
             )

@@ -40,6 +40,8 @@ pub(crate) struct Checker {
     /// Who has been rebased and is not merged yet.
     turn: Option<TaskId>,
     budget: Option<Budget>,
+    /// Tasks with a ceiling of their own.
+    ceilings: BTreeMap<TaskId, u64>,
     /// What each worker has cost, and which of them are at work.
     /// The workers of each task, with those of its subtasks.
     workers: BTreeMap<TaskId, Vec<WorkerId>>,
@@ -123,6 +125,10 @@ impl Checker {
                 self.confirmed.extend(about);
             }
             RunEvent::BudgetSet { budget, .. } => self.budget = *budget,
+            RunEvent::TaskBudgetSet { task, ceiling: Some(ceiling) } => {
+                self.ceilings.insert(task.clone(), *ceiling);
+            }
+            RunEvent::TaskBudgetSet { task, ceiling: None } => drop(self.ceilings.remove(task)),
             RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
             RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
             RunEvent::RunResumed => self.pause = None,
@@ -390,8 +396,12 @@ impl Checker {
 
     /// A budget that pauses keeps workers from tasks that have cost what a task may.
     fn expect_task_budget(&self, task: &TaskId) {
-        let Some(budget) = self.budget.filter(|budget| budget.at_ceiling == AtCeiling::Pause) else { return };
-        let (Some(ceiling), Some(workers)) = (budget.task, self.workers.get(self.holder(task))) else { return };
+        if self.budget.is_some_and(|budget| budget.at_ceiling != AtCeiling::Pause) {
+            return;
+        }
+        let own = self.ceilings.get(self.holder(task)).copied();
+        let ceiling = own.or_else(|| self.budget?.task);
+        let (Some(ceiling), Some(workers)) = (ceiling, self.workers.get(self.holder(task))) else { return };
         let spent: u64 = workers.iter().filter_map(|worker| self.costs.get(worker)).sum();
         assert!(spent < ceiling, "{task} starts with {spent} of {ceiling} spent");
     }

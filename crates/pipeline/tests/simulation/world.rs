@@ -397,7 +397,7 @@ impl World {
             Effect::Merge { task, base, .. } => {
                 let _refused = self.tell(RunEvent::BranchMoved { task, from: base, head: self.head.clone() });
             }
-            Effect::StopWorker { task, worker, cause } => self.stop(task, worker, cause),
+            Effect::StopWorker { task, worker, cause, grace_ms: _ } => self.stop(task, worker, cause),
             Effect::Finish { outcome } => {
                 // A retry may have come in between.
                 let _refused = self.tell(RunEvent::RunFinished { outcome });
@@ -568,7 +568,7 @@ impl World {
         }
         if chance(&mut self.rng, 8) {
             let task = self.some_task();
-            self.surely(RunEvent::TaskStopRequested { task });
+            self.surely(RunEvent::TaskStopRequested { task, grace_ms: None });
         }
         if chance(&mut self.rng, 1) {
             self.surely(RunEvent::RunStopRequested);
@@ -615,6 +615,10 @@ impl World {
             let task = self.some_task();
             let _refused = self.tell(RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested });
         }
+        if chance(&mut self.rng, 4) {
+            let (task, ceiling) = (self.some_task(), chance(&mut self.rng, 700).then(|| 1 + self.rng.u64(..60)));
+            let _refused = self.tell(RunEvent::TaskBudgetSet { task, ceiling });
+        }
         if !chance(&mut self.rng, 60) {
             return;
         }
@@ -631,7 +635,9 @@ impl World {
                 let paused: Vec<_> = self.state.tasks().filter(|task| task.paused.is_some()).collect();
                 let Some(task) = paused.first() else { return };
                 if paused.iter().any(|task| task.paused == Some(TaskPauseCause::Budget)) && chance(&mut self.rng, 500) {
+                    let task = task.task.clone();
                     self.surely(RunEvent::BudgetSet { budget: None, plan: None, day: false });
+                    let _refused = self.tell(RunEvent::TaskBudgetSet { task, ceiling: None });
                 } else {
                     let _refused = self.tell(RunEvent::TaskResumed { task: task.task.clone() });
                 }
@@ -727,6 +733,7 @@ fn is_repeatable(event: &RunEvent) -> bool {
             | RunEvent::RunStopRequested
             | RunEvent::TaskRetryRequested { .. }
             | RunEvent::BudgetSet { .. }
+            | RunEvent::TaskBudgetSet { .. }
             | RunEvent::RunPaused { .. }
             | RunEvent::RunResumed
             | RunEvent::TaskPaused { .. }

@@ -232,6 +232,8 @@ pub enum Effect {
         worker: WorkerId,
         /// Why.
         cause: StopCause,
+        /// Milliseconds between asking its agent to end and killing its group, where somebody said so.
+        grace_ms: Option<u64>,
     },
     /// Commit `RunFinished`.
     Finish {

@@ -463,6 +463,9 @@ pub enum RunEvent {
     TaskStopRequested {
         /// Which task.
         task: TaskId,
+        /// Milliseconds between asking its agent to end and killing its group, where that is not the usual time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grace_ms: Option<u64>,
     },
     /// Somebody wants all of the run stopped.
     RunStopRequested,
@@ -476,6 +479,14 @@ pub enum RunEvent {
         /// Whether there is a ceiling for all runs of a day.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         day: bool,
+    },
+    /// What a task may cost from now on, with all its workers and subtasks. Goes before what the run's budget says of each task.
+    TaskBudgetSet {
+        /// Which task.
+        task: TaskId,
+        /// The ceiling in millionths of a US dollar; `None` lifts it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ceiling: Option<u64>,
     },
     /// A worker has cost something.
     CostCounted {
@@ -626,7 +637,7 @@ mod tests {
 
     #[test]
     fn events_have_the_shape_of_facts() {
-        let event = RunEvent::TaskStopRequested { task: TaskId::new("1.2").unwrap() };
+        let event = RunEvent::TaskStopRequested { task: TaskId::new("1.2").unwrap(), grace_ms: None };
 
         let json = serde_json::to_string(&event).unwrap();
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
+use crate::coordination::ControlReply;
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
 use crate::time::Millis;
@@ -105,6 +106,9 @@ pub struct SendMessageReply {
     /// Messages that this one took the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<MessageId>,
+    /// How the units stood that a control is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlReply>,
 }
 
 verb! {

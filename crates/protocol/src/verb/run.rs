@@ -19,6 +19,7 @@ use super::verb;
 use crate::id::{AgentName, RunId};
 use crate::isolation::Isolation;
 use crate::job::{Coordination, Job, Mode};
+use crate::message::Message;
 use crate::plan::AutoMerge;
 use crate::run::way::UnitId;
 use crate::run::{
@@ -431,6 +432,9 @@ pub struct ShowTaskReply {
     /// Folder of the last worker: raw output and frames.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
+    /// What its workers were told (`tell_worker`), oldest first and at most 100; of a managed run that is mail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Message>,
 }
 
 verb! {

@@ -70,6 +70,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
         WorkerFact::WorkerUnenforced { gaps, .. } => {
             told(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
         }
+        WorkerFact::WorkerTold { by, .. } => with_text(Some(Tone::Notice), format!("is told by {by}"), body),
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
             told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
@@ -222,6 +223,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::MergeIntended { .. }
         | RunEvent::RunStopRequested
         | RunEvent::BudgetSet { .. }
+        | RunEvent::TaskBudgetSet { .. }
         | RunEvent::CostCounted { .. }
         | RunEvent::BudgetAlert { .. }
         | RunEvent::RunPaused { .. }

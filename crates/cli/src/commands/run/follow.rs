@@ -189,7 +189,11 @@ impl Watch<'_> {
     }
 
     fn stop(&mut self, context: &mut Context) -> Result<Ending, Failure> {
-        let reply = self.client.call::<StopRun>(&StopRunRequest { what: self.run.to_string(), tasks: Vec::new() })?;
+        let reply = self.client.call::<StopRun>(&StopRunRequest {
+            what: self.run.to_string(),
+            tasks: Vec::new(),
+            grace_ms: None,
+        })?;
         self.say(&format!("{} is told to stop; what is merged stays in its branch", reply.run), context);
         Ok(Ending::Signal(130))
     }

@@ -172,6 +172,10 @@ impl<'a> Printer<'a> {
                 };
                 self.workers.get(&worker).map(|task| format!("{} {what}", self.head(task))).into_iter().collect()
             }
+            WorkerFact::WorkerTold { worker, by, .. } => {
+                let told = |task: &String| format!("{} is told something by {by}", self.head(task));
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
             WorkerFact::WorkerUnenforced { worker, gaps } => {
                 let told = |task: &String| {
                     let line = format!("{} its sandbox is incomplete here: {}", self.head(task), gaps.join("; "));
@@ -345,6 +349,7 @@ impl<'a> Printer<'a> {
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskBudgetSet { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
             | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
@@ -454,6 +459,10 @@ impl<'a> Printer<'a> {
                 }
             }],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
+            RunEvent::TaskBudgetSet { ceiling, .. } => vec![match money(ceiling) {
+                Some(ceiling) => format!("{head} may cost {ceiling}"),
+                None => format!("{head} has no ceiling of its own"),
+            }],
             RunEvent::BudgetSet { .. }
             | RunEvent::CostCounted { .. }
             | RunEvent::BudgetAlert { .. }

@@ -127,7 +127,7 @@ fn what_gates_have_found_is_asked_about_and_a_stop_meanwhile_does_not_let_it_pas
     let (_, question, findings) = run.question("1.1").expect("a gate asks");
     assert!(question.is_none() && findings.len() == 1 && findings[0].ends_with(": look at this"), "{findings:?}");
     run.confirm("1.1", 1);
-    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
     run.say("1.1", 1, PersonAnswer::Withdrawn, "");
     assert_eq!(run.view("1.1").state, TaskState::Stopped);
 
@@ -165,7 +165,12 @@ fn a_gate_that_halts_refuses_the_attempt_and_stops_the_run() {
     assert_eq!(run.last, [RunEvent::RunStopRequested]);
     assert!(run.state.is_stopping());
     assert_eq!(run.view("1.1").state, TaskState::Stopped);
-    let stop = Effect::StopWorker { task: id("1.2"), worker, cause: switchboard_protocol::run::StopCause::Requested };
+    let stop = Effect::StopWorker {
+        task: id("1.2"),
+        worker,
+        cause: switchboard_protocol::run::StopCause::Requested,
+        grace_ms: None,
+    };
     assert_eq!(run.effects(), [stop]);
     let before = run.state.clone();
     run.tell(RunEvent::RunStopRequested);

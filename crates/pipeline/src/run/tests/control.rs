@@ -96,7 +96,7 @@ fn at_the_ceiling_turns_are_cancelled_and_go_on_as_the_same_attempt_once_it_is_r
     assert_eq!(run.last[..4], alerts);
     assert_eq!(run.last[4..], [RunEvent::RunPaused { cause: PauseCause::Budget }]);
     let cause = StopCause::Budget;
-    assert_eq!(run.effects(), [Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause }]);
+    assert_eq!(run.effects(), [Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause, grace_ms: None }]);
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
     assert_eq!(run.effects(), []);
     assert!(run.refused(RunEvent::RunResumed).hint.contains("raise the ceiling"));
@@ -167,7 +167,7 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
     run.tell(cost("1.1", &worker, 1_000));
 
     assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
-    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Budget };
+    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Budget, grace_ms: None };
     assert!(run.effects().contains(&stop), "{:?}", run.effects());
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
     assert_eq!(run.starting(), ["1.2"], "others go on");
@@ -195,7 +195,7 @@ fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
 
     run.tell(of_tasks(1_000, AtCeiling::Halt));
 
-    assert_eq!(run.last, [RunEvent::TaskStopRequested { task: id("1.1") }]);
+    assert_eq!(run.last, [RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None }]);
     assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Requested, .. }]));
 }
 
@@ -223,4 +223,46 @@ fn a_task_that_costs_far_more_than_others_is_paused_once() {
     run.tell(RunEvent::TaskResumed { task: id("1.6") });
     run.tell(cost("1.6", &worker, 30_000));
     assert_eq!(run.last, [], "a person has let it go on");
+}
+
+#[test]
+fn a_task_has_a_ceiling_of_its_own_beside_that_of_each_task() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    let own = |task: &str, ceiling| RunEvent::TaskBudgetSet { task: id(task), ceiling };
+    run.tell(own("1.1", Some(500)));
+    let (first, second) = (run.start("1.1"), run.start("1.2"));
+    run.tell(cost("1.2", &second, 5_000));
+    assert_eq!(run.last, [], "nobody has limited 1.2");
+
+    run.tell(cost("1.1", &first, 500));
+
+    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
+    run.tell(RunEvent::TurnEnded {
+        task: id("1.1"),
+        worker: first,
+        outcome: TurnOutcome::Paused,
+        reason: String::new(),
+    });
+    assert!(run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint.contains("RUN/TASK"));
+    run.tell(of_tasks(400, AtCeiling::Pause));
+    run.tell(own("1.1", Some(600)));
+    assert_eq!(run.last, [RunEvent::TaskResumed { task: id("1.1") }], "its own goes before that of each task");
+    run.tell(own("1.1", None));
+    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
+    assert_eq!(run.refused(own("1.9", None)).code, RefusedCode::UnknownTask);
+}
+
+#[test]
+fn a_stop_names_how_long_the_agent_may_take_to_end() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    let (first, second) = (run.start("1.1"), run.start("1.2"));
+
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: Some(0) });
+    run.tell(RunEvent::RunStopRequested);
+
+    let stop = |task: &str, worker: WorkerId, grace_ms| {
+        let cause = StopCause::Requested;
+        Effect::StopWorker { task: id(task), worker, cause, grace_ms }
+    };
+    assert_eq!(run.effects(), [stop("1.1", first, Some(0)), stop("1.2", second, None)]);
 }

@@ -63,9 +63,9 @@ fn what_one_worker_does_not_do_now_waits_for_it() {
 fn what_will_not_start_at_all_says_so() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[]), ("1.4", &[], &[])]);
     run.block("1.1");
-    run.tell(RunEvent::TaskStopRequested { task: id("1.3") });
+    run.tell(RunEvent::TaskStopRequested { task: id("1.3"), grace_ms: None });
     run.start("1.4");
-    run.tell(RunEvent::TaskStopRequested { task: id("1.4") });
+    run.tell(RunEvent::TaskStopRequested { task: id("1.4"), grace_ms: None });
 
     assert_eq!(run.why("1.1"), None, "it was tried");
     assert_eq!(run.why("1.2"), said(SkipCode::DepFailed, "task 1.1, which it needs, is not done"));

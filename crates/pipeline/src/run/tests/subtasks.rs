@@ -258,7 +258,7 @@ fn stopping_and_pausing_a_task_is_meant_for_its_subtasks_too() {
     run.tell(RunEvent::TaskResumed { task: id("1.1") });
     let worker = run.start("1.1.c1");
 
-    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
 
     assert_eq!(run.state_of("1.1.c2"), TaskState::Stopped);
     run.tell(RunEvent::TurnEnded { task: id("1.1.c1"), worker, outcome: TurnOutcome::Stopped, reason: String::new() });

@@ -75,7 +75,8 @@ impl RunEvent {
             | Self::MergeConflicted { task, .. }
             | Self::TaskBlocked { task, .. }
             | Self::TaskDepFailed { task, .. }
-            | Self::TaskStopRequested { task }
+            | Self::TaskStopRequested { task, .. }
+            | Self::TaskBudgetSet { task, .. }
             | Self::TaskRetryRequested { task }
             | Self::CostCounted { task, .. }
             | Self::TaskPaused { task, .. }
@@ -123,6 +124,7 @@ impl RunEvent {
             | Self::TaskBlocked { .. }
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
+            | Self::TaskBudgetSet { .. }
             | Self::RunStopRequested
             | Self::BudgetSet { .. }
             | Self::BudgetAlert { .. }

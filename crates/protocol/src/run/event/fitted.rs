@@ -54,6 +54,7 @@ impl RunEvent {
             | Self::CandidateChosen { .. }
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
+            | Self::TaskBudgetSet { .. }
             | Self::RunStopRequested
             | Self::BudgetSet { .. }
             | Self::CostCounted { .. }

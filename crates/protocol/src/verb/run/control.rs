@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
-use crate::id::RunId;
+use crate::id::{AgentName, MessageId, RunId};
 use crate::run::{AutoTurn, Budget};
 
 /// What to stop.
@@ -16,7 +16,13 @@ pub struct StopRunRequest {
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
+    /// Milliseconds between asking an agent to end and killing its process group: 5,000 if nothing is said, 600,000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ms: Option<u64>,
 }
+
+/// Longest grace of a stop, in milliseconds: ten minutes.
+pub const MAX_GRACE_MS: u64 = 600_000;
 
 /// A change that takes effect on the next step of the run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -87,10 +93,24 @@ pub struct SetBudgetRequest {
     /// What all runs of its plan may cost together, in millionths of a US dollar; stays as it is without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<u64>,
+    /// The ceiling of one task instead, before what the budget says of each; the run's and the plan's stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskCeiling>,
+}
+
+/// What one task may cost, with all its workers and subtasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskCeiling {
+    /// Its id.
+    pub task: String,
+    /// The ceiling in millionths of a US dollar; without it the ceiling is lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<u64>,
 }
 
 verb! {
-    /// Set what a run may cost. A run that was paused for want of budget goes on where the new one has room.
+    /// Set what a run, or one task of it, may cost. What was paused for want of budget goes on where there is room now.
     SetBudget = "set_budget", Synced, Approve, Found,
     SetBudgetRequest => RunReply
 }
@@ -145,4 +165,33 @@ verb! {
     /// Go on with a run that a pause, a stop or a crash interrupted, or with a task that was paused.
     ResumeRun = "resume_run", Synced, Work, Found,
     ResumeRunRequest => ResumeRunReply
+}
+
+/// What to tell whom.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TellWorkerRequest {
+    /// `RUN/TASK`, or `TASK` of the newest run.
+    pub task: String,
+    /// What, at most 256 KiB.
+    pub text: String,
+}
+
+/// It is on the disk.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct TellWorkerReply {
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: String,
+    /// Who works on it.
+    pub agent: AgentName,
+    /// The id of the message: `show_task` and the outbox say how far it has come.
+    pub id: MessageId,
+}
+
+verb! {
+    /// Tell the worker of a task something: by mail where its run is managed, else with the next turn of its agent. A running tool is not broken off for it.
+    TellWorker = "tell_worker", Synced, Work, Found,
+    TellWorkerRequest => TellWorkerReply
 }
