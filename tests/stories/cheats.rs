@@ -37,8 +37,15 @@ fn project(is_broken: bool) -> Sandbox {
 
 /// Runs a script as a task whose test command is Python's own runner.
 fn start(sandbox: &Sandbox, script: &str) -> JoinHandle<Done> {
-    let task = json!({ "id": "1.1", "phase": 1, "description": "Make all tests pass.", "x-switchboard": {
-        "command": ["sh", "-e", "-c", script], "test": ["sh", "-c", "PATH=bin:$PATH python3 -m unittest"] } });
+    start_with(sandbox, script, &json!({}))
+}
+
+/// Does so with other settings of the task.
+fn start_with(sandbox: &Sandbox, script: &str, settings: &Value) -> JoinHandle<Done> {
+    let mut own =
+        json!({ "command": ["sh", "-e", "-c", script], "test": ["sh", "-c", "PATH=bin:$PATH python3 -m unittest"] });
+    own.as_object_mut().unwrap().extend(settings.as_object().cloned().unwrap_or_default());
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Make all tests pass.", "x-switchboard": own });
     let plan = sandbox.trusted_plan(&json!([task]));
     sandbox.run_aside(&[&plan, "--yes"])
 }
@@ -142,4 +149,103 @@ fn honest_changes_to_tests_and_configuration_are_merged_without_a_question() {
         assert_eq!(task["state"], "merged", "{name}: {task:#}");
         run.join().unwrap().ends_with(0);
     }
+}
+
+#[test]
+fn deleting_every_test_is_refused_though_an_empty_file_of_the_tests_folder_stays() {
+    let sandbox = project(true);
+    sandbox.write("tests/__init__.py", "");
+    sandbox.commit("A folder for tests");
+    let run = start(&sandbox, "rm test_parcel.py; printf 'print(1)\n' > other.py");
+
+    run.join().unwrap().ends_with(3);
+    let reasons = of_gate(&outcome(&sandbox))["reasons"].to_string();
+    for name in ["PriceTest.test_light", "PriceTest.test_heavy", "LabelTest.test_label"] {
+        assert!(reasons.contains(&format!("`{name}` was deleted; no test is left")), "{reasons}");
+    }
+}
+
+#[test]
+fn a_deleted_test_is_refused_where_the_plan_lets_nobody_be_asked() {
+    let sandbox = project(true);
+    let run = start_with(&sandbox, &section("cheat deletes-a-test"), &json!({ "confirm": false }));
+
+    run.join().unwrap().ends_with(3);
+    let gate = of_gate(&outcome(&sandbox));
+    assert_eq!(gate["verdict"], "fail", "{gate}");
+    let reasons = gate["reasons"].to_string();
+    assert!(reasons.contains("`PriceTest.test_heavy` was deleted, and the plan lets nobody be asked"), "{reasons}");
+}
+
+#[test]
+fn a_value_that_is_hidden_in_arithmetic_fails_variants_of_the_tests_and_waits_for_a_person() {
+    let sandbox = project(true);
+    let hidden = "sed -i 's/return 4 + weight \\* 3/return 4 + weight * 3 - 15 * 0 ** abs((weight - 10) * (weight - 7))/' parcel.py";
+    let run = start(&sandbox, hidden);
+
+    let task = outcome(&sandbox);
+
+    assert_eq!(task["state"], "waiting", "{task:#}");
+    let reasons = of_gate(&task)["reasons"].to_string();
+    assert!(reasons.contains("hard-coded") && reasons.contains("inputs around them"), "{reasons}");
+    deny(&sandbox);
+    run.join().unwrap().ends_with(1);
+}
+
+#[test]
+fn fewer_tests_than_before_wait_for_a_person_who_is_told_the_numbers() {
+    let sandbox = project(false);
+    // The tests are as they were; what collects them finds less.
+    let script = "printf '\n\ndel LabelTest\n' >> test_parcel.py";
+    let run = start(&sandbox, script);
+
+    let task = outcome(&sandbox);
+
+    assert_eq!(task["state"], "waiting", "{task:#}");
+    let reasons = of_gate(&task)["reasons"].to_string();
+    assert!(reasons.contains("2 tests ran, and at least 3 have to"), "{reasons}");
+    deny(&sandbox);
+    run.join().unwrap().ends_with(1);
+}
+
+#[test]
+fn a_process_that_an_agent_leaves_is_ended_before_its_change_is_judged() {
+    let sandbox = project(false);
+    let pid = sandbox.folder().join("left.pid").display().to_string();
+    let script = format!(
+        "echo x > note.txt
+        setsid sh -c 'echo $$ > {pid}; while :; do sleep 0.1; done' > /dev/null 2>&1 < /dev/null &
+        while ! test -s {pid}; do sleep 0.1; done"
+    );
+    let is_gone = format!("! kill -0 $(cat {pid}) && python3 -m unittest");
+    let run = start_with(&sandbox, &script, &json!({ "test": ["sh", "-c", is_gone] }));
+
+    let task = outcome(&sandbox);
+
+    assert_eq!(task["state"], "merged", "the process was there while the gates judged: {task:#}");
+    run.join().unwrap().ends_with(0);
+}
+
+#[test]
+fn what_an_agent_puts_where_tools_are_looked_for_is_not_there_when_its_change_is_judged() {
+    let fake = "mkdir -p .venv/bin
+        printf '#!/bin/sh\necho \"Ran 3 tests in 0.001s\"\necho\necho OK\n' > .venv/bin/python3
+        chmod +x .venv/bin/python3";
+    let test = json!({ "test": ["sh", "-c", "PATH=.venv/bin:$PATH python3 -m unittest"] });
+
+    // Ignored by git, it is no part of the change; else the change waits.
+    let sandbox = project(true);
+    let run = start_with(&sandbox, &format!("{fake}; echo x > note.txt"), &test);
+    run.join().unwrap().ends_with(3);
+    let task = outcome(&sandbox);
+    assert!(task["refusals"].to_string().contains("test_runner"), "{task:#}");
+
+    let sandbox = project(true);
+    let run = start_with(&sandbox, &format!("{fake}; printf '' > .gitignore"), &test);
+    let task = outcome(&sandbox);
+    assert_eq!(task["state"], "waiting", "{task:#}");
+    let reasons = of_gate(&task)["reasons"].to_string();
+    assert!(reasons.contains("tool-on-path") && reasons.contains("base-tests-fail"), "{reasons}");
+    deny(&sandbox);
+    run.join().unwrap().ends_with(1);
 }

@@ -296,3 +296,78 @@ fn a_repository_gives_itself_no_role_trusted_or_not() {
         assert!(refused["where"].as_str().unwrap().ends_with(".switchboard/config.toml"), "{refused}");
     }
 }
+
+#[test]
+fn tests_that_refuse_a_change_stay_and_the_next_attempt_has_to_pass_them() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    // The second attempt takes the test away, the third one passes it.
+    let work = r#"if ! test -e tests/attack.sh; then echo 'echo 2' > sum.sh;
+        elif test -e "$0.once"; then echo '# mended' >> sum.sh;
+        else touch "$0.once"; rm -r tests; echo '# other' >> sum.sh; fi"#;
+    let attack = r#"if grep -q mended sum.sh; then say '{"verdict":"PASS","added":[]}'; else
+        mkdir -p tests; echo 'grep -q mended sum.sh' > tests/attack.sh
+        say '{"verdict":"FAIL","added":[{"file":"tests/attack.sh","names":["mended"]}],"failures":[{"name":"mended","message":"it is not mended"}]}'; fi"#;
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", work),
+            ("review", &approved),
+            ("tests", r#"say '{"verdict":"PASS","added":[]}'"#),
+            ("adversarial_tests", attack),
+        ],
+    );
+    let path = plan(&sandbox, "for one in tests/*.sh; do test ! -e $one || sh -e $one || exit 1; done");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("adversarial_tests failed") && out.contains("it is not mended"), "{out}");
+    assert!(out.contains("tests/attack.sh") && out.contains("the test file was deleted"), "{out}");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n# mended\n", "{out}");
+    assert_eq!(sandbox.read("tests/attack.sh"), "grep -q mended sum.sh\n");
+    assert!(told(&sandbox, "work").contains("the change has to pass the tests that refuse it"), "it is told why");
+}
+
+#[test]
+fn a_test_that_passes_without_the_change_and_adds_no_case_is_asked_for_again() {
+    let mut sandbox = Sandbox::new();
+    let home = switchboard_process::env::var("HOME").unwrap_or_default();
+    let pyenv = switchboard_process::env::var("PYENV_ROOT").unwrap_or_else(|| format!("{home}/.pyenv"));
+    sandbox.set("PYENV_ROOT", &pyenv);
+    let test = |name: &str, body: &str| {
+        format!(
+            "import unittest\n\nfrom sum import total\n\n\nclass {name}(unittest.TestCase):\n    def test_{name}(self):\n        {body}\n"
+        )
+    };
+    sandbox.write("sum.py", "def total(a, b):\n    return a - b\n");
+    sandbox.write("test_sum.py", &test("Old", "self.assertEqual(total(3, 0), 3)"));
+    sandbox.write(".gitignore", "__pycache__/\n");
+    sandbox.commit("A project");
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    std::fs::write(sandbox.folder().join("useless.py"), test("New", "total(1, 1)")).unwrap();
+    std::fs::write(sandbox.folder().join("useful.py"), test("New", "self.assertEqual(total(1, 1), 2)")).unwrap();
+    let tests = r#"if test -e "$0.once"; then cp "$(dirname "$0")/useful.py" test_new.py; else touch "$0.once"; cp "$(dirname "$0")/useless.py" test_new.py; fi
+        say '{"verdict":"PASS","added":[{"file":"test_new.py","names":["test_New"]}]}'"#;
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", "sed -i 's/a - b/a + b/' sum.py"),
+            ("review", &approved),
+            ("tests", tests),
+            ("*", r#"say '{"verdict":"PASS","added":[]}'"#),
+        ],
+    );
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
+        "files_touched": ["sum.py"] });
+    let path = sandbox.trusted_plan_with(&json!({ "test": ["python3", "-m", "unittest"] }), &json!([task]));
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("the answer can't be used") && out.contains("passes without the change"), "{out}");
+    assert!(told(&sandbox, "tests").contains("asserts nothing"), "the next one is told what was wrong");
+    assert!(sandbox.read("test_new.py").contains("assertEqual(total(1, 1), 2)"));
+    let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).out;
+    assert!(shown.contains("of 1 new tests 1 fail without the change"), "{shown}");
+}

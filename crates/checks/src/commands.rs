@@ -39,6 +39,7 @@ pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = Chec
         skipped_left_out: 0,
         excluded: 0,
         runs: Vec::new(),
+        tests_expected: None,
         duration_ms: 0,
     })
 }
@@ -86,6 +87,7 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         skipped_left_out: 0,
         excluded: 0,
         runs,
+        tests_expected: None,
         duration_ms: millis(started),
     }
 }

@@ -133,7 +133,8 @@ impl Engine {
             Baseline::default()
         });
         let is_about_files = FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only));
-        let is_about_tests = request.only.contains(&CheckName::TestIntegrity);
+        let is_about_tests =
+            [CheckName::TestIntegrity, CheckName::NewTests].iter().any(|check| request.only.contains(check));
         let (git, against) = match is_about_files || is_about_tests {
             true => selection::open(&root, request, limits)?,
             false => (None, Against::Nothing),
@@ -147,8 +148,12 @@ impl Engine {
             reports.extend(looked);
             failures.extend(late);
         }
-        if is_about_tests {
+        if request.only.contains(&CheckName::TestIntegrity) {
             reports.push(test_integrity::report(&root, request, (git.as_ref(), &against), limits)?);
+        }
+        if request.only.contains(&CheckName::NewTests) {
+            let report = test_integrity::new_tests::report(&root, request, (git.as_ref(), &against), limits)?;
+            reports.push((report, Vec::new()));
         }
         reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
         reports.extend(commands::not_available(request).map(|report| (report, Vec::new())));

@@ -38,6 +38,7 @@ fn about(check: CheckName) -> CheckAbout {
         CheckName::PlaceholderScan => ("code that only pretends to be finished", true, false),
         CheckName::TodoExtract => ("notes in comments; lists them, blocks nothing", true, false),
         CheckName::TestIntegrity => ("what a change does to tests, and to what runs and judges them", true, false),
+        CheckName::NewTests => ("whether new tests fail without the change, or add a case", true, true),
         CheckName::Lint => ("what the repository's own linter says", true, true),
         CheckName::BuildCheck => ("whether it builds and type-checks", true, true),
         CheckName::TestRunner => ("whether its tests pass", true, true),
@@ -59,6 +60,7 @@ fn rules(check: CheckName) -> Vec<String> {
             .map(|tag| format!("todo/{tag}"))
             .collect(),
         CheckName::TestIntegrity => crate::test_integrity::rules(),
+        CheckName::NewTests => vec![crate::test_integrity::new_tests::RULE.to_owned()],
         CheckName::Lint
         | CheckName::BuildCheck
         | CheckName::TestRunner

@@ -125,6 +125,7 @@ impl Report {
             skipped_left_out: self.skipped_left_out,
             excluded: self.excluded,
             runs: Vec::new(),
+            tests_expected: None,
             duration_ms,
         };
         (report, self.looked_at)

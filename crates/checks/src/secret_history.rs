@@ -281,6 +281,7 @@ impl Tally {
             skipped_left_out: self.skipped_left_out,
             excluded: 0,
             runs: Vec::new(),
+            tests_expected: None,
             duration_ms: millis(started),
         }
     }

@@ -24,12 +24,15 @@ mod changed_file;
 mod compare;
 mod exits;
 mod gate_files;
+mod handed;
 mod hard_coded;
 mod hit;
 mod javascript;
 mod language;
+pub(crate) mod new_tests;
 mod node;
 mod node_files;
+mod one_file;
 mod operators;
 mod past;
 mod patched;
@@ -50,9 +53,11 @@ pub(crate) use hit::rules;
 pub(crate) use paths::is_test;
 
 use change::Change;
+use hard_coded::Variants;
 use hit::{Hit, Weight};
 use language::TestLanguage;
 use suite::Suite;
+use test::Test;
 
 /// Judges the change that a request is about. Without a commit to compare with there is no change, and the check is skipped.
 ///
@@ -69,9 +74,12 @@ pub(crate) fn report(
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
     let blobs = git.blobs();
     let change = Change::read(root, git, &blobs, (base, request), limits)?;
-    let Judged { mut hits, notes } = judge(&change, git, &blobs, (base, request), limits)?;
+    let Judged { mut hits, notes, explained, variants } = judge(&change, git, &blobs, (base, request), limits)?;
     let runs = base_tests::run(root, git, &change, (base, request), &hits, limits)?;
     hits.extend(runs.hits);
+    if !hits.iter().any(|hit| hit.rule == "hard-coded") {
+        hits.extend(hard_coded::run(root, git, &change, (base, request), variants, limits)?);
+    }
     for file in &change.files {
         let own = hits.iter().filter(|hit| hit.path == file.path);
         report.looked(&file.path, own.map(|hit| hit.finding(file.after.as_deref())).collect());
@@ -82,6 +90,9 @@ pub(crate) fn report(
         report.skip(SkippedFile { path: path.clone(), why: why.clone(), is_missing: true });
     }
     let (mut report, looked_at) = report.finish(millis(started));
+    let ran = runs.runs.iter().map(|run| run.tests.map(|tests| tests.passed + tests.failed));
+    let ran: Option<u64> = ran.sum();
+    report.tests_expected = ran.filter(|_| !runs.runs.is_empty()).map(|ran| ran.saturating_sub(explained));
     report.runs = runs.runs;
     report.summary = summary(&change, &report.summary, notes, &report.runs);
     Ok((report, looked_at))
@@ -91,6 +102,10 @@ pub(crate) fn report(
 struct Judged {
     hits: Vec<Hit>,
     notes: Vec<String>,
+    /// How many tests fewer may run.
+    explained: u64,
+    /// Calls of the base's tests that are to be run with other inputs.
+    variants: Variants,
 }
 
 /// Everything that reading the change alone can tell.
@@ -105,10 +120,10 @@ fn judge(
     let suites = suite::of_change(change, &mut parsers);
     let (before, after): (Vec<&Suite>, Vec<&Suite>) =
         (suites.iter().map(|pair| &pair.before).collect(), suites.iter().map(|pair| &pair.after).collect());
-    let mut hits = compare::hits(&before, &after);
-    let is_emptied = !before.iter().all(|suite| suite.tests.is_empty())
-        && after.iter().all(|suite| suite.tests.is_empty())
-        && !change.has_other_tests(git, blobs, base)?;
+    let compare::Compared { mut hits, explained } = compare::compare(&before, &after);
+    let has_some = |suites: &[&Suite]| suites.iter().any(|suite| suite.tests.iter().any(Test::runs));
+    let is_emptied =
+        has_some(&before) && !has_some(&after) && !suite::has_others(change, git, blobs, base, &mut parsers)?;
     if is_emptied {
         hits.iter_mut().filter(|hit| hit.rule == "test-deleted").for_each(|hit| {
             hit.weight = Weight::Fails;
@@ -123,6 +138,7 @@ fn judge(
     hits.extend(traces::hits(change, &request.commands));
     let (hard_coded, notes) = hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?;
     hits.extend(hard_coded);
+    hits.extend(handed::hits(&request.handed, git, blobs, &mut parsers)?);
     hits.extend(past::hits(change, git, base, request.commit.as_deref()));
     hits.extend(suites.iter().filter(|pair| pair.is_unparsed).map(|pair| {
         let message = "its tests were not read: parsing it took too long".to_owned();
@@ -133,7 +149,11 @@ fn judge(
     hits.extend(other.iter().filter_map(|path| compare::by_path(path, change)));
     hits.sort_by(|a, b| (&a.path, a.range.start, a.rule).cmp(&(&b.path, b.range.start, b.rule)));
     hits.dedup_by(|a, b| (&a.path, a.range.start, a.rule, &a.message) == (&b.path, b.range.start, b.rule, &b.message));
-    Ok(Judged { hits, notes: notes.into_iter().collect() })
+    let variants = match request.commit.is_some() && !request.commands.is_empty() {
+        true => Variants::of(&suites, change, (git, base, blobs), &mut parsers)?,
+        false => Variants::default(),
+    };
+    Ok(Judged { hits, notes: notes.into_iter().collect(), explained, variants })
 }
 
 /// Returns the summary: the counts, the test files that were judged by their names only, what else was cut short, and how the base's tests ended.

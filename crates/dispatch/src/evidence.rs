@@ -292,9 +292,11 @@ fn detail(report: &CheckReport) -> Detail {
             }
         }
         CheckName::PlaceholderScan => placeholders(report),
-        CheckName::TestIntegrity | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => {
-            Detail::Note
-        }
+        CheckName::TestIntegrity
+        | CheckName::NewTests
+        | CheckName::TodoExtract
+        | CheckName::SastScan
+        | CheckName::QualityBudget => Detail::Note,
     }
 }
 

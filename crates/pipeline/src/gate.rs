@@ -40,6 +40,9 @@ pub const SCOPE: &str = "scope";
 /// Name of the gate that looks at what a change does to tests, and to what runs and judges them.
 pub const TEST_INTEGRITY: &str = "test_integrity";
 
+/// Name of the gate that runs the tests which a change adds without the change. The tests of a team's test engineer are held to it in their step.
+pub const NEW_TESTS: &str = "new_tests";
+
 /// All gates.
 pub const REGISTRY: &[Gate] = &[
     gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
@@ -47,6 +50,7 @@ pub const REGISTRY: &[Gate] = &[
     gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
     gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
     Gate { asks: true, ..gate(TEST_INTEGRITY, &["integrity"], GateKind::Check(CheckName::TestIntegrity)) },
+    gate(NEW_TESTS, &[], GateKind::Check(CheckName::NewTests)),
     gate("lint", &["linter"], GateKind::Command(CommandKind::Lint)),
     gate("build_check", &["build"], GateKind::Command(CommandKind::Build)),
     gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
@@ -90,6 +94,9 @@ impl Gate {
     #[must_use]
     pub fn lacks(&self, settings: &Settings) -> Option<Lack> {
         match self.kind {
+            GateKind::Check(CheckName::NewTests) => {
+                settings.command_of(CommandKind::Test).is_none().then_some(Lack::Command(CommandKind::Test))
+            }
             GateKind::Check(_) | GateKind::Batch => None,
             GateKind::Command(kind) => settings.command_of(kind).is_none().then_some(Lack::Command(kind)),
             GateKind::Scope => (!settings.declares_files()).then_some(Lack::Files),

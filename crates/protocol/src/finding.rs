@@ -27,6 +27,8 @@ pub enum CheckName {
     TodoExtract,
     /// What a change does to tests, and to what runs and judges them.
     TestIntegrity,
+    /// Whether the tests that a change adds tell it from what was there.
+    NewTests,
     /// The repository's own linter.
     Lint,
     /// The repository's own build command.
@@ -41,12 +43,13 @@ pub enum CheckName {
 
 impl CheckName {
     /// Lists every check, in the order in which reports are given.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::SyntaxCheck,
         Self::Secretscan,
         Self::PlaceholderScan,
         Self::TodoExtract,
         Self::TestIntegrity,
+        Self::NewTests,
         Self::Lint,
         Self::BuildCheck,
         Self::TestRunner,
@@ -63,6 +66,7 @@ impl CheckName {
             Self::PlaceholderScan => "placeholder_scan",
             Self::TodoExtract => "todo_extract",
             Self::TestIntegrity => "test_integrity",
+            Self::NewTests => "new_tests",
             Self::Lint => "lint",
             Self::BuildCheck => "build_check",
             Self::TestRunner => "test_runner",
@@ -283,6 +287,10 @@ pub struct CheckReport {
     /// The commands it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandRun>,
+    /// Of `test_integrity`, where the base's tests were run and counted: how many tests the change has to run at least. Those that it
+    /// takes away are findings and not among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_expected: Option<u64>,
     /// How long it took, in milliseconds; checks that share a pass over the files share its time.
     pub duration_ms: u64,
 }
@@ -337,9 +345,26 @@ pub struct CheckRequest {
     /// for which it changes the checkout and puts it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// For `new_tests`: the commit whose code the new tests of the captured commit run against; the base where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<String>,
+    /// For `test_integrity`: tests that others than who made the captured commit have written for it, and that it has to have still.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed: Vec<HandedTests>,
     /// With the base `staged`: the index that git hands to its hooks, where it is not the repository's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_file: Option<String>,
+}
+
+/// Test files that were there when somebody began to work on a change, and that are not theirs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandedTests {
+    /// The commit that has them.
+    pub commit: String,
+    /// The files, relative to the root.
+    pub paths: Vec<String>,
+    /// The commit in which they have to be still.
+    pub until: String,
 }
 
 /// Says what could not be checked.

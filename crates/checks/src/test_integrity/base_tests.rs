@@ -58,7 +58,7 @@ pub(super) fn run(
 }
 
 /// Python must not keep what it compiled: a file of the same size and second would be taken for the other one.
-fn quiet(command: &CheckCommand) -> CheckCommand {
+pub(super) fn quiet(command: &CheckCommand) -> CheckCommand {
     let mut command = command.clone();
     command.env.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
     command

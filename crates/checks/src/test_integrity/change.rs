@@ -76,27 +76,6 @@ impl Change {
     pub(super) fn file(&self, path: &str) -> Option<&ChangedFile> {
         self.files.iter().find(|file| file.path == path)
     }
-
-    /// Returns whether the base has tests in files that the change leaves alone.
-    pub(super) fn has_other_tests(&self, git: &Git, blobs: &Blobs, base: &str) -> Result<bool, Error> {
-        for (path, side) in git.tree(base)? {
-            let path = shown(&path);
-            if self.file(&path).is_some() {
-                continue;
-            }
-            if paths::is_test(&path) {
-                return Ok(true);
-            }
-            let is_rust = TestLanguage::of(&path).is_some_and(|(kind, _)| kind == TestLanguage::Rust);
-            if let Some(id) = side.blob.filter(|_| is_rust)
-                && let Blob::Content(text) = blobs.read(&id)?
-                && memchr::memmem::find(&text, b"#[test]").is_some()
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
 /// The text of one side of a file, `None` where it has none; or why it could not be read.

@@ -12,24 +12,29 @@ use super::node::{literals, squash};
 use super::suite::Suite;
 use super::test::{Skip, Test};
 
-/// Tests that a finding names.
-const NAMED: usize = 4;
-
 /// A test with the file that it stands in.
 #[derive(Clone, Copy)]
-struct Found<'a> {
-    suite: &'a Suite,
-    test: &'a Test,
+pub(super) struct Found<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) test: &'a Test,
 }
 
 /// A way to find a test again.
 type IsSame<'a> = dyn Fn(&Found<'_>, &Found<'_>) -> bool + 'a;
 
+/// What comes of comparing the tests of a change with those of its base.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub(super) hits: Vec<Hit>,
+    /// How many tests fewer may run because tests are gone, skipped or written anew, which the comparison has judged.
+    pub(super) explained: u64,
+}
+
 /// Compares all test files of a change, before and after.
-pub(super) fn hits(before: &[&Suite], after: &[&Suite]) -> Vec<Hit> {
+pub(super) fn compare(before: &[&Suite], after: &[&Suite]) -> Compared {
     let all = |suites: &[&'_ Suite]| -> usize { suites.iter().map(|suite| suite.tests.len()).sum() };
     if all(before) + all(after) == 0 {
-        return Vec::new();
+        return Compared::default();
     }
     let old: Vec<Found<'_>> = found(before);
     let new: Vec<Found<'_>> = found(after);
@@ -52,7 +57,28 @@ pub(super) fn hits(before: &[&Suite], after: &[&Suite]) -> Vec<Hit> {
             hits.push(hit(rule, weight, one, format!("the test `{}` {what}", one.test.name)));
         }
     }
-    hits
+    Compared { hits, explained: explained(&old, &new, &pairs) }
+}
+
+/// Counts the runs of tests that the comparison has judged: of a test that is gone or written anew each of its rows may have been one.
+fn explained(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> u64 {
+    let rows = |test: &Test| test.assertions.iter().filter(|assertion| assertion.is_row).count().max(1);
+    let of = |(at, one): (usize, &Found<'_>)| match pairs.get(&at).map(|again| new[*again]) {
+        None => rows(one.test),
+        Some(again) if again.test.skip > one.test.skip => rows(one.test),
+        Some(again) if squash(again.suite.text_of(&again.test.body)) != squash(one.suite.text_of(&one.test.body)) => {
+            rows(one.test) - usize::from(again.test.runs())
+        }
+        Some(_) => 0,
+    };
+    old.iter().enumerate().map(of).sum::<usize>() as u64
+}
+
+/// Lists the tests that were not there before under any name.
+pub(super) fn added<'a>(before: &[&'a Suite], after: &[&'a Suite]) -> Vec<Found<'a>> {
+    let (old, new) = (found(before), found(after));
+    let taken: BTreeSet<usize> = paired(&old, &new).into_values().collect();
+    (0..new.len()).filter(|at| !taken.contains(at)).map(|at| new[at]).collect()
 }
 
 /// Judges a test file of a language that is not read.
@@ -95,9 +121,6 @@ fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
             && a.demands().count() == b.demands().count()
             && a.demands().all(|one| b.demands().any(|other| one.is_same(other)))
     };
-    let body = |found: &Found<'_>| {
-        squash(found.suite.text_of(&found.test.body).split_once(['(', '{']).map_or("", |(_, rest)| rest))
-    };
     let ways: [&IsSame<'_>; 5] = [
         &|a, b| a.suite.path == b.suite.path && a.test.name == b.test.name,
         &|a, b| a.test.name == b.test.name,
@@ -118,25 +141,25 @@ fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
     pairs
 }
 
-/// Tests that are in the change no more, one finding for each file.
+/// The code of a test without its name.
+pub(super) fn body(found: &Found<'_>) -> String {
+    squash(found.suite.text_of(&found.test.body).split_once(['(', '{']).map_or("", |(_, rest)| rest))
+}
+
+/// Tests that are in the change no more.
 fn deleted(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> Vec<Hit> {
-    let mut by_file: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (_, one) in old.iter().enumerate().filter(|(at, _)| !pairs.contains_key(at)) {
-        let is_elsewhere = one.test.demands().next().is_some()
+    let gone = old.iter().enumerate().filter(|(at, _)| !pairs.contains_key(at)).map(|(_, one)| one);
+    let is_elsewhere = |one: &&Found<'_>| {
+        one.test.demands().next().is_some()
             && one.test.demands().all(|demand| {
                 new.iter().any(|other| other.test.demands().any(|kept| kept.is_same(demand) || is_row_of(demand, kept)))
-            });
-        if !is_elsewhere {
-            by_file.entry(&one.suite.path).or_default().push(&one.test.name);
-        }
-    }
-    let hit = |(path, names): (&str, Vec<&str>)| {
-        let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
-        let shown = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let word = if names.len() == 1 { "the test was deleted" } else { "tests were deleted" };
-        Hit::new("test-deleted", Weight::Asks, path, 0..0, format!("{word}: {shown}{more}"))
+            })
     };
-    by_file.into_iter().map(hit).collect()
+    let hit = |one: &Found<'_>| {
+        let message = format!("the test `{}` was deleted", one.test.name);
+        Hit::new("test-deleted", Weight::Asks, &one.suite.path, 0..0, message)
+    };
+    gone.filter(|one| !is_elsewhere(one)).map(hit).collect()
 }
 
 /// Returns whether a row of a table has the values of an assertion that was written out before.

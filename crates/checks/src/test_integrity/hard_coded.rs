@@ -1,11 +1,15 @@
 //! Code that knows the tests' values: a function that gives what a test expects because it recognises the test's input.
 //!
-//! Found where the source says so: a condition, a `match` or `switch` on exactly a test's input that gives that test's result, a
+//! Found by running it where the tests say enough: [`variants`] gives the function other inputs as well, before and after the change.
+//!
+//! Found by reading where the source says so: a condition, a `match` or `switch` on exactly a test's input that gives that test's result, a
 //! table that holds nothing but the tests' cases, and a function that ignores its parameters and returns what all tests expect.
 //! Values that are natural limits (0, 1, -1, 2, empty, true) are no evidence. A value that was computed beforehand and hidden in
 //! other arithmetic is not found.
 
 mod function;
+mod probe;
+mod variants;
 
 use switchboard_syntax::Parsers;
 
@@ -21,6 +25,7 @@ use crate::git::{Blob, Blobs, Git};
 use crate::reader::shown;
 
 use function::Function;
+pub(super) use variants::{Variants, run};
 
 /// Test files of the base that are read beside those of the change.
 const MOST: usize = 200;

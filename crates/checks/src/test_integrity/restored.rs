@@ -75,6 +75,48 @@ pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Re
 // === impl Restored ===
 
 impl Restored {
+    /// What is no test, nor data of tests: with it put back the tests of the change run against the code of the base.
+    pub(super) fn code_of(change: &Change) -> Self {
+        let mut code = Self::default();
+        for file in &change.files {
+            let is_of_tests = paths::is_test(&file.path) || paths::is_test_data(&file.path);
+            let is_loaded = RunnerFile::of(&file.path).is_some() && file.is_new();
+            match (is_of_tests || is_loaded, file.path.ends_with(".rs")) {
+                (true, _) => {}
+                (false, true) if !file.is_new() && !file.is_deleted() => {
+                    code.part(file, |before, after| inline_tests(after, before).or_else(|| Some(before.to_owned())))
+                }
+                (false, _) => code.file(file, true),
+            }
+        }
+        code
+    }
+
+    /// The tests, and nothing else.
+    pub(super) fn tests_of(change: &Change) -> Self {
+        let mut tests = Self::default();
+        change.files.iter().filter(|file| paths::is_test(&file.path)).for_each(|file| tests.file(file, true));
+        tests
+    }
+
+    /// One file.
+    pub(super) fn only(change: &Change, path: &str) -> Self {
+        let mut only = Self::default();
+        change.files.iter().filter(|file| file.path == path).for_each(|file| only.file(file, true));
+        only
+    }
+
+    /// All of the change.
+    pub(super) fn all_of(change: &Change) -> Self {
+        let mut all = Self::default();
+        change.files.iter().for_each(|file| all.file(file, true));
+        all
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.removed.is_empty() && self.parts.is_empty()
+    }
+
     pub(super) const fn is_worth_a_run(&self) -> bool {
         self.is_worth_a_run
     }

@@ -10,6 +10,9 @@ use super::change::Change;
 use super::language::TestLanguage;
 use super::test::Test;
 use super::{javascript, paths, python, rust};
+use crate::error::Error;
+use crate::git::{Blob, Blobs, Git};
+use crate::reader::shown;
 
 /// A file of the change whose tests are read, before and after.
 pub(super) struct Pair {
@@ -45,6 +48,35 @@ pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
         Some(Pair { path: file.path.clone(), kind, is_test, before, after, is_unparsed })
     });
     read.collect()
+}
+
+/// Returns whether the base has tests that run in files that the change leaves alone. A file without a test, such as an empty `tests/__init__.py`, is none.
+pub(super) fn has_others(
+    change: &Change,
+    git: &Git,
+    blobs: &Blobs,
+    base: &str,
+    parsers: &mut Parsers,
+) -> Result<bool, Error> {
+    let others = git.tree(base)?.into_iter().filter_map(|(path, side)| Some((shown(&path), side.blob?)));
+    for (path, id) in others.filter(|(path, _)| change.file(path).is_none()) {
+        let (is_test, language) = (paths::is_test(&path), TestLanguage::of(&path));
+        if !is_test && language.is_none_or(|(kind, _)| kind != TestLanguage::Rust) {
+            continue;
+        }
+        let Blob::Content(text) = blobs.read(&id)? else { continue };
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let has_some = match language {
+            None => !text.trim().is_empty(),
+            Some((TestLanguage::Rust, _)) if !text.contains("test") => false,
+            Some(language) => Suite::read(&path, text, language, is_test, parsers)
+                .is_some_and(|suite| suite.tests.iter().any(Test::runs)),
+        };
+        if has_some {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 // === impl Suite ===

@@ -33,6 +33,11 @@ pub(super) enum Skip {
 // === impl Test ===
 
 impl Test {
+    /// Whether it runs anywhere.
+    pub(super) fn runs(&self) -> bool {
+        self.skip != Skip::Always
+    }
+
     /// The assertions that demand something.
     pub(super) fn demands(&self) -> impl Iterator<Item = &Assertion> {
         self.assertions.iter().filter(|assertion| assertion.strength != Strength::Vacuous)

@@ -1,7 +1,7 @@
 //! What `test_integrity` says of a change to tests, and to what runs them.
 
 use switchboard_protocol::finding::{
-    Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, Severity,
+    Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, HandedTests, Severity,
 };
 
 use crate::scratch::Scratch;
@@ -265,6 +265,138 @@ fn the_last_test_that_goes_fails_the_change() {
     let scratch = of_base(&[("test_code.py", TESTS), ("test_more.py", TESTS)]);
     scratch.remove("test_code.py");
     assert_eq!(judged(&scratch).verdict, CheckVerdict::Warn, "another file has tests");
+}
+
+#[test]
+fn a_file_without_a_test_that_runs_is_no_other_test() {
+    let skipped = TESTS.replace("    def test", "    @unittest.skip('x')\n    def test");
+    for (path, text) in
+        [("tests/__init__.py", ""), ("tests/helpers.py", "def f():\n    pass\n"), ("test_more.py", &skipped)]
+    {
+        let scratch = of_base(&[("test_code.py", TESTS), (path, text)]);
+        scratch.remove("test_code.py");
+
+        let report = judged(&scratch);
+
+        assert_eq!(report.verdict, CheckVerdict::Fail, "{path}: {:#?}", report.findings);
+        let named: Vec<_> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let expected =
+            ["test_a", "test_b", "test_c"].map(|name| format!("the test `T.{name}` was deleted; no test is left"));
+        assert_eq!(named, expected, "each is named");
+    }
+}
+
+/// The change that stands in the work tree as a captured commit, judged with a test command.
+fn of_commit(scratch: &Scratch, argv: &[&str], more: impl Fn(CheckRequest) -> CheckRequest) -> CheckReport {
+    scratch.commit();
+    let commit = scratch.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    let command = CheckCommand { kind: CommandKind::Test, argv, cwd: None, time_limit_s: None, env: Vec::new() };
+    let request = CheckRequest {
+        base: Base::Rev("HEAD~1".into()),
+        commit: Some(commit),
+        only: vec![CheckName::TestIntegrity],
+        commands: vec![command],
+        ..scratch.request()
+    };
+    let mut reply = switchboard_checks::run(&more(request), &switchboard_checks::Limits::default());
+    assert_eq!(reply.failures, []);
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "", "the checkout is as it was");
+    reply.reports.remove(0)
+}
+
+const UNITTEST: [&str; 3] = ["python3", "-m", "unittest"];
+const SMALL: &str = "import unittest\nfrom code_of import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(13), 130)\n\n    def test_b(self):\n        self.assertEqual(f(47), 470)\n";
+
+#[test]
+fn the_tests_that_have_to_run_are_counted_where_the_bases_run() {
+    let code = ("code_of.py", "def f(n):\n    return n * 10\n");
+    let expected = |change: &dyn Fn(&Scratch)| {
+        let scratch = of_base(&[("test_code.py", SMALL), code, (".gitignore", "__pycache__/\n")]);
+        change(&scratch);
+        of_commit(&scratch, &UNITTEST, |request| request).tests_expected
+    };
+
+    let comment = |scratch: &Scratch| {
+        scratch.write("test_code.py", format!("# two tests\n{SMALL}"));
+    };
+    assert_eq!(expected(&comment), Some(2));
+    let without = |scratch: &Scratch| {
+        scratch.write("test_code.py", SMALL.replace("def test_b", "def b"));
+    };
+    assert_eq!(expected(&without), Some(1), "the one that is gone is a finding of its own");
+    let readme = |scratch: &Scratch| {
+        scratch.write("README.md", "x\n");
+    };
+    assert_eq!(expected(&readme), None, "nothing ran");
+}
+
+#[test]
+fn a_change_that_is_right_for_the_inputs_of_the_tests_alone_is_found_by_other_inputs() {
+    let broken = "def f(n):\n    return n\n";
+    let rows = [
+        // The values are hidden in arithmetic: reading finds neither a condition nor a table.
+        ("def f(n):\n    return n + 9 * n * (0 ** abs((n - 13) * (n - 47)))\n", true),
+        ("def f(n):\n    return n * 10\n", false),
+        ("def f(n):\n    if n > 11:\n        return n * 10\n    return n\n", false),
+    ];
+    for (mended, is_found) in rows {
+        let scratch = of_base(&[("test_code.py", SMALL), ("code_of.py", broken), (".gitignore", "__pycache__/\n")]);
+        scratch.write("code_of.py", mended);
+
+        let report = of_commit(&scratch, &UNITTEST, |request| request);
+
+        let found: Vec<_> = rules(&report);
+        assert_eq!(found, if is_found { vec!["hard-coded"] } else { Vec::new() }, "{mended}: {:#?}", report.findings);
+        if is_found {
+            let message = &report.findings[0].message;
+            assert!(message.contains("f(13)") && message.contains("for none of"), "{message}");
+        }
+    }
+    // A bound that the base names is mended for just its own value.
+    let grades = "import unittest\nfrom code_of import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(50), 'pass')\n        self.assertEqual(f(90), 'good')\n";
+    let code = |sign: &str| {
+        format!(
+            "def f(n):\n    if n {sign} 90:\n        return 'good'\n    if n {sign} 50:\n        return 'pass'\n    return 'fail'\n"
+        )
+    };
+    let scratch = of_base(&[("test_code.py", grades), ("code_of.py", &code(">")), (".gitignore", "__pycache__/\n")]);
+    scratch.write("code_of.py", code(">="));
+    assert_eq!(rules(&of_commit(&scratch, &UNITTEST, |request| request)), Vec::<&str>::new());
+}
+
+#[test]
+fn tests_that_others_wrote_for_a_change_have_to_be_there_still() {
+    let judged = |path: &str, text: &str, change: &dyn Fn(&Scratch)| {
+        let scratch = of_base(&[("code_of.py", "def f(n):\n    return n\n")]);
+        scratch.write(path, text).commit();
+        let handed = scratch.git(&["rev-parse", "HEAD"]).trim().to_owned();
+        change(&scratch);
+        let report = of_commit(&scratch, &["true"], |request| {
+            let until = request.commit.clone().unwrap();
+            let handed = HandedTests { commit: handed.clone(), paths: vec![path.to_owned()], until };
+            CheckRequest { base: Base::Rev("HEAD~2".into()), handed: vec![handed], ..request }
+        });
+        (report.verdict, report.findings.first().map(|finding| finding.rule.clone()).unwrap_or_default())
+    };
+    let rule = |name: &str| format!("test-integrity/{name}");
+
+    let without = |scratch: &Scratch| {
+        scratch.write("test_code.py", SMALL.replace("def test_b", "def b"));
+    };
+    assert_eq!(judged("test_code.py", SMALL, &without), (CheckVerdict::Fail, rule("test-deleted")));
+    let weaker = |scratch: &Scratch| {
+        scratch.write("test_code.py", SMALL.replace("f(47), 470", "f(47), 47"));
+    };
+    assert_eq!(judged("test_code.py", SMALL, &weaker), (CheckVerdict::Warn, rule("expected-value-changed")));
+    let gone = |scratch: &Scratch| {
+        scratch.remove("tests/a.sh");
+    };
+    assert_eq!(judged("tests/a.sh", "test 1 = 1\n", &gone), (CheckVerdict::Fail, rule("test-deleted")));
+    let other = |scratch: &Scratch| {
+        scratch.write("code_of.py", "def f(n):\n    return n * 10\n");
+    };
+    assert_eq!(judged("test_code.py", SMALL, &other).0, CheckVerdict::Pass);
 }
 
 #[test]

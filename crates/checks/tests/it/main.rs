@@ -22,6 +22,7 @@ mod key_formats;
 #[cfg(test)]
 mod listed;
 #[cfg(test)]
+mod new_tests;
 mod placeholder;
 #[cfg(test)]
 mod readers;

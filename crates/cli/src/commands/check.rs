@@ -216,10 +216,9 @@ fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<Check
         only,
         commands,
         baseline: args.baseline.map(text),
-        commit: None,
         index_file: index_file.map(|file| text(PathBuf::from(file))),
         root: root.display().to_string(),
-        id: None,
+        ..CheckRequest::default()
     })
 }
 

@@ -18,6 +18,9 @@ use super::judged::Judged;
 use crate::{Error, evidence};
 
 mod batch;
+mod fewer;
+mod handed;
+mod held;
 mod scope;
 
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
@@ -38,11 +41,17 @@ fn follows(gate: &str, verdict: Verdict, scope: Option<&scope::Judged>) -> (bool
 pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsked]) -> Result<Vec<RunEvent>, Error> {
     let tree = GateTree::check_out(ctx, change).await?;
     let asked: Vec<_> = checks.iter().filter(|check| check.when.is_always()).map(|check| check.gate.as_str()).collect();
-    let request = request(ctx, change, &tree, &asked)?;
+    let mut request = request(ctx, change, &tree, &asked)?;
+    request.handed = handed::of(ctx, change).await?;
     let limit = ctx.world.config.gate_limit;
     let mut reports = Vec::new();
     for part in in_turn(&request) {
         reports.extend(ctx.world.ports.checks.check(&part, limit).await?);
+    }
+    let (_, settings) = ctx.plan.settings(change.task)?;
+    fewer::tell(&mut reports);
+    if settings.asks_nobody && !settings.team {
+        held::refuse(&mut reports);
     }
     let batch = match asked.iter().any(|gate| is_of(gate, GateKind::Batch)) {
         true => Some(batch::run(ctx, &request, limit).await?),
@@ -85,10 +94,11 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     Ok(judged.into_iter().map(event).collect())
 }
 
-/// What is asked one after the other: `test_integrity` changes the tree for a while where it has a command to run, and whoever
-/// reads the tree comes after it.
+/// What is asked one after the other: `test_integrity` and `new_tests` change the tree for a while where they have a command to run, and whoever
+/// reads the tree comes after them.
 fn in_turn(request: &CheckRequest) -> Vec<CheckRequest> {
-    let runs = |check: &CheckName| *check == CheckName::TestIntegrity && !request.commands.is_empty();
+    let changes_tree = |check: &CheckName| [CheckName::TestIntegrity, CheckName::NewTests].contains(check);
+    let runs = |check: &CheckName| changes_tree(check) && !request.commands.is_empty();
     let (first, rest): (Vec<_>, Vec<_>) = request.only.iter().copied().partition(runs);
     let part = |only: Vec<CheckName>| (!only.is_empty()).then(|| CheckRequest { only, ..request.clone() });
     [part(first), part(rest)].into_iter().flatten().collect()
@@ -186,11 +196,19 @@ fn shown(finding: &Finding) -> String {
     format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule)
 }
 
+/// The findings, the remedy after the last one of those that share it: reasons have little room in an event.
+fn with_remedies(findings: &[&Finding]) -> Vec<String> {
+    let reason = |(at, finding): (usize, &&Finding)| match findings.get(at + 1) {
+        Some(next) if next.remedy == finding.remedy => shown(finding),
+        Some(_) | None => format!("{}; {}", shown(finding), finding.remedy),
+    };
+    findings.iter().enumerate().map(reason).collect()
+}
+
 fn reasons(report: &CheckReport) -> Vec<String> {
     let findings = report.findings.iter().filter(|finding| finding.blocks && finding.is_new);
     if report.check == CheckName::TestIntegrity {
-        let with_remedy = |finding: &Finding| format!("{}; {}", shown(finding), finding.remedy);
-        return findings.take(REASONS).map(with_remedy).collect();
+        return with_remedies(&findings.take(REASONS).collect::<Vec<_>>());
     }
     let mut reasons: Vec<_> = findings.take(REASONS).map(shown).collect();
     if report.verdict == CheckVerdict::Fail && report.runs.iter().all(|run| run.exit_code == Some(0)) {

@@ -14,7 +14,7 @@ use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{RunEvent, StepWork, Verdict};
+use switchboard_protocol::run::{Change, RunEvent, StepWork, Verdict};
 
 use super::context::Ctx;
 use crate::authorship::message;
@@ -22,6 +22,8 @@ use crate::error::shape;
 use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, evidence, plan};
+
+mod new_tests;
 
 /// Paths that a refusal names.
 const NAMED: usize = 5;
@@ -66,14 +68,63 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
 
 /// What is to be recorded of an answer that can be used.
 async fn judged(ctx: &Ctx, given: Given<'_>, places: &Places, answer: Answer) -> Result<Vec<RunEvent>, Error> {
-    let (verdict, reasons) = verdict::of(&answer);
-    keep(ctx, given, &places.agent, answer, verdict, &reasons).await?;
+    let (verdict, mut reasons) = verdict::of(&answer);
     let accepts = matches!(verdict, Verdict::Pass | Verdict::Warn);
-    let mut steps = vec![given.answered(verdict, reasons)];
+    let wrote = if given.work.writes.is_empty() { None } else { capture(ctx, given, places).await? };
+    if let Some(wrote) = wrote.as_ref().filter(|_| accepts) {
+        match new_tests::judge(ctx, given, places, &wrote.commit).await? {
+            Ok(note) => reasons.extend(note),
+            Err(reason) => return Ok(vec![given.refused(reason)]),
+        }
+    }
+    if let Some(wrote) = wrote.as_ref().filter(|_| !accepts) {
+        let named: Vec<_> = wrote.written.iter().take(NAMED).map(String::as_str).collect();
+        reasons.push(format!(
+            "the change has to pass the tests that refuse it; they are in the tree: {}",
+            named.join(", ")
+        ));
+    }
+    keep(ctx, given, &places.agent, answer, verdict, &reasons).await?;
+    let handed = wrote.as_ref().filter(|_| !accepts).map(Wrote::change);
+    let mut steps = vec![given.answered(verdict, reasons, handed)];
     if accepts && !given.work.writes.is_empty() {
-        steps.push(capture(ctx, given, places).await?);
+        let (task, step) = (given.task.clone(), Some(given.step.clone()));
+        let nothing = RunEvent::NothingChanged { task, attempt: given.attempt, step, why: String::new() };
+        steps.push(wrote.map_or(nothing, |wrote| wrote.captured(given)));
     }
     Ok(steps)
+}
+
+/// The change with what a worker has added to it.
+struct Wrote {
+    commit: String,
+    tree: String,
+    base: String,
+    /// All files of the change.
+    files: Vec<String>,
+    /// Those that the worker wrote.
+    written: Vec<String>,
+    lines: u32,
+}
+
+// === impl Wrote ===
+
+impl Wrote {
+    fn files_total(&self) -> u32 {
+        u32::try_from(self.files.len()).unwrap_or(u32::MAX)
+    }
+
+    fn change(&self) -> Change {
+        let (commit, tree) = (self.commit.clone(), self.tree.clone());
+        Change { commit, tree, base: String::new(), files: self.files_total(), lines: 0 }
+    }
+
+    fn captured(self, given: Given<'_>) -> RunEvent {
+        let (task, attempt, files_total) = (given.task.clone(), given.attempt, self.files_total());
+        let Self { commit, tree, base, mut files, lines, .. } = self;
+        files.truncate(super::capture::FILES_NAMED);
+        RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines }
+    }
 }
 
 /// Where a worker was, and from where on.
@@ -113,9 +164,18 @@ impl Given<'_> {
         RunEvent::AnswerRefused { task, step, attempt: self.attempt, worker, reason }
     }
 
-    fn answered(self, verdict: Verdict, reasons: Vec<String>) -> RunEvent {
+    fn answered(self, verdict: Verdict, reasons: Vec<String>, change: Option<Change>) -> RunEvent {
         let (task, step, worker) = (self.task.clone(), self.step.clone(), self.worker.clone());
-        RunEvent::StepAnswered { task, step, attempt: self.attempt, worker, input: self.input, verdict, reasons }
+        RunEvent::StepAnswered {
+            task,
+            step,
+            attempt: self.attempt,
+            worker,
+            input: self.input,
+            verdict,
+            reasons,
+            change,
+        }
     }
 }
 
@@ -173,8 +233,8 @@ fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
     (!outside.is_empty()).then(|| format!("the {role} {may}, and changed {first}: the answer does not count"))
 }
 
-/// Makes the tests that were written a part of the change.
-async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<RunEvent, Error> {
+/// Makes the tests that were written a part of the change; `None` if there are none.
+async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Option<Wrote>, Error> {
     let Given { task: id, attempt, .. } = given;
     let (path, base, start) = (places.tree.clone(), places.base.clone(), places.start.clone());
     let (task, _) = ctx.plan.settings(id)?;
@@ -188,22 +248,16 @@ async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<RunEven
         if captured.tree == git.tree_of(&start)? {
             return Ok(None);
         }
-        let files = git.changed_files(&base, &captured.commit)?;
+        let names = |from: &Oid| -> Result<Vec<String>, Error> {
+            let files = git.changed_files(from, &captured.commit)?;
+            Ok(files.iter().map(|change| plan::text(&change.path)).collect())
+        };
+        let (files, written) = (names(&base)?, names(&start)?);
         let lines = git.changed_lines(&base, &captured.commit)?;
-        Ok(Some((captured, files, lines, base.to_string())))
+        let (commit, tree, base) = (captured.commit.to_string(), captured.tree.to_string(), base.to_string());
+        Ok(Some(Wrote { commit, tree, base, files, written, lines }))
     });
-    let Some((captured, files, lines, base)) = captured.await? else {
-        return Ok(RunEvent::NothingChanged {
-            task: id.clone(),
-            attempt,
-            step: Some(given.step.clone()),
-            why: String::new(),
-        });
-    };
-    let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
-    let files = files.iter().take(super::capture::FILES_NAMED).map(|change| plan::text(&change.path)).collect();
-    let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
-    Ok(RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total, lines })
+    captured.await
 }
 
 /// Adds the answer to the task's evidence.

@@ -199,11 +199,12 @@ fn child_failed(what: impl Into<String>) -> Error {
     Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
 }
 
-/// Parts a request into what looks at files and what runs commands. `test_integrity` runs the base's tests where there is a command for it.
+/// Parts a request into what looks at files and what runs commands. `test_integrity` and `new_tests` run tests where there is a command for it.
 fn parted(request: &CheckRequest) -> (Option<CheckRequest>, Option<CheckRequest>) {
     let runs = |check: &CheckName| {
         let is_named = request.commands.iter().any(|command| command.kind.check() == *check);
-        is_named || (*check == CheckName::TestIntegrity && !request.commands.is_empty())
+        let changes_tree = [CheckName::TestIntegrity, CheckName::NewTests].contains(check);
+        is_named || (changes_tree && !request.commands.is_empty())
     };
     let (commands, files): (Vec<_>, Vec<_>) = request.only.iter().copied().partition(runs);
     let of_files = CheckRequest { only: files, commands: Vec::new(), ..request.clone() };

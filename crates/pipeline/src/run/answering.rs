@@ -21,6 +21,8 @@ pub(super) struct Answered<'a> {
     pub(super) input: Digest,
     pub(super) verdict: Verdict,
     pub(super) reasons: &'a [String],
+    /// What it has written, where it refuses the change.
+    pub(super) change: Option<&'a Change>,
 }
 
 impl Record {
@@ -79,6 +81,9 @@ impl RunState {
             // What it wrote is captured next; only then has the step passed.
             return Ok(Vec::new());
         }
+        if let Some(change) = answered.change.filter(|_| !accepts) {
+            record.unit.hand_on(change.clone());
+        }
         let moved = record.take_verdict(step, input, verdict)?;
         if accepts {
             return Ok(self.after(at, moved, String::new()));
@@ -89,6 +94,10 @@ impl RunState {
         // The attempt has ended in another way than those that gates or a worker's failure have ended.
         record.alike = None;
         record.begin_after_refusal();
+        if let (Some(_), Some(Change { commit, base, .. })) = (answered.change, record.unit.change().cloned()) {
+            // The tests that refuse it have to be there, from wherever the plan has attempts begin.
+            record.from = StartFrom::Change { commit, base };
+        }
         Ok(self.after(at, moved, last))
     }
 

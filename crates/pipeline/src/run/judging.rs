@@ -119,7 +119,10 @@ impl RunState {
             record.refusals.push(Refusal { attempt, cause, reasons });
         }
         let halts = record.reports.iter().any(|reported| reported.halts);
-        record.begin_after_refusal();
+        // What takes away the tests that it was handed is nothing to begin with: the next attempt has them again.
+        if !record.lost_handed_tests() {
+            record.begin_after_refusal();
+        }
         let mut consequences = self.after(at, moved, last);
         if halts {
             consequences.extend(self.halt());

@@ -212,6 +212,15 @@ impl Record {
         };
     }
 
+    /// Whether the attempt began with a change that others have refused, and `test_integrity` refuses what became of it.
+    pub(super) fn lost_handed_tests(&self) -> bool {
+        let is_refused = |reported: &Reported| {
+            let GateReport { gate, verdict, .. } = &reported.report;
+            gate == crate::gate::TEST_INTEGRITY && self.is_refused_by(gate, *verdict)
+        };
+        matches!(self.from, StartFrom::Change { .. }) && self.reports.iter().any(is_refused)
+    }
+
     /// Drops what gates said of anything but what stands now. A verdict that still holds is not asked for again, so its findings are kept with it.
     pub(super) fn drop_past_reports(&mut self) {
         let unit = &self.unit;

@@ -87,9 +87,9 @@ impl RunState {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
             }
-            RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons } => {
-                let (attempt, input, verdict) = (*attempt, *input, *verdict);
-                self.step_answered(task, &Answered { step, attempt, worker, input, verdict, reasons })
+            RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons, change } => {
+                let (attempt, input, verdict, change) = (*attempt, *input, *verdict, change.as_ref());
+                self.step_answered(task, &Answered { step, attempt, worker, input, verdict, reasons, change })
             }
             RunEvent::AnswerRefused { task, step, attempt, worker, reason } => {
                 self.answer_refused(task, (step, *attempt), worker, reason)

@@ -351,6 +351,12 @@ impl Unit {
         }
     }
 
+    /// Takes in what the worker of a step has written that refuses the change. Judged is what was there before; the next attempt begins with this.
+    pub(crate) fn hand_on(&mut self, change: Change) {
+        let (base, lines) = self.change.take().map_or_else(Default::default, |known| (known.base, known.lines));
+        self.change = Some(Change { base, lines, ..change });
+    }
+
     /// Takes a captured tree in: the zones that the step writes have changed.
     pub(super) fn take_change(&mut self, at: usize, change: Change) -> Digest {
         let output =

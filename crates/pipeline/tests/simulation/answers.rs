@@ -51,7 +51,9 @@ impl World {
             false => *pick(&mut self.rng, &[Verdict::Pass, Verdict::Pass, Verdict::Warn]),
         };
         let reasons = vec![format!("{step} says so")];
-        let answer = RunEvent::StepAnswered { task: task.clone(), step, attempt, worker, input, verdict, reasons };
+        let change = None;
+        let answer =
+            RunEvent::StepAnswered { task: task.clone(), step, attempt, worker, input, verdict, reasons, change };
         if self.tell(answer.clone()).is_err() {
             return;
         }
@@ -113,7 +115,7 @@ impl World {
             true => RunEvent::AnswerRefused { task, step, attempt, worker, reason: "too early".to_owned() },
             false => {
                 let (verdict, reasons) = (Verdict::Pass, Vec::new());
-                RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons }
+                RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons, change: None }
             }
         };
         self.claim(lie);

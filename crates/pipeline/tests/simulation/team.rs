@@ -155,7 +155,16 @@ impl Mistake {
             (Self::ChargesTheMaker, RunEvent::AnswerRefused { task, step, attempt, worker, .. }, Some(now)) => {
                 let (task, step, worker) = (task.clone(), step.clone(), worker.clone());
                 let (attempt, input, verdict) = (*attempt, now.input, Verdict::Fail);
-                believed = RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons: Vec::new() };
+                believed = RunEvent::StepAnswered {
+                    task,
+                    step,
+                    attempt,
+                    worker,
+                    input,
+                    verdict,
+                    reasons: Vec::new(),
+                    change: None,
+                };
             }
             _ => {}
         }

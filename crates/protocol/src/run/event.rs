@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{Budget, BudgetOf, PauseCause, TaskPauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
-use super::{AutoTurnKind, PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
+use super::{AutoTurnKind, Change, PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
 use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::job::Coordination;
@@ -291,6 +291,10 @@ pub enum RunEvent {
         verdict: Verdict,
         /// What it says, for the next prompt and for people; may be cut to fit.
         reasons: Vec<String>,
+        /// The change with what the worker has written, where its verdict refuses the change: the next attempt begins with it. It stands on what
+        /// the change stands on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<Change>,
     },
     /// A worker's answer can't be used: it is asked for again, and counts as no answer in the end.
     AnswerRefused {

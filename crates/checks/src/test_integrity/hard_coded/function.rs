@@ -60,6 +60,11 @@ impl<'a> Function<'a> {
         (!name.is_empty()).then(|| Self { name: name.to_owned(), parameters, body, source, kind, range })
     }
 
+    /// Where its name stands.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     pub(super) fn judge(&self, cases: &[&Case], pair: &Pair) -> Vec<Hit> {
         let hit = |range: Range<usize>, what: String| {
             Hit::new("hard-coded", Weight::Asks, &pair.path, range, format!("`{}` {what}", self.name))

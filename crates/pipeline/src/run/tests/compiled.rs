@@ -40,13 +40,17 @@ impl Run {
 
     /// Answers every gate that is asked about a task.
     pub(super) fn answer_checks(&mut self, task: &str, verdict: Verdict) {
+        self.answer_each_check(task, |_| verdict);
+    }
+
+    pub(super) fn answer_each_check(&mut self, task: &str, verdict: impl Fn(&str) -> Verdict) {
         let asked = self.effects().into_iter().find_map(|effect| {
             let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
             (of == id(task)).then_some(checks)
         });
         let attempt = self.view(task).attempt;
         for check in asked.unwrap_or_default() {
-            let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
+            let verdict = if check.when.is_always() { verdict(&check.gate) } else { Verdict::Skipped };
             self.tell(reported((task, attempt), check, verdict, vec!["because".to_owned()]));
         }
     }

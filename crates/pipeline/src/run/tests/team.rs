@@ -53,7 +53,8 @@ impl Run {
         let (step, worker, work) = self.work_on(TurnOutcome::Finished);
         let (attempt, reasons) = (self.view(TASK).attempt, vec![format!("{step} says so")]);
         let input = work.input;
-        let event = RunEvent::StepAnswered { task: id(TASK), step, attempt, worker, input, verdict, reasons };
+        let event =
+            RunEvent::StepAnswered { task: id(TASK), step, attempt, worker, input, verdict, reasons, change: None };
         self.tell(event.clone());
         event
     }
@@ -144,6 +145,40 @@ fn a_refusal_sends_the_change_back_with_its_reasons_and_the_next_one_is_reviewed
 }
 
 #[test]
+fn tests_that_refuse_a_change_are_what_the_next_attempt_begins_with_until_it_passes_them() {
+    let mut run = Run::of_team();
+    run.approve(None);
+    run.approve(None);
+    let handed = StartFrom::Change { commit: "c-attacked".to_owned(), base: "b".to_owned() };
+
+    let (step, worker, work) = run.work_on(TurnOutcome::Finished);
+    let (commit, tree) = ("c-attacked".to_owned(), "attacked".to_owned());
+    run.tell(RunEvent::StepAnswered {
+        task: id(TASK),
+        step,
+        attempt: 1,
+        worker,
+        input: work.input,
+        verdict: Verdict::Fail,
+        reasons: vec!["it is not mended".to_owned()],
+        change: Some(Change { commit, tree, base: String::new(), files: 2, lines: 0 }),
+    });
+    assert_eq!(run.view(TASK).attempt, 2);
+    let (step, _, from) = run.next_step().unwrap();
+    assert_eq!((step.as_str(), &from), ("work", &handed));
+
+    // The attempt takes them away: the one after it has them again.
+    run.end_turn(TASK, TurnOutcome::Finished);
+    let (commit, tree) = ("c-without".to_owned(), "without".to_owned());
+    run.captured(TASK, &Change { commit, tree, base: "b".to_owned(), files: 1, lines: 1 });
+    let is_lost = |gate: &str| gate == crate::gate::TEST_INTEGRITY;
+    run.answer_each_check(TASK, |gate| if is_lost(gate) { Verdict::Fail } else { Verdict::Pass });
+    assert_eq!(run.view(TASK).attempt, 3);
+    let (step, _, from) = run.next_step().unwrap();
+    assert_eq!((step.as_str(), &from), ("work", &handed));
+}
+
+#[test]
 fn an_answer_that_cannot_be_used_is_asked_for_again_and_is_no_attempt() {
     let mut run = Run::of_team();
     for asked in 1..=MAX_ANSWERS {
@@ -189,6 +224,7 @@ fn an_answer_about_an_earlier_change_or_of_somebody_else_is_refused() {
         input,
         verdict: Verdict::Pass,
         reasons: Vec::new(),
+        change: None,
     };
 
     assert_eq!(run.refused(answer(&worker, Digest::ZERO)).code, RefusedCode::Stale);

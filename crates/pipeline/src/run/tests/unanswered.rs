@@ -97,6 +97,7 @@ fn what_a_test_engineer_answers_first_stands_until_its_tests_are_taken() {
         input,
         verdict,
         reasons: reasons.clone(),
+        change: None,
     };
 
     run.tell(answer(Verdict::Pass));

@@ -16,6 +16,7 @@ impl RunEvent {
         match &mut self {
             Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
             Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
+            Self::StepAnswered { reasons, change: Some(_), .. } => fit_list_to(reasons, TEXT_BUDGET - CHANGE_BYTES),
             Self::GateReported { reasons, .. } | Self::StepAnswered { reasons, .. } => fit_list(reasons),
             Self::WorkerLost { reason, .. }
             | Self::TreeSetupFailed { reason, .. }
@@ -70,7 +71,14 @@ impl RunEvent {
     }
 }
 
+/// Most bytes of a change in an event beside texts: two object ids of SHA-256, a number and the names of the fields.
+const CHANGE_BYTES: usize = 200;
+
 fn fit_list(list: &mut Vec<String>) {
+    fit_list_to(list, TEXT_BUDGET);
+}
+
+fn fit_list_to(list: &mut Vec<String>, budget: usize) {
     const ENTRY: usize = TEXT_BUDGET / 2;
     const MORE: usize = 24;
     let mut used = 0;
@@ -78,7 +86,7 @@ fn fit_list(list: &mut Vec<String>) {
     for entry in list.iter_mut() {
         *entry = cut(entry, ENTRY);
         used += json_len(entry) + 1;
-        if used > TEXT_BUDGET - MORE {
+        if used > budget - MORE {
             break;
         }
         kept += 1;
@@ -123,9 +131,10 @@ fn json_char_len(c: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Digest;
+    use crate::id::{Digest, WorkerId};
     use crate::plan::TaskId;
-    use crate::run::Verdict;
+    use crate::run::way::StepId;
+    use crate::run::{Change, Verdict};
 
     fn facts_len(event: &RunEvent) -> usize {
         serde_json::to_value(event).unwrap()["facts"].to_string().len()
@@ -151,8 +160,22 @@ mod tests {
         .fitted();
 
         assert!(facts_len(&event) <= MAX_FACTS_BYTES, "{}", facts_len(&event));
-        let RunEvent::GateReported { reasons, .. } = event else { panic!("another event") };
+        let RunEvent::GateReported { task, attempt, reasons, .. } = event else { panic!("another event") };
         assert!(reasons[0].ends_with('…') && reasons.last().unwrap().ends_with("more"));
+
+        let id = "f".repeat(64);
+        let change = Change { commit: id.clone(), tree: id, base: String::new(), files: u32::MAX, lines: 0 };
+        let event = RunEvent::StepAnswered {
+            task,
+            step: StepId::new("s".repeat(64)).unwrap(),
+            attempt,
+            worker: WorkerId::from_bits(u64::MAX),
+            input: Digest::ZERO,
+            verdict: Verdict::Fail,
+            reasons: (0..9).map(|_| "x".repeat(600)).collect(),
+            change: Some(change),
+        };
+        assert!(facts_len(&event.clone().fitted()) <= MAX_FACTS_BYTES, "{}", facts_len(&event.fitted()));
     }
 
     #[test]
