@@ -250,6 +250,7 @@ async fn what_a_worker_is_doing_ends_with_the_tool_and_with_the_turn() {
         tool_kind: "execute".to_owned(),
         status: status.to_owned(),
         paths: Vec::new(),
+        why: String::new(),
     };
     let doing = |record: &Record| record.of_worker().get_text("doing").map(str::to_owned);
 
