@@ -150,10 +150,13 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
 /// # Errors
 /// The store's failure.
 pub async fn sweep(store: &Store) -> Result<Swept, Error> {
-    let now = store.now();
-    let due = Query::table(MESSAGES).ge("due", 0_i64).asc("due");
+    let (now, next) = (store.now(), next_due(store)?);
+    // Most often nothing is due, and one look is all: every read of an inbox begins with it.
+    if next.is_none_or(|next| next > now) {
+        return Ok(Swept { settled: 0, next });
+    }
     let mut settled = 0;
-    for row in store.read(&due.clone().le("due", now.0).limit(SWEEP))? {
+    for row in store.read(&by_due().le("due", now.0).limit(SWEEP))? {
         let entry = Entry::of(&row)?;
         let Some(turn) = entry.item.expire(now) else { continue };
         let mut batch = Batch::new(Durability::Written).event(entry.turned(turn, "", "switchboard")?);
@@ -164,6 +167,15 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
             Err(error) => return Err(error.into()),
         }
     }
-    let next = store.read(&due.limit(1))?.first().and_then(|row| millis(row, "due"));
-    Ok(Swept { settled, next })
+    Ok(Swept { settled, next: next_due(store)? })
+}
+
+/// When the clock will do something with a message next.
+fn next_due(store: &Store) -> Result<Option<Millis>, Error> {
+    Ok(store.read(&by_due().limit(1))?.first().and_then(|row| millis(row, "due")))
+}
+
+/// Messages with which the clock will do something, the next first.
+fn by_due() -> Query {
+    Query::table(MESSAGES).ge("due", 0_i64).asc("due")
 }

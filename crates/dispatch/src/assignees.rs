@@ -1,6 +1,6 @@
 //! Who has a task in a live run: an agent counts as assigned as long as a task of it is not settled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use switchboard_protocol::id::{AgentName, RunId};
@@ -12,8 +12,12 @@ use crate::plan::RunPlan;
 /// The agents with tasks in live runs, by their folded names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assignees {
-    runs: BTreeMap<RunId, Arc<BTreeSet<String>>>,
+    runs: BTreeMap<RunId, Arc<Roster>>,
 }
+
+/// Who has a task in a run: for each folded name how many unsettled tasks and names of workers stand for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Roster(BTreeMap<String, usize>);
 
 /// Who is to do a task.
 #[derive(Debug, Clone)]
@@ -27,8 +31,6 @@ pub(crate) struct Assignee {
 #[derive(Debug)]
 pub(crate) struct TaskAssignees {
     by_task: BTreeMap<TaskId, Assignee>,
-    /// How many different agents there are.
-    agents: usize,
 }
 
 // === impl Assignees ===
@@ -38,20 +40,53 @@ impl Assignees {
     #[must_use]
     pub fn has(&self, agent: &AgentName) -> bool {
         let id = agent.folded();
-        self.runs.values().any(|names| names.contains(&id))
+        self.runs.values().any(|roster| roster.has(&id))
     }
 
-    /// Sets the assignees of a run, none when it has ended; returns whether that is a change.
-    pub(crate) fn set(&mut self, run: &RunId, names: &Arc<BTreeSet<String>>) -> bool {
-        if names.is_empty() {
+    /// Sets the assignees of a run, none when it has ended; returns whether others have a task now.
+    pub(crate) fn set(&mut self, run: &RunId, roster: &Arc<Roster>) -> bool {
+        if roster.0.is_empty() {
             return self.runs.remove(run).is_some();
         }
-        // Most often they are the same set.
-        if self.runs.get(run).is_some_and(|known| Arc::ptr_eq(known, names) || known == names) {
+        // Most often they are the same.
+        if self.runs.get(run).is_some_and(|known| Arc::ptr_eq(known, roster)) {
             return false;
         }
-        self.runs.insert(run.clone(), Arc::clone(names));
-        true
+        let before = self.runs.insert(run.clone(), Arc::clone(roster));
+        before.is_none_or(|before| !before.0.keys().eq(roster.0.keys()))
+    }
+}
+
+// === impl Roster ===
+
+impl Roster {
+    pub(crate) fn has(&self, folded: &str) -> bool {
+        self.0.contains_key(folded)
+    }
+
+    /// One more task or name stands for an agent.
+    pub(crate) fn add(&mut self, folded: &str) {
+        match self.0.get_mut(folded) {
+            Some(count) => *count += 1,
+            None => drop(self.0.insert(folded.to_owned(), 1)),
+        }
+    }
+
+    /// One less does: with the last one the agent has no task.
+    pub(crate) fn remove(&mut self, folded: &str) {
+        match self.0.get_mut(folded) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) | None => drop(self.0.remove(folded)),
+        }
+    }
+}
+
+impl FromIterator<String> for Roster {
+    fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
+        names.into_iter().fold(Self::default(), |mut roster, name| {
+            roster.add(&name);
+            roster
+        })
     }
 }
 
@@ -66,26 +101,46 @@ impl TaskAssignees {
             let folded = choice.name.folded();
             Ok((id, Assignee { name: choice.name, folded, is_scripted: choice.scripted }))
         };
-        let by_task: BTreeMap<_, _> = tasks.map(assignee).collect::<Result<_, Error>>()?;
-        let agents = by_task.values().map(|assignee| &assignee.folded).collect::<BTreeSet<_>>().len();
-        Ok(Self { by_task, agents })
+        Ok(Self { by_task: tasks.map(assignee).collect::<Result<_, Error>>()? })
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Assignee> {
-        self.by_task.values()
+    /// The assignee of a task.
+    pub(crate) fn get(&self, task: &TaskId) -> Option<&Assignee> {
+        self.by_task.get(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roster(names: &[&str]) -> Arc<Roster> {
+        Arc::new(names.iter().map(ToString::to_string).collect())
     }
 
-    /// The folded names of those who have one of the tasks. Looks at no more tasks than it must.
-    pub(crate) fn among<'a>(&self, tasks: impl Iterator<Item = &'a TaskId>) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        for assignee in tasks.filter_map(|task| self.by_task.get(task)) {
-            if names.len() == self.agents {
-                break;
-            }
-            if !names.contains(&assignee.folded) {
-                names.insert(assignee.folded.clone());
-            }
-        }
-        names
+    #[test]
+    fn watchers_are_told_when_others_have_a_task_and_not_when_the_same_have_more() {
+        let (mut assignees, run) = (Assignees::default(), RunId::from_bits(1));
+        let has = |assignees: &Assignees, name: &str| assignees.has(&AgentName::new(name).unwrap());
+
+        assert!(assignees.set(&run, &roster(&["ann"])));
+        assert!(!assignees.set(&run, &roster(&["ann", "ann"])));
+        assert!(has(&assignees, "Ann") && !has(&assignees, "ben"));
+        assert!(assignees.set(&run, &roster(&["ann", "ben"])) && has(&assignees, "ben"));
+        assert!(assignees.set(&run, &roster(&[])) && !has(&assignees, "ann"));
+        assert!(!assignees.set(&run, &roster(&[])), "it had none");
+    }
+
+    #[test]
+    fn an_agent_is_on_the_roster_as_long_as_anything_stands_for_it() {
+        let mut roster = Roster::default();
+        roster.add("ann");
+        roster.add("ann");
+
+        roster.remove("ann");
+        assert!(roster.has("ann"));
+        roster.remove("ann");
+        roster.remove("ben");
+        assert_eq!(roster, Roster::default());
     }
 }

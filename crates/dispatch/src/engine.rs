@@ -5,6 +5,7 @@
 
 mod commit;
 mod recorded;
+mod roster;
 mod sharing;
 mod signals;
 
@@ -22,7 +23,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::commit::{Then, Waiting};
 use self::recorded::Recorded;
-use crate::assignees::TaskAssignees;
+use self::roster::Named;
+use crate::assignees::{Roster, TaskAssignees};
 use crate::handle::{Handle, LastWorker, Message};
 use crate::plan::RunPlan;
 use crate::watch::Reachable;
@@ -46,9 +48,11 @@ pub(crate) struct Engine {
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
     /// Who has a task in this run, as the record says.
-    on_roster: Arc<BTreeSet<String>>,
-    /// Names that workers of the run had claimed when the roster was looked at last.
-    claims_seen: u64,
+    on_roster: Arc<Roster>,
+    /// The folded names of workers that are on it, by task.
+    named: Named,
+    /// How many claims of names it knows.
+    claims_seen: usize,
     waiting: Waiting,
     /// Whether anybody has asked for anything: the engine of a run that is over was started because somebody will.
     is_asked: bool,
@@ -84,9 +88,14 @@ impl Engine {
         let assignees = TaskAssignees::of(&plan, tasks)?;
         let was_live = recorded.state().outcome().is_none();
         world.retain(run, |task| !recorded.state().is_settled(task));
-        let mut on_roster = assignees.among(recorded.state().unsettled());
-        let claims_seen = world.worker_names.claims(run);
-        on_roster.extend(world.worker_names.among(run, |_| true));
+        let (claimed, claims_seen) = world.worker_names.claimed_after(run, 0);
+        let mut named = Named::new();
+        for ((task, _), claim) in claimed {
+            named.entry(task).or_default().push(claim.folded);
+        }
+        let of_tasks = recorded.state().unsettled().filter_map(|task| assignees.get(task));
+        let on_roster: Roster =
+            of_tasks.map(|assignee| &assignee.folded).chain(named.values().flatten()).cloned().collect();
         let plan_hash = recorded.state().header().map_or("", |header| header.plan_hash.as_str());
         world.shared.state().open(run, plan_hash, recorded.state().spent());
         let shared = world.shared.changes();
@@ -103,6 +112,7 @@ impl Engine {
             waits: BTreeMap::new(),
             assignees,
             on_roster: Arc::new(on_roster),
+            named,
             claims_seen,
             waiting: Waiting::default(),
             is_asked: false,
@@ -113,7 +123,7 @@ impl Engine {
     }
 
     /// Who has a task that is not settled.
-    pub(crate) fn assigned(&self) -> &Arc<BTreeSet<String>> {
+    pub(crate) fn assigned(&self) -> &Arc<Roster> {
         &self.on_roster
     }
 

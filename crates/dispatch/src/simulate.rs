@@ -10,6 +10,7 @@ mod answers;
 mod approval;
 mod clock;
 mod connection;
+mod files;
 mod git;
 mod judges;
 mod launched;
@@ -210,7 +211,7 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         }
         let is_in = |landing: &TaskId| merged.contains(landing);
         let is_in_branch = state.lands_with(&view.task).is_none_or(is_in);
-        let has_change = files.contains_key(&*format!("t/{}", view.task));
+        let has_change = files.has(&format!("t/{}", view.task));
         if !is_in_branch && has_change {
             return Err(format!("{} is in the branch before its group", view.task));
         }
@@ -220,7 +221,7 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         if is_in_branch && !has_change && !state.is_landing(&view.task) {
             return Err(format!("{} is merged and its change is not in the branch", view.task));
         }
-        if is_in_branch && files.contains_key(&*repo::removed_by(view.task.as_str())) {
+        if is_in_branch && files.has(&repo::removed_by(view.task.as_str())) {
             return Err(format!("{} is merged and what it removed is in the branch", view.task));
         }
         if !merged.contains(&view.task) {

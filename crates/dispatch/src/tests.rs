@@ -1,5 +1,6 @@
 //! Tests that need the plan of a run, which is private here.
 
+mod choices;
 mod evidence;
 mod fields;
 mod plan_texts;

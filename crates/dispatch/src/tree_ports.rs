@@ -109,12 +109,18 @@ impl TreePorts {
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         let mut leased = lock(&self.leased);
         let over: Vec<_> = leased.keys().filter(|(of, task)| of == run && !keep(task)).cloned().collect();
-        for tree in over {
-            let Some(lease) = leased.remove(&tree) else { continue };
-            for block in lease.blocks {
-                if let Err(error) = self.claims.release(block) {
-                    tracing::warn!(%error, block, "a block of ports stays claimed until the daemon ends");
-                }
+        over.iter().for_each(|tree| self.give_back(&mut leased, tree));
+    }
+
+    /// Gives back what the tree of a task has.
+    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
+        self.give_back(&mut lock(&self.leased), &(run.clone(), task.clone()));
+    }
+
+    fn give_back(&self, leased: &mut BTreeMap<Tree, Leased>, tree: &Tree) {
+        for block in leased.remove(tree).into_iter().flat_map(|lease| lease.blocks) {
+            if let Err(error) = self.claims.release(block) {
+                tracing::warn!(%error, block, "a block of ports stays claimed until the daemon ends");
             }
         }
     }
@@ -234,8 +240,10 @@ mod tests {
         assert!(second.first >= first.first + 10 && second.count == 25, "{first:?} {second:?}");
         assert_eq!(one.lease(&run, &task(3), 0).unwrap(), None);
 
-        one.retain(&run, |task| task.as_str() != "1.1");
+        one.settle(&run, &task(1));
         assert_eq!(one.lease(&run, &task(4), 10).unwrap(), Some(first));
+        one.retain(&run, |task| task.as_str() != "1.4");
+        assert_eq!(one.lease(&run, &task(5), 10).unwrap(), Some(first));
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub(crate) type Key = (TaskId, Option<StepId>);
 #[derive(Debug, Default)]
 struct Names {
     by_task: BTreeMap<Key, Assignee>,
-    /// How many were ever claimed.
-    claims: u64,
+    /// Whose names were claimed, in this order.
+    claims: Vec<Key>,
 }
 
 // === impl WorkerNames ===
@@ -79,23 +79,13 @@ impl WorkerNames {
         names.map(|claim| claim.name.clone()).collect()
     }
 
-    /// The folded names of those tasks of a run that are among `tasks`.
-    pub(crate) fn among(&self, run: &RunId, tasks: impl Fn(&TaskId) -> bool) -> BTreeSet<String> {
+    /// The names of a run that were claimed after its first `seen` claims and not released since, and how many claims there are now.
+    pub(crate) fn claimed_after(&self, run: &RunId, seen: usize) -> (BTreeMap<Key, Assignee>, usize) {
         let claimed = lock(&self.0);
-        let names = claimed.get(run).into_iter().flat_map(|names| &names.by_task);
-        names.filter(|((task, _), _)| tasks(task)).map(|(_, claim)| claim.folded.clone()).collect()
-    }
-
-    /// Who has a name in a run that is not among these folded ones.
-    pub(crate) fn newcomers(&self, run: &RunId, known: &BTreeSet<String>) -> Vec<Assignee> {
-        let claimed = lock(&self.0);
-        let names = claimed.get(run).into_iter().flat_map(|names| names.by_task.values());
-        names.filter(|claim| !known.contains(&claim.folded)).cloned().collect()
-    }
-
-    /// How many names were claimed in a run so far.
-    pub(crate) fn claims(&self, run: &RunId) -> u64 {
-        lock(&self.0).get(run).map_or(0, |names| names.claims)
+        let Some(names) = claimed.get(run) else { return (BTreeMap::new(), seen) };
+        let since = names.claims.get(seen..).unwrap_or_default().iter();
+        let claims = since.filter_map(|key| Some((key.clone(), names.by_task.get(key)?.clone())));
+        (claims.collect(), names.claims.len())
     }
 
     /// Restores a claim from the record, unless somebody else has the name.
@@ -114,6 +104,17 @@ impl WorkerNames {
         names.by_task.retain(|(task, _), _| keep(task));
     }
 
+    /// Releases the names of a task.
+    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
+        let mut claimed = lock(&self.0);
+        let Some(names) = claimed.get_mut(run) else { return };
+        // Behind the name of its makers those of its steps follow.
+        let first = (task.clone(), None);
+        let of_task: Vec<_> =
+            names.by_task.range(&first..).map(|(key, _)| key).take_while(|key| key.0 == *task).cloned().collect();
+        of_task.iter().for_each(|key| drop(names.by_task.remove(key)));
+    }
+
     /// Releases all names of a run.
     pub(crate) fn release(&self, run: &RunId) {
         lock(&self.0).remove(run);
@@ -124,8 +125,8 @@ impl WorkerNames {
 
 impl Names {
     fn add(&mut self, key: Key, claim: Assignee) {
+        self.claims.push(key.clone());
         self.by_task.insert(key, claim);
-        self.claims += 1;
     }
 }
 
@@ -197,6 +198,35 @@ mod tests {
 
         assert_eq!(names.of(&run, &task(7)), Some(agent("ann")));
         assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");
+    }
+
+    #[test]
+    fn a_settled_task_releases_all_its_names_and_no_others() {
+        let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
+        let review = (task(1), Some(StepId::new("review").unwrap()));
+        claim(&names, 1, 1, "claude");
+        names.claim((&run, &review), &agent("claude"), false, |_| Ok(false)).unwrap();
+        claim(&names, 1, 10, "claude");
+
+        names.settle(&run, &task(1));
+
+        assert_eq!(names.all(&run), [agent("claude-3")]);
+    }
+
+    #[test]
+    fn claims_are_told_once_and_not_after_they_were_released() {
+        let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
+        claim(&names, 1, 1, "claude");
+        let (first, seen) = names.claimed_after(&run, 0);
+        claim(&names, 1, 2, "claude");
+        claim(&names, 1, 3, "claude");
+        names.settle(&run, &task(3));
+
+        let (second, seen) = names.claimed_after(&run, seen);
+
+        assert_eq!(first.into_keys().collect::<Vec<_>>(), [(task(1), None)]);
+        assert_eq!(second.into_keys().collect::<Vec<_>>(), [(task(2), None)]);
+        assert!(names.claimed_after(&run, seen).0.is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What deciding, doing and watching share: the record, the settings, the ports, and the links to workers' shims.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use switchboard_store::{Batch, Committed, Idempotency, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::assignees::Assignees;
+use crate::assignees::{Assignees, Roster};
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::gate_trees::GateTrees;
@@ -154,6 +154,12 @@ impl World {
         self.worker_names.retain(run, keep);
     }
 
+    /// Releases the TCP ports and names of a task that is settled.
+    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
+        self.tree_ports.settle(run, task);
+        self.worker_names.settle(run, task);
+    }
+
     /// Releases all TCP ports and names of a run.
     pub(crate) fn release(&self, run: &RunId) {
         self.tree_ports.retain(run, |_| false);
@@ -161,8 +167,8 @@ impl World {
     }
 
     /// Sets who has a task in a run, before the record says that they are there.
-    pub(crate) fn assign(&self, run: &RunId, names: &Arc<BTreeSet<String>>) {
-        self.assignees.send_if_modified(|assignees| assignees.set(run, names));
+    pub(crate) fn assign(&self, run: &RunId, roster: &Arc<Roster>) {
+        self.assignees.send_if_modified(|assignees| assignees.set(run, roster));
     }
 
     // === links ===

@@ -72,6 +72,8 @@ pub struct RunState {
     queue: Queue,
     /// Tasks that are neither merged nor given up.
     unsettled: usize,
+    /// Tasks that were settled or opened again, in this order.
+    turns: Vec<usize>,
     ended: Ended,
     stopping: bool,
     account: Account,
@@ -273,6 +275,15 @@ impl RunState {
     #[must_use]
     pub fn is_settled(&self, id: &TaskId) -> bool {
         self.tasks.get(id).is_none_or(|at| self.records[*at].is_settled())
+    }
+
+    /// Tasks that are settled here and not in an earlier state of the run, or the other way round. Costs by how many there are, not by how many tasks the run has.
+    #[must_use]
+    pub fn settled_unlike(&self, earlier: &Self) -> BTreeSet<&TaskId> {
+        let since = self.turns.get(earlier.turns.len()..).unwrap_or_default();
+        let was_settled = |at: usize| earlier.records.get(at).is_some_and(Record::is_settled);
+        let differs = |at: &&usize| self.records[**at].is_settled() != was_settled(**at);
+        since.iter().filter(differs).filter_map(|at| self.records[*at].task()).collect()
     }
 
     /// The ways of the run's units, each once.

@@ -217,8 +217,9 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let (task, settings) = ctx.plan.settings(id)?;
     let part = Part { step: &start.step, work: &start.work };
     let mut choice = ctx.plan.choice_of(id, &settings, &start.work)?;
-    choice.name = claim_name(&ctx.world, &ctx.plan, id, part)?;
+    // Before the name: where the task has ended meanwhile, a name that was claimed after that has both released with the next commit.
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
+    choice.name = claim_name(&ctx.world, &ctx.plan, id, part)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
     let group = ctx.plan.group_branch(id);

@@ -1,7 +1,6 @@
 //! Recording: what happened is kept until the store has it, and the state follows the log, never the other way round.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 use serde_json::Value;
 use switchboard_pipeline::run::Refused;
@@ -171,26 +170,20 @@ impl Engine {
         let never = |error: Error| Unrecorded::Never(error.to_failure());
         let now = self.world.store.now();
         let steps = self.recorded.try_steps(&record.steps, now).map_err(Unrecorded::Refused)?;
-        let claims = self.world.worker_names.claims(&self.plan.run);
-        let (joined, assigned) = self.newly_assigned(claims).map_err(never)?;
+        let assigned = self.newly_assigned();
+        let joined = self.joined(&assigned).map_err(never)?;
         let batch = self.batch(record, &steps, joined).map_err(never)?;
         // Before the record says so: who is there must not be taken for somebody who has left.
-        self.world.assign(&self.plan.run, &assigned);
+        self.world.assign(&self.plan.run, &assigned.roster);
         match self.world.commit(batch).await {
             Ok(committed) if committed.repeated => {
                 self.not_committed();
                 Ok(committed.reply)
             }
             Ok(committed) => {
-                let before = self.recorded.state().unsettled_count();
                 self.recorded.take_over(&steps, committed.ts).map_err(never)?;
-                if self.recorded.state().unsettled_count() != before {
-                    let state = self.recorded.state();
-                    self.world.retain(&self.plan.run, |task| !state.is_settled(task));
-                }
+                self.take_over_roster(assigned);
                 self.pause_workers();
-                self.on_roster = assigned;
-                self.claims_seen = claims;
                 Ok(committed.reply)
             }
             Err(error) => {
@@ -233,42 +226,7 @@ impl Engine {
         batch.reply = record.reply.clone();
         Ok(batch)
     }
-
-    /// Who has a task once the draft is committed, and the events that put those on the roster who were not on it. Who is done leaves it
-    /// by the daemon's hand.
-    fn newly_assigned(&self, claims: u64) -> Result<Assigned, Error> {
-        let draft = self.recorded.draft();
-        if claims == self.claims_seen && draft.unsettled_count() == self.recorded.state().unsettled_count() {
-            return Ok((Vec::new(), Arc::clone(&self.on_roster)));
-        }
-        let names = &self.world.worker_names;
-        let mut assigned = self.assignees.among(draft.unsettled());
-        assigned.extend(names.among(&self.plan.run, |task| !draft.is_settled(task)));
-        if assigned.is_subset(&self.on_roster) {
-            return Ok((Vec::new(), Arc::new(assigned)));
-        }
-        let mut joined = BTreeMap::new();
-        let newcomers = names.newcomers(&self.plan.run, &self.on_roster);
-        let all = self.assignees.all().chain(&newcomers);
-        for assignee in all.filter(|assignee| assigned.contains(&assignee.folded)) {
-            if !self.on_roster.contains(&assignee.folded) {
-                joined.entry(&assignee.folded).or_insert(assignee);
-            }
-        }
-        let mail = &self.world.ports.mail;
-        let mut events = Vec::new();
-        for assignee in joined.values() {
-            // An agent that somebody started by hand keeps its name: the run's worker has the next one.
-            if self.plan.coordination.is_managed() && !mail.is_anothers(&assignee.name)? {
-                events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
-            }
-        }
-        Ok((events, Arc::new(assigned)))
-    }
 }
-
-/// Events that put agents on the roster, and who has a task then.
-type Assigned = (Vec<NewEvent>, Arc<BTreeSet<String>>);
 
 fn refusal(refused: &Refused) -> Error {
     let failure = Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone());

@@ -7,7 +7,7 @@ use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
-use super::repo::{MAIN, Repo, changed};
+use super::repo::{MAIN, Repo};
 use super::stage::Stage;
 use crate::Error;
 use crate::lock::lock;
@@ -159,13 +159,13 @@ impl Git for SimGit {
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         self.with(|repo| {
             let (before, after) = (repo.files(old)?, repo.files(new)?);
-            let changed = changed(&before, &after).into_iter();
+            let changed = after.changed_since(&before).into_iter();
             Ok(changed.map(|(path, _)| Change { path: PathBuf::from(&**path), before: None, after: None }).collect())
         })
     }
 
     fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
-        self.with(|repo| Ok(repo.files(commit)?.keys().map(|path| PathBuf::from(&**path)).collect()))
+        self.with(|repo| Ok(repo.files(commit)?.iter().map(|(path, _)| PathBuf::from(&**path)).collect()))
     }
 
     fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {

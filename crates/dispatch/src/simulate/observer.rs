@@ -135,7 +135,7 @@ impl Observer {
     }
 
     /// Tokens of workers whose end is recorded.
-    pub(super) fn dead_tokens(&self) -> impl Iterator<Item = (&WorkerId, &String)> {
+    pub(super) fn dead_tokens(&self) -> impl DoubleEndedIterator<Item = (&WorkerId, &String)> {
         self.tokens.iter().filter(|(worker, _)| self.ended.contains(*worker))
     }
 

@@ -15,7 +15,7 @@ use switchboard_store::{Batch, Idempotency, Query};
 
 use super::spec::COST;
 use super::stage::Stage;
-use super::{Folded, compare, request};
+use super::{compare, request};
 use crate::lock::lock;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
@@ -28,7 +28,6 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
     boot(stage, daemon).await;
     let runs = start(stage, daemon, plans).await?;
     let mut live = daemon.live_runs();
-    let mut folded: Vec<_> = runs.iter().map(|_| Folded::default()).collect();
     loop {
         let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
         let is_over = tokio::select! {
@@ -36,13 +35,13 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
             over = live.wait_for(|live| *live == 0) => over.is_ok(),
             () = tokio::time::sleep(pause) => false,
         };
-        if is_over && !look_at_all(stage, daemon, &runs, &mut folded).await? {
+        if is_over && !look_at_all(stage, daemon, &runs).await? {
             return Ok(());
         }
         // One at a time; of a single run there is nothing to choose.
         let at = if runs.len() > 1 { stage.below(runs.len() as u64) as usize } else { 0 };
         if !is_over {
-            look(stage, daemon, &runs[at], &mut folded[at]).await?;
+            look(stage, daemon, &runs[at]).await?;
         }
         if !is_over && stage.chance(500) {
             resume(stage, daemon, &runs[at]).await?;
@@ -54,10 +53,10 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
 }
 
 /// All runs are over: looks at each, and returns whether somebody has one of them go on.
-async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId], folded: &mut [Folded]) -> Result<bool, String> {
+async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId]) -> Result<bool, String> {
     let mut goes_on = false;
-    for (run, folded) in runs.iter().zip(folded) {
-        look(stage, daemon, run, folded).await?;
+    for run in runs {
+        look(stage, daemon, run).await?;
         goes_on |= go_on(stage, daemon, run).await?;
     }
     Ok(goes_on)
@@ -102,11 +101,16 @@ fn call(key: &str, n: u64, verb: &'static str) -> Idempotency {
 }
 
 /// What people see agrees with the log, and what has ended has no authority.
-async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<(), String> {
-    compare(daemon, run, folded).await?;
-    let tokens: Vec<_> =
-        lock(&stage.observer).dead_tokens().map(|(worker, token)| (worker.clone(), token.clone())).collect();
-    for (worker, token) in tokens.iter().rev().take(20) {
+async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    // A crash in between drops it: then the next look folds all of the log.
+    let mut folded = lock(&stage.folded).remove(run).unwrap_or_default();
+    compare(daemon, run, &mut folded).await?;
+    lock(&stage.folded).insert(run.clone(), folded);
+    let tokens: Vec<_> = {
+        let observer = lock(&stage.observer);
+        observer.dead_tokens().rev().take(20).map(|(worker, token)| (worker.clone(), token.clone())).collect()
+    };
+    for (worker, token) in &tokens {
         if matches!(daemon.worker_of(token), Ok(Some(_))) {
             return Err(format!("the token of {worker} is good after its end"));
         }

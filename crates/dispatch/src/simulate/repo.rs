@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use switchboard_process::git::{Merged, Oid};
 
+use super::files::Files;
 use crate::Error;
 
 type Result<T> = std::result::Result<T, Error>;
-
-/// Content by path.
-pub(super) type Files = BTreeMap<Arc<str>, Arc<str>>;
 
 /// The user's branch.
 pub(super) const MAIN: &str = "main";
@@ -24,8 +22,10 @@ pub(super) const REMOVERS: u64 = 8;
 /// A commit.
 #[derive(Clone)]
 pub(super) struct Made {
+    id: Oid,
     pub(super) tree: Oid,
-    parents: Vec<Oid>,
+    /// Where they stand among all commits.
+    parents: Vec<usize>,
     message: String,
     /// Length of the longest way to a first commit: an ancestor's is always smaller.
     generation: u64,
@@ -51,30 +51,13 @@ pub(super) struct Work {
 
 /// The state of the repository.
 pub(super) struct Repo {
-    commits: HashMap<Oid, Made>,
+    commits: Vec<Made>,
+    by_id: HashMap<Oid, usize>,
     trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
     /// Commits that are kept outside of the branches.
     pub(super) archived: BTreeMap<String, Oid>,
-}
-
-/// The files that differ, with their content in `after`; `None` for those that it lacks. Most are shared by both: a pointer tells.
-pub(super) fn changed<'a>(before: &'a Files, after: &'a Files) -> Vec<(&'a Arc<str>, Option<&'a Arc<str>>)> {
-    let is_same = |a: &Arc<str>, b: &Arc<str>| Arc::ptr_eq(a, b) || a == b;
-    let mut before = before.iter().peekable();
-    let mut changed = Vec::new();
-    for (path, content) in after {
-        while let Some((gone, _)) = before.next_if(|(earlier, _)| !is_same(earlier, path) && *earlier < path) {
-            changed.push((gone, None));
-        }
-        match before.next_if(|(known, _)| is_same(known, path)) {
-            Some((_, known)) if is_same(known, content) => {}
-            Some(_) | None => changed.push((path, Some(content))),
-        }
-    }
-    changed.extend(before.map(|(gone, _)| (gone, None)));
-    changed
 }
 
 /// The file that a task of the simulated plan removes; the first tasks of each phase have one.
@@ -98,7 +81,8 @@ impl Repo {
     /// A repository with one commit on the user's branch.
     pub(super) fn new() -> Self {
         let mut repo = Self {
-            commits: HashMap::new(),
+            commits: Vec::new(),
+            by_id: HashMap::new(),
             trees: HashMap::new(),
             branches: BTreeMap::new(),
             worktrees: BTreeMap::new(),
@@ -126,8 +110,8 @@ impl Repo {
             let mut files = (**files).clone();
             for (path, content) in changes {
                 match content {
-                    Some(content) => drop(files.insert(Arc::clone(path), Arc::clone(content))),
-                    None => drop(files.remove(path)),
+                    Some(content) => files.insert(Arc::clone(path), Arc::clone(content)),
+                    None => files.remove(path),
                 }
             }
             self.trees.insert(id.clone(), Tree { files: Arc::new(files), sum });
@@ -137,17 +121,25 @@ impl Repo {
 
     pub(super) fn commit(&mut self, tree: Oid, parents: Vec<Oid>, message: &str, at: i64) -> Oid {
         let id = oid(hash((tree.as_str(), &parents, message, at)));
-        let generation = parents.iter().map(|parent| self.generation(parent) + 1).max().unwrap_or(0);
-        self.commits.insert(id.clone(), Made { tree, parents, message: message.to_owned(), generation });
+        if !self.by_id.contains_key(&id) {
+            let parents: Vec<_> = parents.iter().filter_map(|parent| self.by_id.get(parent).copied()).collect();
+            let generation = parents.iter().map(|parent| self.commits[*parent].generation + 1).max().unwrap_or(0);
+            self.by_id.insert(id.clone(), self.commits.len());
+            self.commits.push(Made { id: id.clone(), tree, parents, message: message.to_owned(), generation });
+        }
         id
     }
 
     pub(super) fn made(&self, commit: &Oid) -> Result<&Made> {
-        self.commits.get(commit).ok_or_else(|| Error::Missing(format!("the commit {commit}")))
+        self.known(commit).ok_or_else(|| Error::Missing(format!("the commit {commit}")))
     }
 
-    fn generation(&self, commit: &Oid) -> u64 {
-        self.commits.get(commit).map_or(0, |made| made.generation)
+    fn known(&self, commit: &Oid) -> Option<&Made> {
+        self.by_id.get(commit).map(|at| &self.commits[*at])
+    }
+
+    fn parent(&self, made: &Made) -> Option<&Made> {
+        made.parents.first().map(|at| &self.commits[*at])
     }
 
     /// The files of a commit.
@@ -167,27 +159,30 @@ impl Repo {
     /// The commit of a branch, one by its id, or, with `^` behind it, its first parent.
     pub(super) fn find(&self, revision: &str) -> Option<Oid> {
         if let Some(child) = revision.strip_suffix('^') {
-            return self.commits.get(&self.find(child)?)?.parents.first().cloned();
+            return self.parent(self.known(&self.find(child)?)?).map(|made| made.id.clone());
         }
-        self.branch(revision).or_else(|| Oid::parse(revision).ok().filter(|oid| self.commits.contains_key(oid)))
+        self.branch(revision).or_else(|| Oid::parse(revision).ok().filter(|oid| self.by_id.contains_key(oid)))
     }
 
     pub(super) fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
-        let oldest = self.generation(ancestor);
+        let place = |commit| self.by_id.get(commit).copied();
+        let (Some(ancestor), Some(commit)) = (place(ancestor), place(commit)) else { return false };
+        let oldest = self.commits[ancestor].generation;
         // Most commits have one parent: only what merges is looked at more than one way.
         let mut open = vec![commit];
         let mut seen = std::collections::HashSet::new();
         while let Some(mut at) = open.pop() {
-            while let Some(made) = self.commits.get(at) {
-                if at == ancestor {
-                    return true;
-                }
+            while at != ancestor {
+                let made = &self.commits[at];
                 if made.generation <= oldest || (made.parents.len() > 1 && !seen.insert(at)) {
                     break;
                 }
                 let Some((first, others)) = made.parents.split_first() else { break };
                 open.extend(others);
-                at = first;
+                at = *first;
+            }
+            if at == ancestor {
+                return true;
             }
         }
         false
@@ -195,14 +190,8 @@ impl Repo {
 
     /// Messages of the commits that lead from `base` to `tip` by first parents, newest first.
     pub(super) fn messages(&self, base: &Oid, tip: &Oid) -> Vec<String> {
-        let (mut at, mut messages) = (tip.clone(), Vec::new());
-        while at != *base {
-            let Some(made) = self.commits.get(&at) else { break };
-            messages.push(made.message.clone());
-            let Some(parent) = made.parents.first() else { break };
-            at = parent.clone();
-        }
-        messages
+        let first_parents = std::iter::successors(self.known(tip), |made| self.parent(made));
+        first_parents.take_while(|made| made.id != *base).map(|made| made.message.clone()).collect()
     }
 
     /// A person commits to a branch by hand.
@@ -274,34 +263,32 @@ impl Repo {
         let work = self.worktrees.get(at).ok_or_else(missing)?;
         let head = self.files(&self.tip(work).ok_or_else(missing)?)?;
         let tree = self.captured(at)?;
-        Ok(changed(&head, &self.trees[&tree].files).iter().map(|(path, _)| PathBuf::from(&***path)).collect())
+        let changed = self.trees[&tree].files.changed_since(&head);
+        Ok(changed.iter().map(|(path, _)| PathBuf::from(&***path)).collect())
     }
 
     /// Whether the content of anything in a work tree that differs from a commit satisfies `is_bad`.
     pub(super) fn any_changed(&mut self, at: &Path, base: &Oid, is_bad: impl Fn(&str) -> bool) -> bool {
         let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return false };
-        changed(&before, &self.trees[&tree].files)
-            .into_iter()
-            .filter_map(|(_, content)| content)
-            .any(|text| is_bad(text))
+        let changed = self.trees[&tree].files.changed_since(&before).into_iter();
+        changed.filter_map(|(_, content)| content).any(|text| is_bad(text))
     }
 
     // === merging ===
 
     fn merge_base(&self, ours: &Oid, theirs: &Oid) -> Result<Oid> {
-        let mut at = theirs.clone();
-        while !self.is_ancestor(&at, ours) {
-            let parents = &self.made(&at)?.parents;
-            at = parents.first().cloned().ok_or_else(|| Error::Missing("a common ancestor".to_owned()))?;
+        let mut at = self.made(theirs)?;
+        while !self.is_ancestor(&at.id, ours) {
+            at = self.parent(at).ok_or_else(|| Error::Missing("a common ancestor".to_owned()))?;
         }
-        Ok(at)
+        Ok(at.id.clone())
     }
 
     pub(super) fn merge(&mut self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
         let base = self.files(&self.merge_base(ours, theirs)?)?;
         let (files, theirs) = (self.files(ours)?, self.files(theirs)?);
         let (mut changes, mut conflicts) = (Changes::new(), Vec::new());
-        for (path, content) in changed(&base, &theirs) {
+        for (path, content) in theirs.changed_since(&base) {
             // What only they have changed, or both in the same way. Gone on one side and changed on the other is a conflict.
             if files.get(path) == base.get(path) || files.get(path) == content {
                 changes.insert(Arc::clone(path), content.cloned());

@@ -67,6 +67,11 @@ impl SimShim {
         if self.paused_at.is_some() { None } else { self.next_act() }
     }
 
+    /// Whether it, its agent, or what that left behind is still there.
+    pub(super) fn is_here(&self) -> bool {
+        self.state != Shim::Gone || self.is_agent_live || self.has_leftovers
+    }
+
     fn next_act(&self) -> Option<i64> {
         self.acts.front().map(|(at, _)| *at)
     }

@@ -161,11 +161,13 @@ impl Shims for SimShims {
         };
         lock(&stage.report).workers += 1;
         {
-            let mut shims = lock(&stage.shims);
-            let beside = shims.values().filter(|other| other.spec.cwd == spec.cwd);
+            let (mut shims, mut here) = (lock(&stage.shims), lock(&stage.here));
+            here.retain(|folder| shims.get(folder).is_some_and(SimShim::is_here));
+            let known = here.iter().filter_map(|folder| shims.get(folder));
+            let beside = known.clone().filter(|other| other.spec.cwd == spec.cwd);
             let is_alone = beside.clone().all(|other| !other.has_leftovers && !other.is_agent_live);
-            let live = shims.values().filter(|other| other.is_agent_live).count();
-            let others = shims.values().filter(|other| other.is_agent_live && other.spec.cwd != spec.cwd);
+            let live = known.clone().filter(|other| other.is_agent_live).count();
+            let others = known.filter(|other| other.is_agent_live && other.spec.cwd != spec.cwd);
             let has_own_ports = others.into_iter().all(|other| !share_ports(&other.spec, spec));
             let is_reader = spec.cwd.contains("/.readers/");
             let is_set_up = is_reader || !stage.wants_setup() || lock(&stage.set_up).contains(Path::new(&spec.cwd));
@@ -174,6 +176,7 @@ impl Shims for SimShims {
             observer.insist(has_own_ports, || format!("{} starts with ports of another tree", spec.worker));
             observer.insist(is_set_up, || format!("{} starts in a tree that is not set up", spec.worker));
             drop(observer);
+            here.insert(folder.clone());
             shims.insert(folder.clone(), shim);
         }
         connection::keep(stage, folder);

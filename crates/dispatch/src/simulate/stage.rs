@@ -6,9 +6,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{AtCeiling, Budget, Limits};
 use tokio::sync::{Notify, watch};
 
+use super::Folded;
 use super::clock::SimClock;
 use super::observer::Observer;
 use super::repo::Repo;
@@ -28,6 +30,8 @@ pub(super) struct Stage {
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
+    /// The folders of those of which something was still there when one was started last, and of what was started then.
+    pub(super) here: Mutex<BTreeSet<PathBuf>>,
     pub(super) files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
     /// Work trees whose set-up has succeeded.
     pub(super) set_up: Mutex<BTreeSet<PathBuf>>,
@@ -35,6 +39,8 @@ pub(super) struct Stage {
     pub(super) report: Mutex<SimReport>,
     /// The daemon of the present life.
     pub(super) daemon: Mutex<Option<Dispatch>>,
+    /// The runs as their logs tell them, as far as people have looked, whoever the daemon was then.
+    pub(super) folded: Mutex<BTreeMap<RunId, Folded>>,
     /// What the plans of the history decide, in the order in which it shows.
     #[cfg(test)]
     pub(super) trace: Mutex<Vec<String>>,
@@ -73,11 +79,13 @@ impl Stage {
             clock: SimClock::new(),
             repo: Mutex::new(Repo::new()),
             shims: Mutex::default(),
+            here: Mutex::default(),
             files: Mutex::default(),
             set_up: Mutex::default(),
             observer: Mutex::new(Observer::new(limits.workers)),
             report: Mutex::default(),
             daemon: Mutex::default(),
+            folded: Mutex::default(),
             #[cfg(test)]
             trace: Mutex::default(),
             gone: watch::Sender::new(0),

@@ -28,6 +28,7 @@ impl RunState {
         record.waiting = None;
         if record.task().is_some() {
             self.unsettled -= 1;
+            self.turns.push(at);
         }
         if let Some(counted) = counted {
             self.ended.add(counted);
@@ -61,6 +62,7 @@ impl RunState {
         let record = &mut self.records[at];
         if record.ending.take().is_some() && record.task().is_some() {
             self.unsettled += 1;
+            self.turns.push(at);
         }
         if let Some(counted) = record.counted.take() {
             self.ended.remove(counted);

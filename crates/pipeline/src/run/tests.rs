@@ -415,6 +415,22 @@ fn a_person_gives_a_blocked_task_all_its_attempts_anew_and_its_dependents_a_chan
 }
 
 #[test]
+fn a_state_tells_which_tasks_were_settled_or_opened_again_since_an_earlier_one() {
+    let mut run = Run::of(2, &[("1.1", &[], &["a"]), ("1.2", &["1.1"], &["b"]), ("1.3", &[], &["c"])]);
+    let opened = run.state.clone();
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    let stopped = run.state.clone();
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+
+    let unlike = |state: &RunState, earlier: &RunState| -> Vec<String> {
+        state.settled_unlike(earlier).into_iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(unlike(&stopped, &opened), ["1.1", "1.2"]);
+    assert_eq!(unlike(&run.state, &stopped), ["1.1", "1.2"]);
+    assert!(unlike(&run.state, &opened).is_empty(), "they are as they were");
+}
+
+#[test]
 fn a_retry_leaves_alone_what_another_task_holds_up() {
     let mut run =
         Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &["1.1", "1.2"], &[]), ("1.4", &["1.3"], &[])]);

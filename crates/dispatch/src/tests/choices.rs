@@ -1,0 +1,222 @@
+//! Who does a task and how its agent is started, and what of a plan is said to a person.
+
+use serde_json::{Value, json};
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::{AgentName, Digest};
+use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::run::StepWork;
+use switchboard_protocol::run::way::RoleId;
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS};
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
+
+use super::run_plan;
+use crate::plan::{self, RunPlan};
+use switchboard_protocol::plan::TaskId;
+
+fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
+}
+
+fn name(text: &str) -> AgentName {
+    AgentName::new(text).unwrap()
+}
+
+fn acp(agent: &str) -> AgentChoice {
+    AgentChoice::new(name(agent), DriverSpec::Acp { argv: vec![agent.to_owned()] })
+}
+
+/// A run of one task with these settings, whose user has an agent `ann` and one `run` that is a command.
+fn plan(settings: &Value) -> RunPlan {
+    let mut plan = run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }]));
+    let command = AgentChoice::new(name("run"), DriverSpec::Exec { argv: vec!["run".to_owned()] });
+    plan.agents = [acp("ann"), command].map(|choice| (choice.name.folded(), choice)).into();
+    plan
+}
+
+fn choice(plan: &RunPlan) -> Result<AgentChoice, String> {
+    let (_, settings) = plan.settings(&id("1.1")).unwrap();
+    plan.choice(&id("1.1"), &settings).map_err(|failure| failure.code.to_string())
+}
+
+#[test]
+fn a_task_is_done_by_its_own_agent_else_by_the_runs_else_by_nobody() {
+    let own = plan(&json!({ "agent": "Ann" }));
+    let mut of_run = plan(&json!({}));
+    let nobody = choice(&of_run);
+    of_run.default_agent = Some(name("run"));
+
+    assert_eq!(choice(&own).unwrap().name, name("ann"));
+    assert_eq!(choice(&of_run).unwrap().name, name("run"));
+    assert_eq!(nobody.unwrap_err(), "plan.no-agent");
+    assert_eq!(choice(&plan(&json!({ "agent": "bob" }))).unwrap_err(), "agent.unknown");
+}
+
+#[test]
+fn a_command_works_by_itself_or_under_the_agent_that_its_task_names() {
+    let mut alone = plan(&json!({ "command": ["make", "it"] }));
+    // It is for tasks without a command.
+    alone.default_agent = Some(name("ann"));
+    let named = choice(&plan(&json!({ "command": ["make", "it"], "agent": "ann" }))).unwrap();
+    let alone = choice(&alone).unwrap();
+
+    let argv = DriverSpec::Exec { argv: vec!["make".to_owned(), "it".to_owned()] };
+    assert_eq!((alone.name, alone.driver), (name("exec"), argv.clone()));
+    assert_eq!((named.name, named.driver), (name("ann"), argv));
+}
+
+#[test]
+fn a_command_is_tried_once_and_an_agent_as_often_as_its_settings_say() {
+    let attempts = |settings: Value| {
+        let plan = plan(&settings);
+        let (_, settings) = plan.settings(&id("1.1")).unwrap();
+        plan.attempts(&settings)
+    };
+    let mut patient = plan(&json!({ "agent": "ann" }));
+    patient.agents.insert("ann".to_owned(), AgentChoice { attempts: Some(9), ..acp("ann") });
+    let (_, settings) = patient.settings(&id("1.1")).unwrap();
+
+    assert_eq!(attempts(json!({ "agent": "ann" })), MAX_ATTEMPTS);
+    assert_eq!(attempts(json!({ "agent": "run" })), MAX_COMMAND_ATTEMPTS);
+    assert_eq!(attempts(json!({ "command": ["x"] })), MAX_COMMAND_ATTEMPTS);
+    assert_eq!(patient.attempts(&settings), 9);
+}
+
+#[test]
+fn who_judges_is_named_by_the_role_else_by_the_run_else_by_the_task() {
+    let role: RoleId = RoleId::new("reviewer").unwrap();
+    let mut run = plan(&json!({ "agent": "ann" }));
+    let (_, settings) = run.settings(&id("1.1")).unwrap();
+    let chosen = |run: &RunPlan| run.choice_in_role(&id("1.1"), &settings, &role);
+
+    let of_task = chosen(&run).unwrap();
+    run.default_agent = Some(name("run"));
+    let of_run = chosen(&run).unwrap();
+    let named = RoleChoice {
+        role: role.clone(),
+        agent: Some(name("ann")),
+        model: Some("m".to_owned()),
+        instructions: String::new(),
+    };
+    run.roles.insert(role.clone(), named);
+    let of_role = chosen(&run).unwrap();
+
+    assert_eq!((of_task.name, of_task.model, of_task.model_first), (name("ann"), None, false));
+    assert_eq!(of_run.name, name("run"));
+    assert_eq!((of_role.name, of_role.model.as_deref(), of_role.model_first), (name("ann"), Some("m"), true));
+}
+
+#[test]
+fn a_command_does_not_judge_and_a_judge_that_is_not_configured_is_refused() {
+    let role: RoleId = RoleId::new("reviewer").unwrap();
+    let refused = |settings: Value| {
+        let run = plan(&settings);
+        let (_, settings) = run.settings(&id("1.1")).unwrap();
+        run.choice_in_role(&id("1.1"), &settings, &role).unwrap_err()
+    };
+
+    let of_command = refused(json!({ "agent": "ann", "command": ["make"] }));
+    let unknown = refused(json!({ "agent": "bob" }));
+
+    assert_eq!(of_command.code, "plan.no-agent");
+    assert!(of_command.hint.contains("--role reviewer=AGENT"), "{}", of_command.hint);
+    assert_eq!(unknown.code, "agent.unknown");
+}
+
+#[test]
+fn a_step_that_judges_is_the_roles_and_the_makers_is_the_tasks() {
+    let mut run = plan(&json!({ "agent": "ann" }));
+    run.default_agent = Some(name("run"));
+    let (_, settings) = run.settings(&id("1.1")).unwrap();
+    let work =
+        |answer| StepWork { role: RoleId::new("reviewer").unwrap(), writes: Vec::new(), answer, input: Digest::ZERO };
+    let judges = work(Some(switchboard_protocol::answer::AnswerKind::Review));
+
+    let of = |work: &StepWork| run.choice_of(&id("1.1"), &settings, work).unwrap().name;
+    let (tasks, steps) = ([id("1.1")], [(id("1.1"), judges.clone())]);
+    let parts = run.parts(&tasks, &steps).unwrap();
+
+    assert_eq!((of(&work(None)), of(&judges)), (name("ann"), name("run")));
+    let names: Vec<_> = parts.iter().map(|part| (part.work.is_some(), part.choice.name.clone())).collect();
+    assert_eq!(names, [(false, name("ann")), (true, name("run"))]);
+}
+
+#[test]
+fn a_worker_is_held_as_the_request_says_else_as_tightly_as_plan_or_agent_say() {
+    let constrained = AgentChoice { isolation: Isolation::Constrained, ..acp("ann") };
+    let held = |run: &RunPlan, choice: &AgentChoice| {
+        let (_, settings) = run.settings(&id("1.1")).unwrap();
+        run.isolation(&settings, choice)
+    };
+    let free = plan(&json!({}));
+    let planned = plan(&json!({ "isolation": "constrained" }));
+    let requested = RunPlan { isolation: Some(Isolation::Full), ..plan(&json!({ "isolation": "constrained" })) };
+
+    assert_eq!(held(&free, &acp("ann")), Isolation::Full);
+    assert_eq!(held(&free, &constrained), Isolation::Constrained);
+    assert_eq!(held(&planned, &acp("ann")), Isolation::Constrained);
+    assert_eq!(held(&requested, &constrained), Isolation::Full);
+}
+
+/// A plan of one task without settings.
+fn plain() -> Value {
+    json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
+        { "id": 1, "name": "one", "tasks": [{ "id": "1.1", "phase": 1, "description": "d" }] }] })
+}
+
+fn read(plan: &Value) -> switchboard_protocol::plan::Plan {
+    plan::read(&plan.to_string(), "plan.json").unwrap()
+}
+
+#[test]
+fn a_plan_is_read_by_its_name_or_by_what_it_begins_with() {
+    assert!(plan::read(&format!(" {}", plain()), "notes").is_ok(), "it begins like JSON");
+    assert_eq!(plan::read("# Plan", "plan.JSON").unwrap_err().code, "plan.syntax");
+    assert_eq!(plan::read("no phase here", "plan.md").unwrap_err().code, "plan.syntax");
+    let written = plan::read("## Phase 1: One\n- [ ] 1.1: do it\n", "plan.md").unwrap();
+    assert_eq!(written.tasks().count(), 1);
+}
+
+#[test]
+fn unknown_fields_of_a_plan_are_named_up_to_a_limit() {
+    let with = |unknown: usize| {
+        let mut plan = plain();
+        (0..unknown).for_each(|n| plan[format!("zz{n}")] = json!(1));
+        plan::ignored(&read(&plan))
+    };
+
+    assert_eq!(with(0).len(), 0);
+    assert_eq!(with(20).len(), 20);
+    let many = with(23);
+    assert_eq!(many.len(), 21);
+    assert!(many[0].contains("zz") && many[20].starts_with("3 more fields"), "{many:?}");
+}
+
+#[test]
+fn every_command_and_widening_of_a_plan_is_shown_and_changes_its_pin() {
+    let shown = |at: &str, value: Value| {
+        let mut plan = plain();
+        plan.pointer_mut(at).unwrap()["x-switchboard"] = value;
+        plan::commands(&read(&plan))
+    };
+    let (whole, phase, task) = ("", "/phases/0", "/phases/0/tasks/0");
+    let worker = json!({ "prompt": "go on", "command": ["play"] });
+    let debate = json!({ "participants": [worker, { "agent": "a" }] });
+    let cases = [
+        (shown(whole, json!({ "setup": ["make"] })), 1),
+        (shown(whole, json!({ "setup": [] })), 0),
+        (shown(whole, json!({ "build": ["b"], "lint": ["l"], "test": ["t"] })), 3),
+        (shown(whole, json!({ "permissions": "all" })), 1),
+        (shown(whole, json!({ "auto_merge": "auto" })), 1),
+        (shown(whole, json!({ "auto_merge": "confirm" })), 0),
+        (shown(phase, json!({ "test": ["t"], "permissions": "all" })), 2),
+        (shown(task, json!({ "command": ["c"], "test": ["t"], "permissions": "all" })), 3),
+        (shown(task, json!({ "chain": [worker, worker] })), 2),
+        (shown(task, json!({ "debate": debate })), 1),
+    ];
+
+    let none = plan::commands_digest(&plan::commands(&read(&plain())));
+    for (found, count) in cases {
+        assert_eq!(found.len(), count, "{found:?}");
+        assert_eq!(plan::commands_digest(&found) == none, count == 0, "{found:?}");
+    }
+}
