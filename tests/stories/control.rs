@@ -179,3 +179,43 @@ fn the_verbs_steer_a_standalone_run_and_its_worker_is_told_something_without_mai
     assert!(comes_to(&sandbox, 1, ("state", "stopped")), "{}", sandbox.call(&["get_run"]));
     assert_eq!(sandbox.call(&["read_events", "kinds:=[\"message_sent\"]"])["events"], json!([]));
 }
+
+#[test]
+fn a_tree_at_work_is_put_on_what_was_merged_meanwhile_and_a_conflict_is_told_and_loses_nothing() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go");
+    let (first, pause) = (wait_for(&sandbox.folder().join("first")), json!({ "do": "sleep_ms", "ms": 500 }));
+    let write = |path: &str, text: &str| json!({ "do": "write", "path": path, "content": text });
+    let shell = |line: &str| json!({ "do": "shell", "argv": ["sh", "-c", line] });
+    let late = write("late.txt", "not rebased\n");
+    sandbox.script(
+        "ada",
+        &json!([
+            { "task": "1.1", "steps": [write("a.txt", "kept\n"), wait_for(&go), pause, late] },
+            { "task": "1.1", "turn": 2, "steps": [shell("cat b.txt > seen.txt")] },
+            { "task": "1.2", "steps": [first, write("b.txt", "merged\n")] },
+            { "task": "1.3", "steps": [write("b.txt", "another\n"), wait_for(&go), pause, late] },
+            { "task": "1.3", "turn": 2, "steps": [shell("mv b.txt c.txt")] },
+        ]),
+    );
+    let task = |id: &str| json!({ "id": id, "phase": 1, "description": "d" });
+    let plan = sandbox.plan(&json!([task("1.1"), task("1.2"), task("1.3")]));
+    let run = started(&sandbox, &plan, 3, &[]);
+    std::fs::write(sandbox.folder().join("first"), "").unwrap();
+    assert!(comes_to(&sandbox, 1, ("state", "merged")), "{}", sandbox.call(&["get_run"]));
+
+    sandbox.switchboard(&["rebase", &format!("{run}/1.2")]).ends_with(1).says("no tree that a rebase would change");
+    sandbox.switchboard(&["rebase", &format!("{run}/1.1")]).ends_with(0).says("between two tools");
+    control(&sandbox, &format!("worker:{run}/1.3"), &json!({ "type": "rebase" })).ends_with(0);
+    std::fs::write(&go, "").unwrap();
+
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("3 of 3 tasks merged");
+    let log = |task: &str| sandbox.switchboard(&["log", &format!("{run}/{task}")]).ends_with(0).out;
+    assert!(log("1.1").contains("its tree stands on"), "{}", log("1.1"));
+    assert!(log("1.3").contains("was not rebased") && log("1.3").contains("b.txt"), "{}", log("1.3"));
+    let merged = |path: &str| sandbox.git(&["show", &format!("switchboard/{run}:{path}")]);
+    assert_eq!([merged("a.txt"), merged("seen.txt")], ["kept\n", "merged\n"], "it had both in its tree");
+    assert_eq!([merged("b.txt"), merged("c.txt")], ["merged\n", "another\n"]);
+    assert_eq!([of(&sandbox, 0, "attempts"), of(&sandbox, 2, "attempts")], [1, 1], "a rebase is no attempt");
+    sandbox.switchboard(&["rebase", &run]).ends_with(1);
+}

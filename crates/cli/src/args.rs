@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
-    explain, leases, log, man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent,
+    explain, leases, log, man, mcp, merge, messages, needs, pause, rebase, restart, restore, run, schema, script_agent,
     session, shim, show, sign, status, stop, tell, timeline, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Timeline(timeline::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
+    Rebase(rebase::Args),
     Budget(budget::Args),
     Stop(stop::StopArgs),
     Retry(stop::RetryArgs),
@@ -96,6 +97,7 @@ impl Command {
             Command::Timeline(args) => timeline::run(args, context),
             Command::Pause(args) => pause::run_pause(args, context),
             Command::Resume(args) => pause::run_resume(&args, context),
+            Command::Rebase(args) => rebase::run(args, context),
             Command::Budget(args) => budget::run(&args, context),
             Command::Stop(args) => stop::run_stop(&args, context),
             Command::Retry(args) => stop::run_retry(args, context),

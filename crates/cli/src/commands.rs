@@ -23,6 +23,7 @@ pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod needs;
 pub(crate) mod pause;
+pub(crate) mod rebase;
 pub(crate) mod restart;
 pub(crate) mod restore;
 pub(crate) mod run;

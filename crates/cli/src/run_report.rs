@@ -90,6 +90,7 @@ pub(crate) fn state_of(task: &TaskReport) -> String {
     match task.pause {
         Some(PauseState::Paused) => return "paused".to_owned(),
         Some(PauseState::Pausing) => return "pausing".to_owned(),
+        Some(PauseState::Held) => return "rebasing".to_owned(),
         Some(PauseState::Resumed) | None => {}
     }
     let silent = task.heard_at.map_or(0, |at| switchboard_process::clock::now().since(at));
@@ -113,6 +114,7 @@ pub(crate) const fn paused(state: PauseState) -> &'static str {
     match state {
         PauseState::Pausing => "is told to wait",
         PauseState::Paused => "waits",
+        PauseState::Held => "waits while its tree is rebased",
         PauseState::Resumed => "goes on",
     }
 }

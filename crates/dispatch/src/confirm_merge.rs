@@ -25,6 +25,8 @@ const MOST_RUNS: u64 = 200;
 /// Asks about a run that has succeeded, or merges it where the answer is yes. While the store is busy it tries again, until the daemon ends.
 pub(crate) async fn resolve(world: &World, run: &RunId) {
     let mut backoff = Backoff::default();
+    // The end of the run, an answer and the start of the daemon may come together.
+    let _one_at_a_time = world.confirming.lock().await;
     loop {
         match step(world, run).await {
             Ok(()) => return,

@@ -1,13 +1,14 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 19] = [
+pub const POINTS: [&str; 20] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
     "tree-set-up",
     "shim-spawned",
     "frame-recorded",
+    "tree-rebased",
     "turn-ended",
     "change-committed",
     "change-captured",

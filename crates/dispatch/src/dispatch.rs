@@ -56,7 +56,6 @@ impl Dispatch {
     /// # Errors
     /// When the record can't be read; a single run that can't go on is logged and left alone.
     pub async fn boot(&self) -> Result<(), Error> {
-        user_branch::resolve_begun(&self.world).await?;
         removal::resolve_begun(&self.world).await?;
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         let live = self.world.store.read(&live)?;
@@ -80,8 +79,9 @@ impl Dispatch {
         self.world.booted.cancel();
         // Before the runs are looked at: an answer that comes meanwhile is told.
         let told = self.world.store.head().lsn;
-        confirm_merge::resolve_all(&self.world).await?;
         tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
+        // A merge into the user's branch may take minutes: nobody waits for it but who wants another.
+        tokio::spawn(finish_merges(Arc::clone(&self.world)));
         Ok(())
     }
 
@@ -173,5 +173,15 @@ impl Dispatch {
         }
         self.world.release(run);
         self.world.assign(run, &Arc::default());
+    }
+}
+
+/// Completes or abandons the merges that the last daemon had begun, then does those that a person said yes to meanwhile.
+async fn finish_merges(world: Arc<World>) {
+    if let Err(error) = user_branch::resolve_begun(&world).await {
+        tracing::error!(%error, "a merge that was begun is left; the next one of its run, or the next daemon, resolves it");
+    }
+    if let Err(error) = confirm_merge::resolve_all(&world).await {
+        tracing::error!(%error, "runs that wait for a yes to their merge can't be read");
     }
 }

@@ -14,6 +14,7 @@ mod lease;
 mod merge;
 mod proposals;
 mod rebase;
+mod rebase_tree;
 mod replies;
 mod run_checks;
 mod security;
@@ -94,6 +95,7 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         Effect::StopWorker { task, worker, cause, grace_ms } => {
             stop_worker::stop_worker(&ctx, &task, &worker, cause, grace_ms.map(Duration::from_millis)).await
         }
+        Effect::RebaseTree { task, worker } => rebase_tree::rebase_tree(&ctx, &task, &worker).await,
         Effect::Finish { outcome } => finish::finish(&ctx, outcome).await,
     }
 }

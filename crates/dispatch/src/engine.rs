@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_pipeline::run::Waits;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
@@ -42,8 +43,10 @@ pub(crate) struct Engine {
     /// Changes of what all runs have in common.
     shared: watch::Receiver<u64>,
     merge_under_way: Option<EffectKey>,
-    /// Workers that were told to wait.
-    paused: BTreeSet<WorkerId>,
+    /// The rebases of trees at work that are under way: nobody else touches those trees.
+    rebasing: BTreeMap<EffectKey, TaskId>,
+    /// Workers that were told to wait, and for what.
+    paused: BTreeMap<WorkerId, Waits>,
     /// Effects that only wait: they end when what they wait for no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
@@ -108,7 +111,8 @@ impl Engine {
             starting: BTreeMap::new(),
             shared,
             merge_under_way: None,
-            paused: BTreeSet::new(),
+            rebasing: BTreeMap::new(),
+            paused: BTreeMap::new(),
             waits: BTreeMap::new(),
             assignees,
             on_roster: Arc::new(on_roster),
@@ -155,6 +159,7 @@ impl Engine {
             }
             Message::Done(key, outcome) => self.done(key, outcome).await,
             Message::View(answer) => drop(answer.send(self.recorded.state().tasks().collect())),
+            Message::Room(worker, answer) => drop(answer.send(self.recorded.state().has_room_for_turn(&worker))),
         }
     }
 
@@ -192,9 +197,10 @@ impl Engine {
                 TaskState::Starting { .. } | TaskState::Working { .. }
                     if self.world.has_defect(crate::simulate::Defect::ForgetsWorkers) => {}
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
-                    let is_paused = self.recorded.state().paused_workers().any(|paused| *paused == worker);
+                    let waits = self.recorded.state().waiting_workers().find(|(waiting, _)| **waiting == worker);
+                    let waits = waits.map(|(_, waits)| waits).unwrap_or_default();
                     let worker = Reachable::new(Arc::clone(&self.world), &worker);
-                    worker.pause(is_paused);
+                    worker.pause(waits);
                     worker.watch(Arc::clone(&self.plan), view.task, self.me.clone());
                 }
                 TaskState::Merging { change, onto } => {
@@ -221,15 +227,16 @@ impl Engine {
         }
     }
 
-    /// Pauses the workers of paused tasks, and resumes those whose pause is over.
+    /// Has workers wait whose tasks are paused or to be rebased, and those go on that need not any more.
     fn pause_workers(&mut self) {
-        if self.paused.is_empty() && self.recorded.state().paused_workers().next().is_none() {
+        if self.paused.is_empty() && self.recorded.state().waiting_workers().next().is_none() {
             return;
         }
-        let wanted: BTreeSet<_> = self.recorded.state().paused_workers().cloned().collect();
-        for worker in wanted.union(&self.paused) {
+        let waiting = self.recorded.state().waiting_workers();
+        let wanted: BTreeMap<_, _> = waiting.map(|(worker, waits)| (worker.clone(), waits)).collect();
+        for worker in wanted.keys().chain(self.paused.keys()) {
             if let Some(link) = self.world.link(worker) {
-                link.pause(wanted.contains(worker));
+                link.pause(wanted.get(worker).copied().unwrap_or_default());
             }
         }
         self.paused = wanted;
@@ -252,7 +259,16 @@ impl Engine {
             if is_merge {
                 self.merge_under_way = Some(effect.key());
             }
+            // A worker that is lost while its tree is rebased leaves it to the rebase first.
+            let wants_tree = matches!(effect, Effect::StartWorker { .. } | Effect::Capture { .. });
+            if wants_tree && effect.attempt().is_some_and(|(task, _)| self.rebasing.values().any(|busy| *busy == task))
+            {
+                continue;
+            }
             let key = effect.key();
+            if let Effect::RebaseTree { task, .. } = &effect {
+                self.rebasing.insert(key.clone(), task.clone());
+            }
             if self.under_way.insert(key.clone()) {
                 let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
                 let task = self.start_effect(effect, None);
@@ -293,6 +309,7 @@ impl Engine {
             | Effect::AwaitAnswer { .. }
             | Effect::WithdrawQuestion { .. }
             | Effect::StopWorker { .. }
+            | Effect::RebaseTree { .. }
             | Effect::Finish { .. } => None,
         };
         let ctx = effect::Ctx {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{EffectKey, RunEvent, TaskView};
 use switchboard_store::{Durability, Guard, Idempotency};
@@ -25,6 +26,8 @@ pub(crate) enum Message {
     Done(EffectKey, Outcome),
     /// Somebody wants to see the tasks.
     View(oneshot::Sender<Vec<TaskView>>),
+    /// A worker is to have a further turn: whether the budget has room for it.
+    Room(WorkerId, oneshot::Sender<bool>),
 }
 
 /// What is to be recorded in one commit.
@@ -134,6 +137,13 @@ impl Handle {
     pub(crate) async fn view(&self) -> Result<Vec<TaskView>, Error> {
         let (answer, answered) = oneshot::channel();
         self.sender.send(Message::View(answer)).await.map_err(|_| Error::Stopping)?;
+        self.answer_of(answered).await.ok_or(Error::Stopping)
+    }
+
+    /// Whether a worker at work may begin a further turn.
+    pub(crate) async fn has_room_for_turn(&self, worker: &WorkerId) -> Result<bool, Error> {
+        let (answer, answered) = oneshot::channel();
+        self.sender.send(Message::Room(worker.clone(), answer)).await.map_err(|_| Error::Stopping)?;
         self.answer_of(answered).await.ok_or(Error::Stopping)
     }
 

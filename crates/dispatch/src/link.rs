@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use switchboard_pipeline::run::Waits;
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::StopCause;
@@ -43,15 +44,15 @@ pub(crate) struct Link {
     signals: mpsc::Sender<Signal>,
     /// Connections of the shim: one, or for a moment two where it has come back before its old one ended.
     connections: AtomicUsize,
-    is_paused: watch::Sender<bool>,
+    waits: watch::Sender<Waits>,
 }
 
 /// What a worker's watch listens to.
 pub(crate) struct Signals {
     /// What it is told.
     pub(crate) inbox: mpsc::Receiver<Signal>,
-    /// Whether the worker is to wait.
-    pub(crate) is_paused: watch::Receiver<bool>,
+    /// What the worker is to wait for.
+    pub(crate) waits: watch::Receiver<Waits>,
 }
 
 /// A shim's connection; dropped, it is over.
@@ -70,9 +71,9 @@ impl Drop for Connection {
 impl Link {
     pub(crate) fn new(worker: WorkerId) -> (Arc<Self>, Signals) {
         let (signals, inbox) = mpsc::channel(INBOX);
-        let (is_paused, paused) = watch::channel(false);
-        let link = Self { worker, signals, connections: AtomicUsize::new(0), is_paused };
-        (Arc::new(link), Signals { inbox, is_paused: paused })
+        let (waits, wanted) = watch::channel(Waits::default());
+        let link = Self { worker, signals, connections: AtomicUsize::new(0), waits };
+        (Arc::new(link), Signals { inbox, waits: wanted })
     }
 
     pub(crate) fn worker(&self) -> &WorkerId {
@@ -99,8 +100,8 @@ impl Link {
     }
 
     /// Has the worker wait, or go on; the last word counts, whenever its shim is linked.
-    pub(crate) fn pause(&self, is_paused: bool) {
-        self.is_paused.send_if_modified(|was| std::mem::replace(was, is_paused) != is_paused);
+    pub(crate) fn pause(&self, waits: Waits) {
+        self.waits.send_if_modified(|was| std::mem::replace(was, waits) != waits);
     }
 
     pub(crate) async fn stop(&self, cause: StopCause, grace: Duration) {

@@ -126,7 +126,7 @@ pub(crate) async fn tell_answers(world: Arc<World>, mut reached: Lsn) {
 }
 
 /// Passes on the answers recorded after an event; returns the position of the last one.
-async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
+async fn tell_from(world: &Arc<World>, after: Lsn) -> Result<Lsn, Error> {
     let mut reached = after;
     loop {
         let events = world.store.events(reached, &Filter::kinds(["need_settled".to_owned()]), PAGE)?;
@@ -135,7 +135,9 @@ async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
             let Some(NeedEvent::NeedSettled { id, option, .. }) = event.fact::<NeedEvent>() else { continue };
             let Some(need) = switchboard_needs::get(&world.store, &id)? else { continue };
             if let (NeedKind::Merge, Some(run)) = (need.kind, &need.run) {
-                confirm_merge::resolve(world, run).await;
+                // The answers to workers don't wait for a merge.
+                let (world, run) = (Arc::clone(world), run.clone());
+                tokio::spawn(async move { confirm_merge::resolve(&world, &run).await });
                 continue;
             }
             let link = need.worker.and_then(|worker| world.link(&worker));

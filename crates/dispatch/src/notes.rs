@@ -72,9 +72,13 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::TaskDepFailed { .. }
         | RunEvent::TaskStopRequested { .. }
         | RunEvent::TaskBudgetSet { .. }
+        | RunEvent::TaskRebaseRequested { .. }
+        | RunEvent::TreeRebased { .. }
+        | RunEvent::TreeNotRebased { .. }
         | RunEvent::RunStopRequested
         | RunEvent::BudgetSet { .. }
         | RunEvent::CostCounted { .. }
+        | RunEvent::TurnBegun { .. }
         | RunEvent::BudgetAlert { .. }
         | RunEvent::RunPaused { .. }
         | RunEvent::RunResumed

@@ -182,6 +182,23 @@ fn cause(cause: &RefusalCause) -> String {
     }
 }
 
+/// What a worker is told whose tree was put on another commit while it waited.
+pub(crate) fn rebased(onto: &str) -> String {
+    format!(
+        "Your work tree was rebased meanwhile: it stands on {onto} now, with what others have merged and with all that you had written, which is its last commit. \
+         Read a file again before you edit it, and go on with your task."
+    )
+}
+
+/// What a worker is told whose tree could not be put there.
+pub(crate) fn not_rebased(onto: &str, files: &[String]) -> String {
+    format!(
+        "Others have merged changes meanwhile that conflict with yours, so that your work tree was not rebased: it is as you left it. These files conflict: {}. \
+         `git show {onto}:FILE` shows how one stands there. Make yours so that both changes fit, and go on with your task.",
+        files.join(", ")
+    )
+}
+
 /// Waiting mail as a prompt shows it.
 pub(crate) fn mail(messages: &[Message]) -> String {
     let mut text = quoted("You have mail.", messages);

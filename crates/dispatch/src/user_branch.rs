@@ -276,9 +276,9 @@ async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error
 /// At boot: completes or abandons merges into the user's branch that the last daemon had begun.
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq").limit(1000))? {
-        if let Some(begun) = begun(&row)? {
-            resolve_one(world, &run_id(&row)?, begun).await?;
-        }
+        let _one_at_a_time = world.merging.lock().await;
+        // Somebody may have merged or undone it by now.
+        resolved(world, &run_id(&row)?).await?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ pub(crate) mod merge_run;
 mod next_unit;
 pub(crate) mod pause_run;
 mod read_output;
+mod rebase_run;
 mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod set_budget;

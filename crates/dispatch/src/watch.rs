@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_pipeline::run::Waits;
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -66,8 +67,8 @@ struct Watch {
     said: String,
     /// Why the worker is to end, and the milliseconds between the request and the end of its group.
     stopping: Option<(StopCause, u64)>,
-    /// Whether it is to wait.
-    is_paused: bool,
+    /// What it is to wait for.
+    waits: Waits,
     /// Whether its shim has said that it waits, or was told to.
     was_paused: bool,
     turns: u32,
@@ -82,6 +83,8 @@ struct Watch {
     /// The run knows how the worker ended.
     is_concluded: bool,
     is_sealed: bool,
+    /// Whether it finished its last turn, so that somebody looks at what it left.
+    has_finished: bool,
     since: Instant,
     /// When to look at the shim though nothing was heard; `None` while there is no need to.
     look_at: Option<Instant>,
@@ -97,7 +100,7 @@ struct Watch {
 enum Wake {
     Signal(Signal),
     /// The worker is to wait, or to go on.
-    Pause(bool),
+    Pause(Waits),
     Look,
     Silence,
     Stop,
@@ -129,8 +132,8 @@ impl Reachable {
     }
 
     /// Has the worker wait, or go on.
-    pub(crate) fn pause(&self, is_paused: bool) {
-        self.link.pause(is_paused);
+    pub(crate) fn pause(&self, waits: Waits) {
+        self.link.pause(waits);
     }
 
     /// Returns when somebody wants the worker stopped that is not watched yet. Nothing else is told to a worker without a shim.
@@ -213,12 +216,13 @@ impl Watch {
             commands: None,
             epoch: 0,
             stopping: None,
-            is_paused: false,
+            waits: Waits::default(),
             was_paused: row.get_text("pause").is_some(),
             turns: 0,
             cost: of_row("micro_usd"),
             is_concluded: false,
             is_sealed: false,
+            has_finished: false,
             since: Instant::now(),
             look_at: Some(Instant::now() + PAUSE),
             pulse: None,
@@ -228,11 +232,11 @@ impl Watch {
     }
 
     async fn run(mut self, mut signals: Signals) {
-        self.is_paused = *signals.is_paused.borrow_and_update();
+        self.waits = *signals.waits.borrow_and_update();
         loop {
             let done = match self.wake(&mut signals).await {
                 Wake::Signal(signal) => self.take(signal).await,
-                Wake::Pause(is_paused) => self.pause(is_paused).await,
+                Wake::Pause(waits) => self.pause(waits).await,
                 Wake::Look => self.look().await,
                 Wake::Silence => self.on_silence().await,
                 Wake::Stop => return,
@@ -246,8 +250,21 @@ impl Watch {
                 break;
             }
         }
+        self.drop_reader_tree().await;
         if let Err(error) = needs::withdraw(&self.world, &self.worker).await {
             tracing::error!(worker = %self.worker, %error, "open questions of an ended worker stay open until they expire");
+        }
+    }
+
+    /// Removes the tree of a worker that only read and did not finish: nobody looks at its answer, which is when the others lose theirs.
+    async fn drop_reader_tree(&mut self) {
+        let path = self.plan.reader_tree(&self.worker);
+        if self.has_finished || !self.world.ports.files.is_folder(&path) {
+            return;
+        }
+        let base = self.plan.worktrees.clone();
+        if let Err(error) = self.world.git(move |git| git.worktree_remove(&path, &base)).await {
+            tracing::warn!(worker = %self.worker, %error, "the tree of a worker that only reads stays until the run ends");
         }
     }
 
@@ -286,7 +303,7 @@ impl Watch {
             () = self.world.stop.cancelled() => Wake::Stop,
             // The link holds the other end as long as the watch runs.
             Some(signal) = signals.inbox.recv() => Wake::Signal(signal),
-            Ok(()) = signals.is_paused.changed() => Wake::Pause(*signals.is_paused.borrow_and_update()),
+            Ok(()) = signals.waits.changed() => Wake::Pause(*signals.waits.borrow_and_update()),
             () = ended => Wake::Look,
             () = look => Wake::Look,
             () = silence => Wake::Silence,
@@ -305,8 +322,8 @@ impl Watch {
                 (self.look_at, self.ended) = (None, None);
                 self.acknowledge().await;
                 self.answer_again().await?;
-                if self.is_paused {
-                    self.tell(ShimCommand::Pause).await;
+                if self.waits.any() {
+                    self.tell(ShimCommand::Pause { between_tools: self.waits.for_rebase }).await;
                 } else if self.was_paused {
                     self.tell(ShimCommand::Resume).await;
                 }
@@ -370,10 +387,16 @@ impl Watch {
         }
     }
 
-    async fn pause(&mut self, is_paused: bool) -> Result<(), Error> {
-        self.is_paused = is_paused;
-        self.was_paused |= is_paused;
-        self.tell(if is_paused { ShimCommand::Pause } else { ShimCommand::Resume }).await;
+    /// Has the worker wait or go on. One that a person lets go on, and whose tree is still to be rebased, may stand at a question, which is answered first.
+    async fn pause(&mut self, waits: Waits) -> Result<(), Error> {
+        let was = std::mem::replace(&mut self.waits, waits);
+        self.was_paused |= waits.any();
+        if !waits.any() || (was.is_paused && !waits.is_paused) {
+            self.tell(ShimCommand::Resume).await;
+        }
+        if waits.any() {
+            self.tell(ShimCommand::Pause { between_tools: waits.for_rebase }).await;
+        }
         Ok(())
     }
 

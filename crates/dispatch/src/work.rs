@@ -181,6 +181,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::TurnEnded { worker, .. } => {
             vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])]
         }
+        RunEvent::TreeRebased { worker, onto, start, .. } => {
+            vec![patch(WORKERS, worker.as_str(), vec![("base", onto.into()), ("start", start.into())])]
+        }
         RunEvent::TaskRetryRequested { .. } => {
             vec![patch(RUNS, run, vec![("state", "running".into()), ("ended_at", Cell::Null)])]
         }
@@ -244,8 +247,11 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskStopRequested { .. }
         | RunEvent::TaskBudgetSet { .. }
+        | RunEvent::TaskRebaseRequested { .. }
+        | RunEvent::TreeNotRebased { .. }
         | RunEvent::BudgetAlert { .. }
         | RunEvent::CostCounted { estimated: false, .. }
+        | RunEvent::TurnBegun { .. }
         | RunEvent::TaskPaused { .. }
         | RunEvent::TaskResumed { .. }
         | RunEvent::RunStopRequested => Vec::new(),

@@ -51,6 +51,8 @@ pub(crate) struct World {
     pub(crate) starting: tokio::sync::Mutex<()>,
     /// One merge into the user's branch at a time.
     pub(crate) merging: tokio::sync::Mutex<()>,
+    /// One confirmed merge is looked after at a time.
+    pub(crate) confirming: tokio::sync::Mutex<()>,
     /// Starts of workers that are under way hold a permit each; closed when workers are stopped for good.
     starts: Arc<Semaphore>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
@@ -79,6 +81,7 @@ impl World {
             booted: CancellationToken::new(),
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
+            confirming: tokio::sync::Mutex::default(),
             starts: Arc::new(Semaphore::new(STARTS as usize)),
             links: Mutex::default(),
             linked: watch::Sender::new(0),

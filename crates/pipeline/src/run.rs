@@ -31,6 +31,7 @@ mod not_started;
 mod older;
 mod omitting;
 mod queue;
+mod rebasing;
 mod record;
 mod settling;
 mod step;
@@ -38,14 +39,15 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskPauseCause, TaskState, TaskView};
+use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 pub use consequences::Consequences;
 pub use older::Reader;
+pub use rebasing::Waits;
 
 use crate::way::Graph;
 use account::Account;
@@ -211,13 +213,6 @@ impl RunState {
     #[must_use]
     pub const fn pause(&self) -> Option<PauseCause> {
         self.pause
-    }
-
-    /// Workers that are to wait, because somebody has paused their run or task, in the order of the tasks.
-    pub fn paused_workers(&self) -> impl Iterator<Item = &WorkerId> {
-        let all = self.pause == Some(PauseCause::Requested);
-        let is_paused = move |record: &&Record| all || record.paused == Some(TaskPauseCause::Requested);
-        self.queue.live().map(|at| &self.records[at]).filter(is_paused).filter_map(Record::live_worker)
     }
 
     /// Whether a task is paused by itself.

@@ -150,18 +150,15 @@ impl Timeline {
             RunEvent::RunStopRequested => self.control(at, None, "stop", ""),
             RunEvent::TaskRetryRequested { task } => self.tried_again(at, &task),
             RunEvent::BudgetSet { .. } => self.control(at, None, "budget", ""),
+            RunEvent::TaskRebaseRequested { task } => self.control(at, Some(&task), "rebase", ""),
+            RunEvent::TreeRebased { task, onto, .. } => self.tree_rebased(at, &task, &onto),
+            RunEvent::TreeNotRebased { task, files, .. } => self.tree_not_rebased(at, &task, &files),
             RunEvent::TaskBudgetSet { task, .. } => self.control(at, Some(&task), "budget", ""),
             RunEvent::BudgetAlert { percent, task, of, .. } => self.alert(at, percent, task.as_ref(), of),
             RunEvent::RunPaused { cause } => self.run_paused(at, cause),
-            RunEvent::RunResumed => {
-                let pause = self.pause.take();
-                self.close(pause, at, TimelineState::Done, "");
-            }
+            RunEvent::RunResumed => self.run_resumed(at),
             RunEvent::TaskPaused { task, cause } => self.task_paused(at, &task, cause),
-            RunEvent::TaskResumed { task } => {
-                let pause = self.line(&task).pause.take();
-                self.close(pause, at, TimelineState::Done, "");
-            }
+            RunEvent::TaskResumed { task } => self.task_resumed(at, &task),
             RunEvent::RunMergeIntended { target, undo, .. } => self.branch_intended(at, target, undo),
             RunEvent::RunMerged { target, to, .. } => {
                 self.branch_moved(at, TimelineState::Done, target, to.get(..9).unwrap_or(&to));
@@ -183,6 +180,7 @@ impl Timeline {
             | RunEvent::WayRecorded { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::CostCounted { estimated: false, .. }
+            | RunEvent::TurnBegun { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. } => {}

@@ -90,7 +90,11 @@ pub enum ShimCommand {
         every_ms: u64,
     },
     /// Wait at the next boundary, alive, until [`Self::Resume`] comes.
-    Pause,
+    Pause {
+        /// Not at a question of the agent, but only between two tools or two turns. A shim that knows no such field waits at a question, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        between_tools: bool,
+    },
     /// Go on.
     Resume,
     /// End the agent: cancel, then terminate its group, then kill it.

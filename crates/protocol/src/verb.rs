@@ -185,6 +185,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::MergeRun
             $crate::verb::run::PauseRun
             $crate::verb::run::ReadOutput
+            $crate::verb::run::RebaseRun
             $crate::verb::run::ResumeRun
             $crate::verb::run::RetryTask
             $crate::verb::run::SetBudget

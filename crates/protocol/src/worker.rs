@@ -285,6 +285,8 @@ pub enum PauseState {
     Pausing,
     /// It waits: its process is alive, and its agent does nothing.
     Paused,
+    /// It waits between two tools, or between two turns, and its tree is rebased meanwhile.
+    Held,
     /// It goes on.
     Resumed,
 }
@@ -298,6 +300,7 @@ impl PauseState {
         match word {
             "pausing" => Some(Self::Pausing),
             "paused" => Some(Self::Paused),
+            "held" => Some(Self::Held),
             "resumed" => Some(Self::Resumed),
             _ => None,
         }

@@ -233,7 +233,7 @@ impl Sender {
                 command @ (ShimCommand::Prompt { .. }
                 | ShimCommand::Permit { .. }
                 | ShimCommand::Finish
-                | ShimCommand::Pause
+                | ShimCommand::Pause { .. }
                 | ShimCommand::Resume
                 | ShimCommand::Stop { .. }) => {
                     if self.orders.send(Order::Command(command)).await.is_err() {

@@ -346,7 +346,7 @@ impl Worker {
                 let allowed = permissions::allowed(self.spec.permissions, &tree, &event);
                 if let Some(Allowed { option, rule }) = allowed {
                     let (ask, option, rule) = (ask.clone(), Some(option), Some(rule));
-                    if self.pause.is_asked() {
+                    if self.pause.keeps_answers() {
                         self.pause.keep(ask, option, rule);
                         return self.pause_at_boundary(driver, false);
                     }
@@ -450,7 +450,7 @@ impl Worker {
             // The link answers these.
             Order::Command(ShimCommand::Ack { .. } | ShimCommand::Beat { .. }) => {}
             Order::Command(ShimCommand::Finish) => self.is_finishing = true,
-            Order::Command(ShimCommand::Pause) => self.pause(driver)?,
+            Order::Command(ShimCommand::Pause { between_tools }) => self.pause(driver, between_tools)?,
             Order::Command(ShimCommand::Resume) => self.resume(driver)?,
             Order::Command(ShimCommand::Prompt { text, mail }) => {
                 if self.queue.len() < MAX_QUEUE {
@@ -468,7 +468,7 @@ impl Worker {
     fn permit<D: Driver>(&mut self, driver: &mut D, ask: &str, option: Option<String>) -> Result<()> {
         let Some(option) = self.asks.take_answer(ask, option) else { return Ok(()) };
         self.heard = Instant::now();
-        if self.pause.is_asked() {
+        if self.pause.keeps_answers() {
             self.pause.keep(ask.to_owned(), option, None);
             return Ok(());
         }

@@ -293,7 +293,7 @@ async fn a_paused_agent_waits_between_two_tools_and_goes_on_in_its_session() {
     let mut line = daemon.accept().await;
     let mut frames = line.upto(|event| is_tool(event, "in_progress")).await;
 
-    line.tell(ShimCommand::Pause).await;
+    line.tell(ShimCommand::Pause { between_tools: false }).await;
     frames.extend(line.upto(|event| is_pause(event, PauseState::Pausing)).await);
     std::fs::write(bench.path("tree").join("go"), "").unwrap();
     frames.extend(line.upto(|event| is_pause(event, PauseState::Paused)).await);
@@ -330,7 +330,7 @@ async fn a_question_is_not_answered_while_its_agent_is_paused() {
     line.upto(|event| matches!(event, WorkerEvent::TurnStarted { .. })).await;
 
     // What a rule allows waits, too.
-    line.tell(ShimCommand::Pause).await;
+    line.tell(ShimCommand::Pause { between_tools: false }).await;
     line.upto(|event| is_pause(event, PauseState::Paused)).await;
     assert_eq!(bench.tree("a"), None);
     line.tell(ShimCommand::Resume).await;
@@ -339,7 +339,7 @@ async fn a_question_is_not_answered_while_its_agent_is_paused() {
         panic!()
     };
     assert_eq!(bench.tree("a").as_deref(), Some("x"));
-    line.tell(ShimCommand::Pause).await;
+    line.tell(ShimCommand::Pause { between_tools: false }).await;
     line.upto(|event| is_pause(event, PauseState::Paused)).await;
     // Longer than a question may stay open.
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
@@ -362,7 +362,7 @@ async fn a_paused_worker_is_stopped_at_once_and_one_between_turns_ends_only_afte
     let _shim = bench.shim();
     let mut line = daemon.accept().await;
     line.upto(is_turn_end).await;
-    line.tell(ShimCommand::Pause).await;
+    line.tell(ShimCommand::Pause { between_tools: false }).await;
     line.upto(|event| is_pause(event, PauseState::Paused)).await;
     line.tell(ShimCommand::Finish).await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -372,4 +372,36 @@ async fn a_paused_worker_is_stopped_at_once_and_one_between_turns_ends_only_afte
     let frames = line.rest().await;
 
     assert!(kinds(&frames).ends_with(&["agent_exited".to_owned(), "sealed".to_owned()]), "{:?}", kinds(&frames));
+}
+
+#[tokio::test]
+async fn a_worker_that_is_to_wait_between_two_tools_is_answered_first_and_says_that_it_is_held() {
+    let ask = json!({ "do": "ask_permission", "title": "write it" });
+    let bench = Bench::sections(&json!([
+        { "steps": [ask, { "do": "write", "path": "first", "content": "x" }, { "do": "sleep_ms", "ms": 300 },
+            { "do": "write", "path": "second", "content": "x" }] },
+        { "turn": 2, "steps": [{ "do": "write", "path": "third", "content": "x" }] }
+    ]));
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+    let asked = line.upto(|event| matches!(event, WorkerEvent::PermissionAsked { .. })).await;
+    let Some(WorkerEvent::PermissionAsked { ask, options, .. }) = asked.last().map(|frame| frame.event.clone()) else {
+        panic!()
+    };
+
+    line.tell(ShimCommand::Pause { between_tools: true }).await;
+    line.upto(|event| is_pause(event, PauseState::Pausing)).await;
+    line.tell(ShimCommand::Permit { ask, option: Some(options[0].id.clone()) }).await;
+    let held = line.upto(|event| is_pause(event, PauseState::Held)).await;
+    assert!(held.iter().any(|frame| matches!(frame.event, WorkerEvent::PermissionSettled { .. })));
+    assert_eq!(bench.tree("second"), None);
+    line.tell(ShimCommand::Pause { between_tools: false }).await;
+    line.upto(|event| is_pause(event, PauseState::Paused)).await;
+    line.tell(ShimCommand::Resume).await;
+    line.upto(|event| matches!(event, WorkerEvent::TurnStarted { turn: 2, .. })).await;
+    line.tell(ShimCommand::Finish).await;
+    line.rest().await;
+
+    assert!(bench.tree("third").is_some());
 }

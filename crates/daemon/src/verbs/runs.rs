@@ -61,6 +61,12 @@ impl Handle<run::PauseRun> for Verbs {
     }
 }
 
+impl Handle<run::RebaseRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::RebaseRunRequest) -> Result<run::RunReply, Failure> {
+        Ok(self.dispatch.rebase_run(&request, call.idempotency.clone()).await?)
+    }
+}
+
 impl Handle<run::SetBudget> for Verbs {
     async fn handle(&self, call: &Context, request: run::SetBudgetRequest) -> Result<run::RunReply, Failure> {
         Ok(self.dispatch.set_budget(&request, call.idempotency.clone()).await?)

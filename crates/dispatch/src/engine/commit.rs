@@ -144,6 +144,7 @@ impl Engine {
     fn forget(&mut self, key: &EffectKey) {
         self.under_way.remove(key);
         self.starting.remove(key);
+        self.rebasing.remove(key);
         if self.merge_under_way.as_ref() == Some(key) {
             self.merge_under_way = None;
         }

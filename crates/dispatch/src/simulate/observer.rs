@@ -67,6 +67,8 @@ pub(super) struct Observer {
     cap: Option<u32>,
     /// What each worker has told that it cost, or counts as having cost.
     costs: BTreeMap<WorkerId, u64>,
+    /// What workers had cost when their present turns began.
+    begun: BTreeMap<WorkerId, u64>,
     /// Merged tasks in the order of their merges.
     merges: Vec<TaskId>,
     /// Tasks that wait for a person.
@@ -272,6 +274,9 @@ impl Observer {
                 self.losses.retain(|(of, _), _| *of != task);
             }
             RunEvent::BudgetSet { budget, .. } => self.run(run).budget = budget,
+            RunEvent::TurnBegun { worker, .. } => {
+                self.begun.insert(worker.clone(), self.costs.get(&worker).copied().unwrap_or(0));
+            }
             RunEvent::CostCounted { worker, total_micro_usd, .. } => {
                 let cost = self.costs.entry(worker).or_default();
                 *cost = total_micro_usd.max(*cost);
@@ -297,6 +302,9 @@ impl Observer {
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::TaskBudgetSet { .. }
+            | RunEvent::TaskRebaseRequested { .. }
+            | RunEvent::TreeRebased { .. }
+            | RunEvent::TreeNotRebased { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
@@ -340,7 +348,8 @@ impl Observer {
         let spent = self.spent_by(run);
         // Without a number, the reservation follows from what workers cost, which is always the same here, or from the ceiling.
         let reserve = budget.reserve.unwrap_or(COST.min(budget.ceiling));
-        let cost = |worker: &WorkerId| self.costs.get(worker).copied().unwrap_or(0);
+        let of = |costs: &BTreeMap<WorkerId, u64>, worker: &WorkerId| costs.get(worker).copied().unwrap_or(0);
+        let cost = |worker: &WorkerId| of(&self.costs, worker) - of(&self.begun, worker);
         let is_of = |live: &&WorkerId| self.of_worker.get(*live).is_some_and(|of| of == run);
         let aside: u64 = self.live.keys().filter(is_of).map(|live| reserve.saturating_sub(cost(live))).sum();
         let taken = spent + aside + reserve;

@@ -9,7 +9,8 @@ use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::need::NeedKind;
 use switchboard_protocol::run::{AtCeiling, Budget, TaskPauseCause};
 use switchboard_protocol::verb::run::{
-    MergeRunRequest, PauseRunRequest, ResumeRunRequest, RetryTaskRequest, SetBudgetRequest, StopRunRequest,
+    MergeRunRequest, PauseRunRequest, RebaseRunRequest, ResumeRunRequest, RetryTaskRequest, SetBudgetRequest,
+    StopRunRequest,
 };
 use switchboard_store::{Batch, Idempotency, Query};
 
@@ -218,7 +219,12 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
 
 async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) -> Result<(), String> {
     let task = format!("{run}/{phase}.{}", 1 + stage.below(8));
-    match stage.below(11) {
+    match stage.below(12) {
+        10 => {
+            let what = Some(if stage.chance(300) { run.to_string() } else { task });
+            let request = RebaseRunRequest { what, tasks: Vec::new() };
+            repeated(stage, |call| daemon.rebase_run(&request, Some(call)), "rebase_run").await?;
+        }
         9 => {
             let what = if stage.chance(300) { run.to_string() } else { task };
             let request = PauseRunRequest { what, tasks: Vec::new() };

@@ -57,6 +57,8 @@ pub(super) struct SimShim {
     pub(super) turn: u32,
     /// Since when it is paused.
     pub(super) paused_at: Option<i64>,
+    /// Whether it is paused so that its tree can be rebased.
+    pub(super) is_held: bool,
 }
 
 // === impl SimShim ===
@@ -130,7 +132,7 @@ impl SimShim {
             ShimCommand::Beat { every_ms } => self.beats = i64::try_from(*every_ms).ok(),
             ShimCommand::Stop { .. } if self.is_deaf => {}
             ShimCommand::Stop { .. } => self.end_soon(now, None, Some(15)),
-            ShimCommand::Pause => self.pause(now),
+            ShimCommand::Pause { between_tools } => self.pause(now, *between_tools),
             ShimCommand::Resume => self.resume(now),
             ShimCommand::Finish | ShimCommand::Permit { .. } => self.hurry(now),
             ShimCommand::Prompt { mail, .. } => {
@@ -147,12 +149,17 @@ impl SimShim {
         }
     }
 
-    fn pause(&mut self, now: i64) {
-        if self.paused_at.is_none() && self.is_agent_live {
+    fn pause(&mut self, now: i64, between_tools: bool) {
+        if !self.is_agent_live || (self.paused_at.is_some() && self.is_held == between_tools) {
+            return;
+        }
+        if self.paused_at.is_none() {
             self.say(now, WorkerEvent::PauseChanged { state: PauseState::Pausing });
-            self.say(now, WorkerEvent::PauseChanged { state: PauseState::Paused });
             self.paused_at = Some(now);
         }
+        self.is_held = between_tools;
+        let state = if between_tools { PauseState::Held } else { PauseState::Paused };
+        self.say(now, WorkerEvent::PauseChanged { state });
     }
 
     fn resume(&mut self, now: i64) {

@@ -158,6 +158,7 @@ impl Shims for SimShims {
             has_leftovers: false,
             turn: 0,
             paused_at: None,
+            is_held: false,
         };
         lock(&stage.report).workers += 1;
         {

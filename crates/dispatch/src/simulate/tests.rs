@@ -4,6 +4,8 @@ use switchboard_store::Batch;
 
 use super::*;
 
+mod merges;
+
 #[track_caller]
 fn plays(seed: u64, spec: SimSpec) -> SimReport {
     match simulate(seed, spec) {

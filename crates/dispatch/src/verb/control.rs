@@ -102,6 +102,7 @@ impl Dispatch {
             }
             Control::Cancel { .. } => self.stops(run, tasks.clone(), Some(0)).await?,
             Control::Budget { ceiling, .. } => self.budget(target, *ceiling)?,
+            Control::Rebase { .. } => self.rebases(run, tasks).await?,
             Control::BlockSlice { .. } => {
                 let is_open = |task: &&TaskId| view_of(views, task).is_some_and(|view| !view.state.is_settled());
                 let steps: Vec<_> = tasks.iter().filter(is_open).cloned().map(paused).collect();
@@ -187,6 +188,7 @@ impl Dispatch {
             | Control::Stop { unit, .. }
             | Control::Cancel { unit }
             | Control::Budget { unit, .. }
+            | Control::Rebase { unit }
             | Control::Status { unit } => self.unit(unit.as_deref(), "unit", false)?,
         };
         Ok(Target { run: run_id(&row)?, row, tasks, worker: None })
@@ -221,6 +223,7 @@ impl Dispatch {
             | Control::Stop { .. }
             | Control::Cancel { .. }
             | Control::Budget { .. }
+            | Control::Rebase { .. }
             | Control::Prompt { .. } => {
                 let what = format!("only a person decides this: {}", control.word());
                 let hint = "a worker sends status, complete-task and block-slice, about its own unit";

@@ -55,7 +55,10 @@ impl Watch {
         let beside = self.beside(frame)?;
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
         let steps = self.steps(&frame.event);
-        let goes_on = matches!(frame.event, WorkerEvent::AgentStarted { .. } | WorkerEvent::CostReported { .. });
+        let goes_on = matches!(
+            frame.event,
+            WorkerEvent::AgentStarted { .. } | WorkerEvent::TurnStarted { .. } | WorkerEvent::CostReported { .. }
+        );
         let is_end = !steps.is_empty() && !goes_on;
         self.record(steps, beside, durability).await?;
         self.seen = frame_number(frame);
@@ -121,6 +124,9 @@ impl Watch {
             }
             WorkerEvent::AgentExited { code, signal, stderr, by_us } => self.ended((*code, *signal), stderr, *by_us),
             WorkerEvent::Sealed { .. } if !self.is_concluded => self.ended((None, None), "", false),
+            WorkerEvent::TurnStarted { turn, .. } if *turn > 1 => {
+                vec![Follows::from(RunEvent::TurnBegun { task, worker, turn: *turn })]
+            }
             WorkerEvent::SessionOpened { .. }
             | WorkerEvent::TurnStarted { .. }
             | WorkerEvent::ToolCalled { .. }
@@ -157,7 +163,7 @@ impl Watch {
     }
 
     /// The agent has ended its turn, or, where the run never heard that it began, was lost.
-    fn ended(&self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Follows> {
+    fn ended(&mut self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Follows> {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
@@ -187,6 +193,7 @@ impl Watch {
             | TurnOutcome::Paused
             | TurnOutcome::RateLimited => (outcome, reason, Vec::new()),
         };
+        self.has_finished = outcome == TurnOutcome::Finished;
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
@@ -319,7 +326,8 @@ impl Watch {
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
                 let may_go_on = stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
                 let waiting = if may_go_on { self.unseen()? } else { Vec::new() };
-                if waiting.is_empty() {
+                // What is not seen for want of budget, the next worker of the task is shown.
+                if waiting.is_empty() || !self.engine.has_room_for_turn(&self.worker).await? {
                     self.tell(ShimCommand::Finish).await;
                 } else {
                     self.turns += 1;

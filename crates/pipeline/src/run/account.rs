@@ -1,7 +1,7 @@
 //! What a run has cost, what its workers may still cost, and whether another fits below the ceiling.
 //!
-//! Before a worker starts, its reservation is set aside. What is spent and what is set aside for the workers at work never exceed the ceiling at a
-//! start, so that a run can exceed it by no more than its workers exceed their reservations; at the ceiling their turns are cancelled.
+//! Before a turn of a worker begins, its reservation is set aside. What is spent and what is set aside for the workers at work never exceed the ceiling
+//! then, so that a run can exceed it by no more than turns exceed their reservations; at the ceiling they are cancelled.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,8 +27,10 @@ pub(super) struct Account {
     live: BTreeSet<WorkerId>,
     /// The total cost of each worker, as it reported or as it is estimated.
     costs: BTreeMap<WorkerId, u64>,
-    /// Reported totals of the workers that have ended, in ascending order.
-    ended: Vec<u64>,
+    /// What each worker had cost when its present turn began, where that is not its first.
+    begun: BTreeMap<WorkerId, u64>,
+    /// What the turns that have ended cost as far as that was reported, in ascending order.
+    turns: Vec<u64>,
     /// What the tasks that were done last have cost, the newest last.
     done: VecDeque<u64>,
 }
@@ -87,17 +89,46 @@ impl Account {
 
     /// What is left of the reservation of a worker at work.
     pub(super) fn left_of(&self, worker: &WorkerId) -> u64 {
-        self.reservation().saturating_sub(self.cost(worker).unwrap_or(0))
+        self.reservation().saturating_sub(self.cost_of_turn(worker).unwrap_or(0))
     }
 
-    /// What is set aside for a worker.
+    /// What the present turn of a worker has cost, as far as that is known.
+    fn cost_of_turn(&self, worker: &WorkerId) -> Option<u64> {
+        let before = self.begun.get(worker).copied().unwrap_or(0);
+        self.cost(worker).map(|cost| cost.saturating_sub(before))
+    }
+
+    /// Whether a worker at work may begin another turn: what is left of the one that has ended is free.
+    pub(super) fn has_room_for_turn(&self, worker: &WorkerId) -> bool {
+        let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
+        let others = self.live.iter().filter(|other| *other != worker).map(|other| self.left_of(other));
+        let taken = others.fold(self.spent.saturating_add(self.reservation()), u64::saturating_add);
+        taken <= budget.ceiling && self.spent < budget.ceiling
+    }
+
+    /// A further turn of a worker at work begins.
+    pub(super) fn begin_turn(&mut self, worker: &WorkerId) {
+        if !self.live.contains(worker) {
+            return;
+        }
+        self.turn_ended(worker);
+        self.begun.insert(worker.clone(), self.cost(worker).unwrap_or(0));
+    }
+
+    fn turn_ended(&mut self, worker: &WorkerId) {
+        let Some(cost) = self.cost_of_turn(worker) else { return };
+        let place = self.turns.partition_point(|known| *known <= cost);
+        self.turns.insert(place, cost);
+    }
+
+    /// What is set aside for a turn.
     pub(super) fn reservation(&self) -> u64 {
         let (ceiling, task) = self.budget.map_or((None, None), |budget| (Some(budget.ceiling), budget.task));
         let lowest = [ceiling, task, self.plan].into_iter().flatten().min().unwrap_or(u64::MAX);
-        self.budget.and_then(|budget| budget.reserve).unwrap_or_else(|| match self.ended.len() {
+        self.budget.and_then(|budget| budget.reserve).unwrap_or_else(|| match self.turns.len() {
             0..KNOWN_COSTS => DEFAULT_RESERVE.min(lowest),
-            // Nearest rank: the smallest cost that 95 % of the workers did not exceed.
-            known => self.ended[(known * 95).div_ceil(100) - 1],
+            // Nearest rank: the smallest cost that 95 % of the turns did not exceed.
+            known => self.turns[(known * 95).div_ceil(100) - 1],
         })
     }
 
@@ -122,12 +153,10 @@ impl Account {
             return None;
         }
         let is_limited = self.budget.is_some() || self.plan.is_some() || self.day || self.units;
+        self.turn_ended(worker);
+        self.begun.remove(worker);
         match self.cost(worker) {
-            Some(cost) => {
-                let place = self.ended.partition_point(|known| *known <= cost);
-                self.ended.insert(place, cost);
-                None
-            }
+            Some(_) => None,
             None => Some(self.reservation()).filter(|estimate| is_limited && *estimate > 0),
         }
     }
@@ -140,10 +169,15 @@ impl Account {
         self.done.push_back(cost);
     }
 
+    /// The ceiling of a task, whose own is `own`.
+    pub(super) fn ceiling_of_task(&self, own: Option<u64>) -> Option<u64> {
+        own.or_else(|| self.budget?.task)
+    }
+
     /// What happens to a task that has cost so much, if anything; `own` is its own ceiling.
     pub(super) fn limit_of_task(&self, own: Option<u64>, cost: u64) -> Option<(TaskPauseCause, AtCeiling)> {
         let at_ceiling = self.budget.map_or(AtCeiling::default(), |budget| budget.at_ceiling);
-        if own.or_else(|| self.budget?.task).is_some_and(|ceiling| cost >= ceiling) {
+        if self.ceiling_of_task(own).is_some_and(|ceiling| cost >= ceiling) {
             return Some((TaskPauseCause::Budget, at_ceiling));
         }
         let budget = self.budget?;
@@ -159,10 +193,14 @@ impl Account {
 
     /// The highest of [`ALERTS`] that is spent, 0 below all of them.
     fn share(&self) -> Option<u8> {
-        let budget = self.budget?;
-        let is_spent = |share: &u8| u128::from(self.spent) * 100 >= u128::from(budget.ceiling) * u128::from(*share);
-        Some(ALERTS.into_iter().rev().find(is_spent).unwrap_or(0))
+        Some(share_of(self.spent, self.budget?.ceiling))
     }
+}
+
+/// The highest of [`ALERTS`] that so much is of a ceiling, 0 below all of them.
+pub(super) fn share_of(spent: u64, ceiling: u64) -> u8 {
+    let is_spent = |share: &u8| u128::from(spent) * 100 >= u128::from(ceiling) * u128::from(*share);
+    ALERTS.into_iter().rev().find(is_spent).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -226,6 +264,32 @@ mod tests {
         }
         assert_eq!(account.reservation(), 190, "19 of 20 cost no more");
         assert_eq!(of(300, None, AtCeiling::Pause).reservation(), 300);
+    }
+
+    #[test]
+    fn each_turn_has_a_reservation_which_follows_what_turns_cost() {
+        let mut account = of(10_000_000, None, AtCeiling::Pause);
+        account.begin(&worker(1));
+        for turn in 1..=5_u64 {
+            account.count(&worker(1), turn * 100);
+            account.begin_turn(&worker(1));
+        }
+        assert_eq!(account.reservation(), 100, "five turns of 100, not one worker of 500");
+
+        account.set(Some(Budget { ceiling: 700, task: None, reserve: None, at_ceiling: AtCeiling::Pause }));
+        assert_eq!(account.left_of(&worker(1)), 100, "set aside anew with each turn");
+        account.count(&worker(1), 540);
+        assert_eq!((account.left_of(&worker(1)), account.has_room(1)), (60, true));
+        account.begin(&worker(2));
+        assert!(!account.has_room(1));
+        account.count(&worker(2), 80);
+        assert!(!account.has_room_for_turn(&worker(1)), "620 spent, 20 aside for the other");
+        account.end(&worker(2));
+        assert_eq!(account.reservation(), 100);
+        account.count(&worker(1), 520);
+        assert!(!account.has_room_for_turn(&worker(1)), "620 spent and 100 wanted of 700");
+        account.set(Some(Budget { ceiling: 720, task: None, reserve: None, at_ceiling: AtCeiling::Pause }));
+        assert!(account.has_room_for_turn(&worker(1)));
     }
 
     #[test]

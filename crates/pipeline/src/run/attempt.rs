@@ -20,6 +20,7 @@ impl RunState {
         let open = if record.paused.is_some() { OpenFor::Nothing } else { open };
         let is_asked = record.waiting.is_some();
         let is_due = must_stop
+            || record.rebases_now()
             || is_capturing
             || is_asked
             || matches!(
@@ -96,6 +97,7 @@ impl RunState {
     /// The worker says it is done: what it may write is captured next, or its answer taken; a report has passed.
     fn finish_work(&mut self, at: usize, step: usize) -> Consequences {
         self.queue.set_live(at, false);
+        self.records[at].rebase = false;
         let unit = &mut self.records[at].unit;
         let does = &unit.way().steps()[step].does;
         let writes = !does.writes().is_empty() || does.answer().is_some();

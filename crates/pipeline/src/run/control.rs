@@ -2,9 +2,10 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, PauseCause, RunEvent, TaskPauseCause};
+use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, BudgetOf, PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::time::Millis;
 
+use super::account::share_of;
 use super::consequences::Consequences;
 use super::{Refused, RunState};
 
@@ -67,8 +68,48 @@ impl RunState {
             Some(AtCeiling::Halt) => consequences.extend(self.halt()),
             Some(AtCeiling::Warn | AtCeiling::Pause) | None => {}
         }
+        if is_live {
+            consequences.extend(self.alert_task(self.records[at].whole.unwrap_or(at)));
+        }
         consequences.extend(self.limit_task(at));
         consequences
+    }
+
+    /// The shares of a task's ceiling that are spent and were not told.
+    fn alert_task(&mut self, whole: usize) -> Consequences {
+        let spent = self.cost_of_task(whole);
+        let ceiling = self.account.ceiling_of_task(self.records[whole].ceiling);
+        let share = ceiling.map_or(0, |ceiling| share_of(spent, ceiling));
+        let record = &mut self.records[whole];
+        let before = record.alerted;
+        record.alerted = share.max(before);
+        let Some(task) = record.task().cloned() else { return Vec::new() };
+        let new = ALERTS.into_iter().filter(|percent| *percent > before && *percent <= share);
+        let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(task.clone()), of: BudgetOf::Run };
+        new.map(alert).collect()
+    }
+
+    /// Shares of a task's new ceiling that are spent already cause no alert.
+    fn forget_alerts(&mut self, at: usize) {
+        let ceiling = self.account.ceiling_of_task(self.records[at].ceiling);
+        self.records[at].alerted = ceiling.map_or(0, |ceiling| share_of(self.cost_of_task(at), ceiling));
+    }
+
+    /// A further turn of a worker begins.
+    pub(super) fn turn_begun(&mut self, id: &TaskId, worker: &WorkerId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if !self.records[at].workers.contains(worker) {
+            return Err(Refused::stale(format!("task {id} has no worker {worker}")));
+        }
+        self.account.begin_turn(worker);
+        Ok(Vec::new())
+    }
+
+    /// Whether a worker at work may begin a further turn.
+    #[must_use]
+    pub fn has_room_for_turn(&self, worker: &WorkerId) -> bool {
+        let is_spent = matches!(self.pause, Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day));
+        !is_spent && self.account.has_room_for_turn(worker)
     }
 
     /// Stops the run, unless it is being stopped.
@@ -215,12 +256,7 @@ impl RunState {
         match at_ceiling {
             AtCeiling::Warn => {
                 self.records[at].may_be_dear = true;
-                vec![RunEvent::BudgetAlert {
-                    percent: 100,
-                    spent: self.cost_of_task(whole),
-                    task: Some(task),
-                    of: BudgetOf::Run,
-                }]
+                Vec::new()
             }
             AtCeiling::Pause => {
                 self.pause_task(at, cause);
@@ -249,6 +285,7 @@ impl RunState {
         }
         for at in 0..self.records.len() {
             let whole = self.records[at].whole.unwrap_or(at);
+            self.forget_alerts(at);
             if whole != at && !self.records[whole].is_settled() {
                 continue;
             }
@@ -281,11 +318,12 @@ impl RunState {
             return Err(Refused::illegal(format!("task {id} is settled")));
         }
         self.records[at].ceiling = ceiling;
+        self.forget_alerts(at);
         self.account.limit_units();
         Ok(self.limit_anew(at))
     }
 
-    fn expect_live(&self) -> Result<(), Refused> {
+    pub(super) fn expect_live(&self) -> Result<(), Refused> {
         if self.is_open() && self.finished.is_none() && !self.stopping {
             return Ok(());
         }

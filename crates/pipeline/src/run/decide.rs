@@ -127,8 +127,11 @@ impl RunState {
         }
         if let Some(worker) = record.live_worker() {
             let worker = worker.clone();
-            let (cause, grace_ms) = (StopCause::Requested, record.grace_ms);
-            return record.stopping.then_some(Effect::StopWorker { task, worker, cause, grace_ms });
+            if record.stopping {
+                let (cause, grace_ms) = (StopCause::Requested, record.grace_ms);
+                return Some(Effect::StopWorker { task, worker, cause, grace_ms });
+            }
+            return record.rebases_now().then_some(Effect::RebaseTree { task, worker });
         }
         if let Some(step) = record.capturing_step() {
             let worker = record.workers.last()?.clone();
@@ -182,7 +185,9 @@ impl RunState {
 /// Whether an effect ends something, rather than beginning it.
 const fn ends(effect: &Effect) -> bool {
     match effect {
+        // Somebody has asked for a rebase, and its worker waits.
         Effect::StopWorker { .. }
+        | Effect::RebaseTree { .. }
         | Effect::Capture { .. }
         | Effect::TakeAnswer { .. }
         | Effect::AwaitAnswer { .. }

@@ -67,6 +67,10 @@ pub(super) struct Record {
     pub(super) grace_ms: Option<u64>,
     /// What it may cost with its subtasks, where somebody said so of it alone.
     pub(super) ceiling: Option<u64>,
+    /// The highest share of its ceiling, in percent, that was told.
+    pub(super) alerted: u8,
+    /// Whether somebody wants its tree rebased.
+    pub(super) rebase: bool,
     /// Why it is paused, if it is.
     pub(super) paused: Option<TaskPauseCause>,
     /// Since when the time of its worker stands still.
@@ -182,6 +186,8 @@ impl Record {
             stopping: false,
             grace_ms: None,
             ceiling: None,
+            alerted: 0,
+            rebase: false,
             paused: None,
             still_since: None,
             still_ms: 0,

@@ -121,11 +121,15 @@ impl RunState {
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task, grace_ms } => self.task_stop_requested(task, *grace_ms),
+            RunEvent::TaskRebaseRequested { task } => self.rebase_requested(task),
+            RunEvent::TreeRebased { task, worker, onto: _, start: _ }
+            | RunEvent::TreeNotRebased { task, worker, onto: _, files: _ } => self.tree_rebased(task, worker),
             RunEvent::TaskBudgetSet { task, ceiling } => self.task_budget_set(task, *ceiling),
             RunEvent::BudgetSet { budget, plan, day } => Ok(self.budget_set(*budget, *plan, *day)),
             RunEvent::CostCounted { task, worker, total_micro_usd, estimated: _ } => {
                 self.cost_counted(task, worker, *total_micro_usd)
             }
+            RunEvent::TurnBegun { task, worker, turn: _ } => self.turn_begun(task, worker),
             RunEvent::RunPaused { cause } => self.run_paused(*cause),
             RunEvent::RunResumed => self.run_resumed(),
             RunEvent::TaskPaused { task, cause } => self.task_paused(task, *cause),

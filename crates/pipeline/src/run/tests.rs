@@ -4,6 +4,7 @@ mod control;
 mod denied;
 mod not_started;
 mod random_plans;
+mod rebasing;
 mod subtasks;
 mod team;
 mod unanswered;

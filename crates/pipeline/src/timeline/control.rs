@@ -30,6 +30,24 @@ impl Timeline {
         self.add_control(at, task, name, detail);
     }
 
+    pub(super) fn tree_rebased(&mut self, at: At<'_>, task: &TaskId, onto: &str) {
+        self.control(at, Some(task), "tree rebased", onto.get(..9).unwrap_or(onto));
+    }
+
+    pub(super) fn tree_not_rebased(&mut self, at: At<'_>, task: &TaskId, files: &[String]) {
+        self.control(at, Some(task), "tree not rebased", &files.join(", "));
+    }
+
+    pub(super) fn run_resumed(&mut self, at: At<'_>) {
+        let pause = self.pause.take();
+        self.close(pause, at, TimelineState::Done, "");
+    }
+
+    pub(super) fn task_resumed(&mut self, at: At<'_>, task: &TaskId) {
+        let pause = self.line(task).pause.take();
+        self.close(pause, at, TimelineState::Done, "");
+    }
+
     pub(super) fn tried_again(&mut self, at: At<'_>, task: &TaskId) {
         let retry = self.add_control(at, Some(task), "retry", "");
         if let Some(turn) = self.loop_turn {

@@ -40,6 +40,8 @@ pub(crate) struct Checker {
     /// Who has been rebased and is not merged yet.
     turn: Option<TaskId>,
     budget: Option<Budget>,
+    /// What workers had cost when their present turns began.
+    before_turn: BTreeMap<WorkerId, u64>,
     /// Tasks with a ceiling of their own.
     ceilings: BTreeMap<TaskId, u64>,
     /// What each worker has cost, and which of them are at work.
@@ -109,6 +111,10 @@ impl Checker {
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
                 self.begins_work(task, worker);
             }
+            // Nobody else works in the tree, or captures it, meanwhile.
+            RunEvent::TreeRebased { task, .. } => {
+                assert!(!self.asked.contains_key(task), "{task} is rebased while it waits for a person");
+            }
             RunEvent::WorkerLost { task, worker, .. }
             | RunEvent::TreeSetupFailed { task, worker, .. }
             | RunEvent::TurnEnded { task, worker, .. } => {
@@ -130,6 +136,9 @@ impl Checker {
             }
             RunEvent::TaskBudgetSet { task, ceiling: None } => drop(self.ceilings.remove(task)),
             RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
+            RunEvent::TurnBegun { worker, .. } => {
+                self.before_turn.insert(worker.clone(), self.costs.get(worker).copied().unwrap_or(0));
+            }
             RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
             RunEvent::RunResumed => self.pause = None,
             RunEvent::TaskPaused { task, cause: _ } => {
@@ -188,6 +197,8 @@ impl Checker {
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskRebaseRequested { .. }
+            | RunEvent::TreeNotRebased { .. }
             | RunEvent::RunStopRequested
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
@@ -409,7 +420,9 @@ impl Checker {
     fn expect_budget(&self, task: &TaskId) {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return };
         let reserve = budget.reserve.expect("these budgets say it");
-        let cost = |worker: &WorkerId| self.costs.get(worker).copied().unwrap_or(0);
+        let of = |costs: &BTreeMap<WorkerId, u64>, worker: &WorkerId| costs.get(worker).copied().unwrap_or(0);
+        // Each turn has a reservation of its own.
+        let cost = |worker: &WorkerId| of(&self.costs, worker) - of(&self.before_turn, worker);
         let spent: u64 = self.costs.values().sum();
         let aside: u64 = self.at_work.iter().map(|worker| reserve.saturating_sub(cost(worker))).sum();
         assert!(spent < budget.ceiling, "{task} starts with {spent} of {} spent", budget.ceiling);
@@ -508,6 +521,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
         | Effect::AwaitAnswer { .. }
         | Effect::WithdrawQuestion { .. }
         | Effect::StopWorker { .. }
+        | Effect::RebaseTree { .. }
         | Effect::Finish { .. } => None,
     }
 }

@@ -397,6 +397,14 @@ impl World {
             Effect::Merge { task, base, .. } => {
                 let _refused = self.tell(RunEvent::BranchMoved { task, from: base, head: self.head.clone() });
             }
+            Effect::RebaseTree { task, worker } => {
+                let (onto, start) = (self.head.clone(), self.head.clone());
+                let event = match chance(&mut self.rng, 700) {
+                    true => RunEvent::TreeRebased { task, worker, onto, start },
+                    false => RunEvent::TreeNotRebased { task, worker, onto, files: vec!["a".to_owned()] },
+                };
+                let _refused = self.tell(event);
+            }
             Effect::StopWorker { task, worker, cause, grace_ms: _ } => self.stop(task, worker, cause),
             Effect::Finish { outcome } => {
                 // A retry may have come in between.
@@ -432,6 +440,9 @@ impl World {
             let total_micro_usd = self.rng.u64(..60);
             let (task, worker) = (task.clone(), worker.clone());
             self.surely(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false });
+        }
+        if self.goes_wrong(200) {
+            self.surely(RunEvent::TurnBegun { task: task.clone(), worker: worker.clone(), turn: 2 });
         }
         if self.goes_wrong(60) {
             self.ask(task, worker);
@@ -615,6 +626,10 @@ impl World {
             let task = self.some_task();
             let _refused = self.tell(RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested });
         }
+        if chance(&mut self.rng, 8) {
+            let task = self.some_task();
+            let _refused = self.tell(RunEvent::TaskRebaseRequested { task });
+        }
         if chance(&mut self.rng, 4) {
             let (task, ceiling) = (self.some_task(), chance(&mut self.rng, 700).then(|| 1 + self.rng.u64(..60)));
             let _refused = self.tell(RunEvent::TaskBudgetSet { task, ceiling });
@@ -734,6 +749,10 @@ fn is_repeatable(event: &RunEvent) -> bool {
             | RunEvent::TaskRetryRequested { .. }
             | RunEvent::BudgetSet { .. }
             | RunEvent::TaskBudgetSet { .. }
+            | RunEvent::TaskRebaseRequested { .. }
+            | RunEvent::TreeRebased { .. }
+            | RunEvent::TreeNotRebased { .. }
+            | RunEvent::TurnBegun { .. }
             | RunEvent::RunPaused { .. }
             | RunEvent::RunResumed
             | RunEvent::TaskPaused { .. }

@@ -47,6 +47,12 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<u64>,
     },
+    /// The trees of its workers are put on what was merged meanwhile.
+    Rebase {
+        /// Which unit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
+    },
     /// The worker is told something: with its next turn, or when it looks.
     Prompt {
         /// Which unit: a task.
@@ -81,8 +87,8 @@ pub enum Control {
 }
 
 /// Words that `type` may be.
-const CONTROLS: [&str; 9] =
-    ["pause", "resume", "stop", "cancel", "budget", "prompt", "status", "complete-task", "block-slice"];
+const CONTROLS: [&str; 10] =
+    ["pause", "resume", "stop", "cancel", "budget", "rebase", "prompt", "status", "complete-task", "block-slice"];
 
 /// What became of a control.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -165,6 +171,7 @@ impl Control {
             | Self::Stop { .. }
             | Self::Cancel { .. }
             | Self::Budget { .. }
+            | Self::Rebase { .. }
             | Self::Prompt { .. }
             | Self::Status { .. } => control.unit(),
         };
@@ -186,6 +193,7 @@ impl Control {
             | Self::Stop { unit, .. }
             | Self::Cancel { unit }
             | Self::Budget { unit, .. }
+            | Self::Rebase { unit }
             | Self::Prompt { unit, .. }
             | Self::Status { unit } => unit.as_deref(),
             Self::CompleteTask { .. } | Self::BlockSlice { .. } => None,
@@ -201,6 +209,7 @@ impl Control {
             Self::Stop { .. } => "stop",
             Self::Cancel { .. } => "cancel",
             Self::Budget { .. } => "budget",
+            Self::Rebase { .. } => "rebase",
             Self::Prompt { .. } => "prompt",
             Self::Status { .. } => "status",
             Self::CompleteTask { .. } => "complete-task",
@@ -216,6 +225,7 @@ impl Control {
             Self::Resume { .. } => "resume_run",
             Self::Stop { .. } | Self::Cancel { .. } | Self::CompleteTask { .. } => "stop_run",
             Self::Budget { .. } => "set_budget",
+            Self::Rebase { .. } => "rebase_run",
             Self::Prompt { .. } => "tell_worker",
             Self::Status { .. } => "get_run",
         }

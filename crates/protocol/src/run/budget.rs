@@ -8,11 +8,11 @@ use crate::time::Millis;
 /// Shares of the ceiling, in percent, at which a run says once how much is spent.
 pub const ALERTS: [u8; 4] = [75, 80, 90, 100];
 
-/// Reservation for a worker, in millionths of a US dollar, as long as too few workers of the run have ended to tell from: half a dollar, at the
+/// Reservation for a turn of a worker, in millionths of a US dollar, as long as too few turns of the run have ended to tell from: half a dollar, at the
 /// lower end of what users report for one unit of work (0.36 to 2.70 dollars).
 pub const DEFAULT_RESERVE: u64 = 500_000;
 
-/// Workers of a run that must have ended before its reservation is told from what they cost.
+/// Turns of a run that must have ended before its reservation is told from what they cost.
 pub const KNOWN_COSTS: usize = 5;
 
 /// Tasks of a run that must be done before another is called dear.
@@ -33,8 +33,8 @@ pub struct Budget {
     /// The ceiling of each task, with all its workers and subtasks. What happens there is what happens at the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u64>,
-    /// What is set aside for a worker before it starts. Without it, [`DEFAULT_RESERVE`], or the ceiling if that is lower, until [`KNOWN_COSTS`] workers
-    /// of the run have ended, then the 95th percentile of what they cost.
+    /// What is set aside for a turn of a worker before it begins. Without it, [`DEFAULT_RESERVE`], or the ceiling if that is lower, until [`KNOWN_COSTS`]
+    /// turns of the run have ended, then the 95th percentile of what they cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
     /// What happens at the ceiling.

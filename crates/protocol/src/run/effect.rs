@@ -235,6 +235,14 @@ pub enum Effect {
         /// Milliseconds between asking its agent to end and killing its group, where somebody said so.
         grace_ms: Option<u64>,
     },
+    /// Put the tree of a worker on the head of its branch once the worker waits between two tools. Answered by `TreeRebased` or `TreeNotRebased`; by nothing where
+    /// the worker ends first.
+    RebaseTree {
+        /// Of which task.
+        task: TaskId,
+        /// Whose tree.
+        worker: WorkerId,
+    },
     /// Commit `RunFinished`.
     Finish {
         /// How it ended.
@@ -268,6 +276,7 @@ impl Effect {
             Self::AwaitAnswer { .. }
             | Self::WithdrawQuestion { .. }
             | Self::StopWorker { .. }
+            | Self::RebaseTree { .. }
             | Self::Finish { .. } => None,
         }
     }
@@ -293,6 +302,7 @@ impl Effect {
             Self::AwaitAnswer { task, need } => key(8, Some(task), 0, Some(need.as_str())),
             Self::WithdrawQuestion { task, need } => key(9, Some(task), 0, Some(need.as_str())),
             Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker.as_str())),
+            Self::RebaseTree { task, worker } => key(12, Some(task), 0, Some(worker.as_str())),
             Self::Finish { .. } => key(5, None, 0, None),
         }
     }

@@ -504,13 +504,22 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         estimated: bool,
     },
+    /// A further turn of a worker begins: from here on it has a reservation anew. Its first turn begins with its start.
+    TurnBegun {
+        /// For which task.
+        task: TaskId,
+        /// Which worker.
+        worker: WorkerId,
+        /// Which turn, from 2.
+        turn: u32,
+    },
     /// So much of the ceiling is spent: once for each of [`super::ALERTS`].
     BudgetAlert {
         /// The share in percent.
         percent: u8,
         /// What is spent, in millionths of a US dollar.
         spent: u64,
-        /// The task whose ceiling it is; `None` is the run's. Of a task only the whole is told.
+        /// The task whose ceiling it is; `None` is the run's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Whose ceiling it is where `task` is `None`.
@@ -537,6 +546,33 @@ pub enum RunEvent {
     TaskResumed {
         /// Which task.
         task: TaskId,
+    },
+    /// Somebody wants the tree of a task's worker put on the present head of the branch that its change goes into.
+    TaskRebaseRequested {
+        /// Which task.
+        task: TaskId,
+    },
+    /// The tree of a worker at work stands on that head, with all that it had written.
+    TreeRebased {
+        /// Which task.
+        task: TaskId,
+        /// Whose tree.
+        worker: WorkerId,
+        /// The head.
+        onto: String,
+        /// The commit that the attempt now began as; leaving just that is no change.
+        start: String,
+    },
+    /// It conflicts with what was merged meanwhile, and is as it was.
+    TreeNotRebased {
+        /// Which task.
+        task: TaskId,
+        /// Whose tree.
+        worker: WorkerId,
+        /// The head; empty where it could not be tried.
+        onto: String,
+        /// The files that conflict, or why it could not be tried.
+        files: Vec<String>,
     },
     /// A person wants a blocked or stopped task tried again, with all attempts anew.
     TaskRetryRequested {

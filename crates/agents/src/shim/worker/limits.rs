@@ -81,7 +81,7 @@ impl Worker {
         while let Some(signal) = self.signals.next(now) {
             tracing::info!(n = signal.n, kind = ?signal.kind, from = %signal.from, "no daemon answers: a signal file counts");
             match signal.kind {
-                SignalKind::Pause => self.pause(driver)?,
+                SignalKind::Pause => self.pause(driver, false)?,
                 SignalKind::Resume => self.resume(driver)?,
                 SignalKind::Stop => self.stop(driver, GRACE, None)?,
             }

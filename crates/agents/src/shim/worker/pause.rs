@@ -18,6 +18,8 @@ const GO_ON: &str = "You were interrupted by a pause, which is over. Go on with 
 #[derive(Default)]
 pub(super) struct Pause {
     is_asked: bool,
+    /// Whether it may wait between two tools or two turns only.
+    between_tools: bool,
     /// Since when the agent waits at a boundary. What it may take does not run from then on.
     reached: Option<Instant>,
     /// Whether its turn was cancelled for it and has not ended yet.
@@ -39,6 +41,11 @@ impl Pause {
         self.reached.is_some()
     }
 
+    /// Whether answers to the agent's questions wait: what is to wait between two tools may finish the one that it asks about.
+    pub(super) fn keeps_answers(&self) -> bool {
+        self.is_asked && (!self.between_tools || self.is_reached())
+    }
+
     /// Keeps an answer until the pause is over.
     pub(super) fn keep(&mut self, ask: String, option: Option<String>, rule: Option<String>) {
         self.answers.push((ask, option, rule));
@@ -53,13 +60,18 @@ impl Pause {
 // === impl Worker ===
 
 impl Worker {
-    /// Begins a pause, and says so at once. The daemon repeats itself over a new connection.
-    pub(super) fn pause<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
-        if self.pause.is_asked() || self.ending.is_some() || self.state == State::Ended {
+    /// Begins a pause, and says so at once. The daemon repeats itself over a new connection, and says anew where the worker may wait.
+    pub(super) fn pause<D: Driver>(&mut self, driver: &mut D, between_tools: bool) -> Result<()> {
+        if self.ending.is_some() || self.state == State::Ended {
             return Ok(());
         }
-        self.pause.is_asked = true;
-        self.record(WorkerEvent::PauseChanged { state: PauseState::Pausing })?;
+        let is_known = std::mem::replace(&mut self.pause.is_asked, true);
+        let is_same = std::mem::replace(&mut self.pause.between_tools, between_tools) == between_tools;
+        if !is_known {
+            self.record(WorkerEvent::PauseChanged { state: PauseState::Pausing })?;
+        } else if self.pause.is_reached() && !is_same {
+            return self.say_reached();
+        }
         self.pause_at_boundary(driver, false)
     }
 
@@ -71,7 +83,7 @@ impl Worker {
         let waits = !self.asks.is_empty() || !self.pause.answers.is_empty();
         match self.state {
             State::Idle { .. } => self.reach_pause(),
-            State::Turn if waits => self.reach_pause(),
+            State::Turn if waits && !self.pause.between_tools => self.reach_pause(),
             State::Turn if after_tool && self.tools.is_empty() && D::TAKES_PROMPTS => {
                 self.pause.is_interrupting = true;
                 driver.cancel();
@@ -83,7 +95,14 @@ impl Worker {
 
     fn reach_pause(&mut self) -> Result<()> {
         self.pause.reached = Some(Instant::now());
-        self.record(WorkerEvent::PauseChanged { state: PauseState::Paused })
+        self.say_reached()
+    }
+
+    /// Says that the agent waits: held where it is between two turns and its tree may be changed.
+    fn say_reached(&mut self) -> Result<()> {
+        let is_held = self.pause.between_tools && matches!(self.state, State::Idle { .. });
+        let state = if is_held { PauseState::Held } else { PauseState::Paused };
+        self.record(WorkerEvent::PauseChanged { state })
     }
 
     /// The turn was interrupted: it goes on when the pause is over, before anything else is said.

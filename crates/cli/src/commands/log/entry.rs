@@ -197,6 +197,13 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         }
         RunEvent::TaskBlocked { reason, .. } => with_text(Some(Tone::Bad), "blocked", &reason),
         RunEvent::TaskStopRequested { .. } => told(Some(Tone::Notice), "is to stop"),
+        RunEvent::TaskRebaseRequested { .. } => told(Some(Tone::Notice), "its tree is to be rebased"),
+        RunEvent::TreeRebased { onto, .. } => {
+            told(None, format!("its tree stands on {} now", onto.get(..9).unwrap_or(&onto)))
+        }
+        RunEvent::TreeNotRebased { files, .. } => {
+            with_text(Some(Tone::Notice), "its tree was not rebased and is as it was; in conflict:", &files.join("\n"))
+        }
         RunEvent::TaskRetryRequested { .. } => told(Some(Tone::Notice), "is tried again"),
         RunEvent::TaskDepFailed { root, .. } => told(Some(Tone::Bad), format!("can't start: {root} is not done")),
         RunEvent::RunCleaned { worktree, branch, commit, bytes, .. } => {
@@ -225,6 +232,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::BudgetSet { .. }
         | RunEvent::TaskBudgetSet { .. }
         | RunEvent::CostCounted { .. }
+        | RunEvent::TurnBegun { .. }
         | RunEvent::BudgetAlert { .. }
         | RunEvent::RunPaused { .. }
         | RunEvent::RunResumed

@@ -282,6 +282,9 @@ impl<'a> Printer<'a> {
                         }
                         BudgetOf::Day => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
                     },
+                    Some(task) if percent < 100 => {
+                        format!("{percent} % of what task {task} may cost is spent: {spent}")
+                    }
                     Some(task) => format!("task {task} has cost {spent}, as much as a task may"),
                 };
                 vec![out.paint(Tone::Notice, &line)]
@@ -307,7 +310,7 @@ impl<'a> Printer<'a> {
                 vec![out.paint(Tone::Notice, &format!("{what}; {how}"))]
             }
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
-            RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } => Vec::new(),
+            RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } | RunEvent::TurnBegun { .. } => Vec::new(),
             RunEvent::TurnEnded { task, outcome, reason, .. } => {
                 let line = self.of_turn(task.as_str(), outcome, &reason);
                 vec![if outcome == TurnOutcome::Finished { line } else { out.paint(Tone::Bad, &line) }]
@@ -350,6 +353,9 @@ impl<'a> Printer<'a> {
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::TaskBudgetSet { .. }
+            | RunEvent::TaskRebaseRequested { .. }
+            | RunEvent::TreeRebased { .. }
+            | RunEvent::TreeNotRebased { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
             | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
@@ -459,12 +465,21 @@ impl<'a> Printer<'a> {
                 }
             }],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
+            RunEvent::TaskRebaseRequested { .. } => vec![format!("{head}: its tree is to be rebased")],
+            RunEvent::TreeRebased { onto, .. } => {
+                vec![format!("{head}: its tree stands on {} now", onto.get(..9).unwrap_or(&onto))]
+            }
+            RunEvent::TreeNotRebased { files, .. } => {
+                let what = format!("{head}: its tree was not rebased, these files conflict: {}", files.join(", "));
+                vec![out.paint(Tone::Notice, &one_line(&what, WIDTH * 2))]
+            }
             RunEvent::TaskBudgetSet { ceiling, .. } => vec![match money(ceiling) {
                 Some(ceiling) => format!("{head} may cost {ceiling}"),
                 None => format!("{head} has no ceiling of its own"),
             }],
             RunEvent::BudgetSet { .. }
             | RunEvent::CostCounted { .. }
+            | RunEvent::TurnBegun { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::RunPaused { .. }
             | RunEvent::RunResumed

@@ -148,6 +148,11 @@ fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work(
     assert_eq!((run.state.pause(), run.effects()), (Some(PauseCause::Budget), Vec::new()));
 }
 
+fn alerts(task: &str, spent: u64, percents: &[u8]) -> Vec<RunEvent> {
+    let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(id(task)), of: BudgetOf::Run };
+    percents.iter().copied().map(alert).collect()
+}
+
 fn of_tasks(task: u64, at_ceiling: AtCeiling) -> RunEvent {
     RunEvent::BudgetSet {
         budget: Some(Budget { ceiling: 100_000, task: Some(task), reserve: Some(0), at_ceiling }),
@@ -161,12 +166,15 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     run.tell(of_tasks(1_000, AtCeiling::Pause));
     let worker = run.start("1.1");
-    run.tell(cost("1.1", &worker, 999));
+    run.tell(cost("1.1", &worker, 749));
     assert_eq!(run.last, []);
+    run.tell(cost("1.1", &worker, 899));
+    assert_eq!(run.last, alerts("1.1", 899, &[75, 80]));
 
     run.tell(cost("1.1", &worker, 1_000));
 
-    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
+    let paused = RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget };
+    assert_eq!(run.last, [alerts("1.1", 1_000, &[90, 100]), vec![paused]].concat());
     let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Budget, grace_ms: None };
     assert!(run.effects().contains(&stop), "{:?}", run.effects());
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
@@ -188,8 +196,7 @@ fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
     run.tell(of_tasks(1_000, AtCeiling::Warn));
     let worker = run.start("1.1");
     run.tell(cost("1.1", &worker, 1_500));
-    let alert = RunEvent::BudgetAlert { percent: 100, spent: 1_500, task: Some(id("1.1")), of: BudgetOf::Run };
-    assert_eq!(run.last, [alert]);
+    assert_eq!(run.last, alerts("1.1", 1_500, &[75, 80, 90, 100]));
     run.tell(cost("1.1", &worker, 1_600));
     assert_eq!(run.last, [], "once");
 
@@ -236,7 +243,8 @@ fn a_task_has_a_ceiling_of_its_own_beside_that_of_each_task() {
 
     run.tell(cost("1.1", &first, 500));
 
-    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
+    let paused = RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget };
+    assert_eq!(run.last, [alerts("1.1", 500, &[75, 80, 90, 100]), vec![paused]].concat());
     run.tell(RunEvent::TurnEnded {
         task: id("1.1"),
         worker: first,

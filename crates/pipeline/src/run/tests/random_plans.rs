@@ -172,6 +172,7 @@ impl Played {
                 }
                 Effect::StartWorker { .. }
                 | Effect::StopWorker { .. }
+                | Effect::RebaseTree { .. }
                 | Effect::Capture { .. }
                 | Effect::TakeAnswer { .. }
                 | Effect::AskPerson { .. }

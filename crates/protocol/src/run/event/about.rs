@@ -77,8 +77,12 @@ impl RunEvent {
             | Self::TaskDepFailed { task, .. }
             | Self::TaskStopRequested { task, .. }
             | Self::TaskBudgetSet { task, .. }
+            | Self::TaskRebaseRequested { task }
+            | Self::TreeRebased { task, .. }
+            | Self::TreeNotRebased { task, .. }
             | Self::TaskRetryRequested { task }
             | Self::CostCounted { task, .. }
+            | Self::TurnBegun { task, .. }
             | Self::TaskPaused { task, .. }
             | Self::TaskResumed { task } => Some(task),
         }
@@ -96,7 +100,10 @@ impl RunEvent {
             | Self::PersonAsked { worker, .. }
             | Self::StepAnswered { worker, .. }
             | Self::AnswerRefused { worker, .. }
-            | Self::CostCounted { worker, .. } => Some(worker),
+            | Self::TreeRebased { worker, .. }
+            | Self::TreeNotRebased { worker, .. }
+            | Self::CostCounted { worker, .. }
+            | Self::TurnBegun { worker, .. } => Some(worker),
             Self::RunConfigured { .. }
             | Self::SetupChosen { .. }
             | Self::LoopTurned { .. }
@@ -125,6 +132,7 @@ impl RunEvent {
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
             | Self::TaskBudgetSet { .. }
+            | Self::TaskRebaseRequested { .. }
             | Self::RunStopRequested
             | Self::BudgetSet { .. }
             | Self::BudgetAlert { .. }

@@ -14,7 +14,9 @@ impl RunEvent {
     #[must_use]
     pub fn fitted(mut self) -> Self {
         match &mut self {
-            Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
+            Self::ChangeCaptured { files, .. }
+            | Self::MergeConflicted { files, .. }
+            | Self::TreeNotRebased { files, .. } => fit_list(files),
             Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
             Self::StepAnswered { reasons, change: Some(_), .. } => fit_list_to(reasons, TEXT_BUDGET - CHANGE_BYTES),
             Self::GateReported { reasons, .. } | Self::StepAnswered { reasons, .. } => fit_list(reasons),
@@ -56,9 +58,12 @@ impl RunEvent {
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
             | Self::TaskBudgetSet { .. }
+            | Self::TaskRebaseRequested { .. }
+            | Self::TreeRebased { .. }
             | Self::RunStopRequested
             | Self::BudgetSet { .. }
             | Self::CostCounted { .. }
+            | Self::TurnBegun { .. }
             | Self::BudgetAlert { .. }
             | Self::RunPaused { .. }
             | Self::RunResumed

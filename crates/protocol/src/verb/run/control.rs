@@ -80,6 +80,24 @@ verb! {
     PauseRunRequest => RunReply
 }
 
+/// What to rebase.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RebaseRunRequest {
+    /// `RUN` or `RUN/TASK`; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    /// Further tasks of that run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+verb! {
+    /// Put the trees of workers at work on what was merged meanwhile, each as soon as its worker is between two tools. Conflicts are told to the worker, whose tree then stays as it is.
+    RebaseRun = "rebase_run", Synced, Work, Found,
+    RebaseRunRequest => RunReply
+}
+
 /// What a run may cost from now on.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

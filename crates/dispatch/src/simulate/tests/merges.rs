@@ -1,0 +1,96 @@
+//! A merge into the user's branch may take long: who else waits for it.
+
+use serde_json::json;
+use switchboard_needs::Needs;
+use switchboard_protocol::frame::{PermissionOption, ShimCommand};
+use switchboard_protocol::id::{NeedId, WorkerId};
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::time::Millis;
+
+use super::*;
+use crate::link::{Link, Signal};
+use crate::needs;
+
+/// Longer than anything takes here that waits for nothing.
+const LONG: Duration = Duration::from_secs(60);
+
+fn world(stage: &Arc<Stage>) -> (Store, World) {
+    let store = Store::in_memory(vec![Box::new(Work), Box::new(Needs)], stage.clock.for_store());
+    stage.clock.begin_life();
+    let world = World::new(store.clone(), config(stage), ports::ports(stage, &store), CancellationToken::new());
+    (store, world)
+}
+
+async fn record(store: &Store, events: &[serde_json::Value], run: &RunId) {
+    let mut batch = Batch::synced();
+    for event in events {
+        let event: RunEvent = serde_json::from_value(event.clone()).unwrap();
+        batch = batch.event(NewEvent::of(&event, history::subject(run), "daemon").unwrap());
+    }
+    store.commit(batch).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_daemon_is_ready_while_a_merge_that_the_last_one_had_begun_is_still_to_be_finished() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let (store, world) = world(&stage);
+    let run = RunId::from_bits(1);
+    let oid = lock(&stage.repo).branch(repo::MAIN).unwrap().to_string();
+    let configured = json!({ "kind": "run_configured", "facts": { "run": run, "title": "t", "plan_hash": "h", "source": "s",
+        "target": repo::MAIN, "base": oid, "branch": "switchboard/r", "worktrees": "/w", "default_agent": null, "merge": true, "tasks": 1 } });
+    let finished = json!({ "kind": "run_finished", "facts": { "outcome": "succeeded" } });
+    let intended = json!({ "kind": "run_merge_intended", "facts": { "run": run, "target": repo::MAIN, "from": oid, "to": oid, "undo": false } });
+    record(&store, &[configured, finished, intended], &run).await;
+    let daemon = Dispatch::with(world);
+    let merging = daemon.world.merging.lock().await;
+
+    tokio::time::timeout(LONG, daemon.boot()).await.expect("it waits for a merge").unwrap();
+
+    let is_begun = || store.get(RUNS, &[run.as_str().into()]).unwrap().unwrap().get_text("merging_from").is_some();
+    assert!(is_begun());
+    drop(merging);
+    let over = tokio::time::timeout(LONG, async {
+        while is_begun() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    over.await.expect("and it is finished once it may be");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answers_to_workers_wait_for_no_merge() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let (store, world) = world(&stage);
+    let (run, worker) = (RunId::from_bits(1), WorkerId::from_bits(2));
+    let (link, mut signals) = Link::new(worker.clone());
+    world.set_link(&worker, link);
+    let world = Arc::new(world);
+    let option = PermissionOption { id: "yes".to_owned(), name: "yes".to_owned(), kind: "allow_once".to_owned() };
+    let asked = async |id: u64, about| {
+        let (id, options) = (NeedId::from_bits(id), vec![option.clone()]);
+        let fact = NeedEvent::NeedAsked {
+            id: id.clone(),
+            about,
+            title: "t".to_owned(),
+            options,
+            expires_at: Millis(i64::MAX),
+        };
+        store.commit(Batch::synced().event(switchboard_needs::asked(&fact, "", "daemon").unwrap())).await.unwrap();
+        id
+    };
+    let merge = asked(1, NeedAbout::Merge { run: run.clone(), commit: "c".to_owned() }).await;
+    let ask = "a1".to_owned();
+    let permission = asked(2, NeedAbout::Permission { run, task: "1.1".to_owned(), worker, ask }).await;
+    let _busy = world.confirming.lock().await;
+    tokio::spawn(needs::tell_answers(Arc::clone(&world), store.head().lsn));
+
+    for id in [merge, permission] {
+        let yes = ("answered", Some("yes".to_owned()), None);
+        switchboard_needs::resolve(&store, &id, yes, "ann", Batch::synced()).await.unwrap();
+    }
+
+    let told = tokio::time::timeout(LONG, signals.inbox.recv()).await.expect("it waits for a merge");
+    assert!(matches!(told, Some(Signal::Tell(ShimCommand::Permit { ask, .. })) if ask == "a1"));
+    world.stop.cancel();
+}

@@ -1,0 +1,86 @@
+//! Rebases that somebody asks for: the tree of a worker at work is put on the present head of its branch while the worker waits between two tools.
+//!
+//! What is captured needs none: its change is rebased before its merge. What has not begun begins at the head.
+
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{StartFrom, TaskPauseCause};
+
+use super::consequences::Consequences;
+use super::record::{OpenFor, Record};
+use super::{Refused, RunState};
+
+/// What a worker is to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// Somebody has paused its run or its task.
+    pub is_paused: bool,
+    /// Its tree is to be rebased, which wants it between two tools.
+    pub for_rebase: bool,
+}
+
+// === impl Waits ===
+
+impl Waits {
+    /// Whether there is anything to wait for.
+    #[must_use]
+    pub const fn any(self) -> bool {
+        self.is_paused || self.for_rebase
+    }
+}
+
+// === impl Record ===
+
+impl Record {
+    /// Whether a worker makes its change now whose tree is to be rebased.
+    pub(super) fn rebases_now(&self) -> bool {
+        self.rebase && !self.stopping && self.live_step().is_some_and(|step| !self.answers_in(step))
+    }
+
+    /// Whether its change is being made, or goes on from what an earlier worker left.
+    fn has_tree(&self) -> bool {
+        if let Some(step) = self.live_step() {
+            return !self.answers_in(step);
+        }
+        let goes_on = self.resume || matches!(self.from, StartFrom::Change { .. });
+        goes_on && matches!(self.open_for(), OpenFor::Worker { step } if !self.answers_in(step))
+    }
+}
+
+// === impl RunState ===
+
+impl RunState {
+    /// Workers that are to wait, in the order of their tasks.
+    pub fn waiting_workers(&self) -> impl Iterator<Item = (&WorkerId, Waits)> {
+        let all = self.pause == Some(switchboard_protocol::run::PauseCause::Requested);
+        self.queue.live().map(|at| &self.records[at]).filter_map(move |record| {
+            let is_paused = all || record.paused == Some(TaskPauseCause::Requested);
+            let waits = Waits { is_paused, for_rebase: record.rebases_now() };
+            Some((record.live_worker()?, waits)).filter(|(_, waits)| waits.any())
+        })
+    }
+
+    pub(super) fn rebase_requested(&mut self, id: &TaskId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_live()?;
+        if !self.records[at].has_tree() {
+            let why = format!("task {id} has no tree that a rebase would change");
+            let hint = "what has not begun begins at the head, and a change is rebased before its merge";
+            return Err(Refused::illegal(why).hint(hint));
+        }
+        self.records[at].rebase = true;
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+
+    /// The tree stands on the head, or it could not be put there and is as it was. The worker may have been lost meanwhile: the next one goes on in it.
+    pub(super) fn tree_rebased(&mut self, id: &TaskId, worker: &WorkerId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if self.records[at].workers.last() != Some(worker) || self.records[at].is_settled() {
+            return Err(Refused::stale(format!("task {id} has gone on without {worker}")));
+        }
+        self.records[at].rebase = false;
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+}
