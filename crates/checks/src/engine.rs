@@ -14,11 +14,13 @@ use crate::cache::FileKey;
 use crate::commands;
 use crate::error::Error;
 use crate::file_check::{FileCheck, Look};
+use crate::imports;
 use crate::limits::Limits;
 use crate::limits::millis;
 use crate::moved::Moved;
 use crate::placeholder::PlaceholderScan;
 use crate::reader::{Loaded, Reader, shown};
+use crate::regression_sweep;
 use crate::report::{Looked, Report};
 use crate::secretscan::Secretscan;
 use crate::selection::{self, Against, Before, Entry, Selection};
@@ -133,8 +135,7 @@ impl Engine {
             Baseline::default()
         });
         let is_about_files = FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only));
-        let is_about_tests =
-            [CheckName::TestIntegrity, CheckName::NewTests].iter().any(|check| request.only.contains(check));
+        let is_about_tests = OF_CHANGE.iter().any(|check| request.only.contains(check));
         let (git, against) = match is_about_files || is_about_tests {
             true => selection::open(&root, request, limits)?,
             false => (None, Against::Nothing),
@@ -153,6 +154,16 @@ impl Engine {
         }
         if request.only.contains(&CheckName::NewTests) {
             let report = test_integrity::new_tests::report(&root, request, (git.as_ref(), &against), limits)?;
+            reports.push((report, Vec::new()));
+        }
+        if request.only.contains(&CheckName::Diff) {
+            reports.push(test_integrity::diff::report(&root, request, (git.as_ref(), &against), limits)?);
+        }
+        if request.only.contains(&CheckName::Imports) {
+            reports.push(imports::report(&root, request, (git.as_ref(), &against), limits)?);
+        }
+        if request.only.contains(&CheckName::RegressionSweep) {
+            let report = regression_sweep::report(&root, request, (git.as_ref(), &against), limits)?;
             reports.push((report, Vec::new()));
         }
         reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
@@ -229,6 +240,10 @@ struct Asked {
     check: Box<dyn FileCheck>,
     settings: String,
 }
+
+/// The checks that look at a change as a whole.
+const OF_CHANGE: [CheckName; 5] =
+    [CheckName::TestIntegrity, CheckName::NewTests, CheckName::Diff, CheckName::Imports, CheckName::RegressionSweep];
 
 /// The checks that look at files.
 const FILE_CHECKS: [CheckName; 4] =

@@ -39,6 +39,9 @@ fn about(check: CheckName) -> CheckAbout {
         CheckName::TodoExtract => ("notes in comments; lists them, blocks nothing", true, false),
         CheckName::TestIntegrity => ("what a change does to tests, and to what runs and judges them", true, false),
         CheckName::NewTests => ("whether new tests fail without the change, or add a case", true, true),
+        CheckName::Diff => ("the files of a change, those that decide how it is judged first", true, false),
+        CheckName::Imports => ("whether what a change imports is there", true, false),
+        CheckName::RegressionSweep => ("the tests that depend on what a change touches", true, true),
         CheckName::Lint => ("what the repository's own linter says", true, true),
         CheckName::BuildCheck => ("whether it builds and type-checks", true, true),
         CheckName::TestRunner => ("whether its tests pass", true, true),
@@ -61,7 +64,10 @@ fn rules(check: CheckName) -> Vec<String> {
             .collect(),
         CheckName::TestIntegrity => crate::test_integrity::rules(),
         CheckName::NewTests => vec![crate::test_integrity::new_tests::RULE.to_owned()],
-        CheckName::Lint
+        CheckName::Diff => crate::test_integrity::diff::RULES.iter().map(|rule| (*rule).to_owned()).collect(),
+        CheckName::Imports => crate::imports::RULES.iter().map(|rule| (*rule).to_owned()).collect(),
+        CheckName::RegressionSweep
+        | CheckName::Lint
         | CheckName::BuildCheck
         | CheckName::TestRunner
         | CheckName::SastScan

@@ -294,6 +294,9 @@ fn detail(report: &CheckReport) -> Detail {
         CheckName::PlaceholderScan => placeholders(report),
         CheckName::TestIntegrity
         | CheckName::NewTests
+        | CheckName::Diff
+        | CheckName::Imports
+        | CheckName::RegressionSweep
         | CheckName::TodoExtract
         | CheckName::SastScan
         | CheckName::QualityBudget => Detail::Note,

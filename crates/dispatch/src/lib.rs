@@ -74,5 +74,6 @@ pub use identity::WorkerIdentity;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::{BoxFuture, FileLeases, Others, WorkerMail, WorkerRules};
 pub use setup::{commands_of_locks, lock_files_of};
-pub use verb::{Continuation, Telling};
+pub use verb::Continuation;
+pub use verb::tell_worker::Telling;
 pub use work::Work;

@@ -11,6 +11,7 @@ mod approval;
 mod clock;
 mod connection;
 mod files;
+mod folded;
 mod git;
 mod judges;
 mod launched;
@@ -251,34 +252,6 @@ fn digest(store: &Store) -> Result<u64, Error> {
         for event in &page {
             (event.ts.0, &event.kind, &event.subject, event.facts.to_string()).hash(&mut hasher);
         }
-    }
-}
-
-/// A run as its log tells it, folded as far as somebody has looked.
-#[derive(Default)]
-struct Folded {
-    state: RunState,
-    rev: u64,
-}
-
-/// Compares what the engine of a run says with what its log says.
-async fn compare(daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<(), String> {
-    let store = &daemon.world.store;
-    let subject = history::subject(run);
-    loop {
-        let rev = store.rev(&subject).map_err(|error| error.to_string())?;
-        let Some(engine) = daemon.engine(run) else { return Ok(()) };
-        let Ok(live) = engine.view().await else { return Ok(()) };
-        history::fold_onto(store, run, &mut folded.state, &mut folded.rev).map_err(|error| error.to_string())?;
-        if store.rev(&subject).map_err(|error| error.to_string())? != rev {
-            continue;
-        }
-        let told: Vec<_> = folded.state.tasks().collect();
-        if live != told {
-            let differs = live.iter().zip(&told).find(|(live, told)| live != told);
-            return Err(format!("the engine and the log differ: {differs:?}"));
-        }
-        return Ok(());
     }
 }
 

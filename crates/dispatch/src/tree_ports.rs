@@ -113,7 +113,7 @@ impl TreePorts {
     }
 
     /// Gives back what the tree of a task has.
-    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
+    pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
         self.give_back(&mut lock(&self.leased), &(run.clone(), task.clone()));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         assert!(second.first >= first.first + 10 && second.count == 25, "{first:?} {second:?}");
         assert_eq!(one.lease(&run, &task(3), 0).unwrap(), None);
 
-        one.settle(&run, &task(1));
+        one.release_task(&run, &task(1));
         assert_eq!(one.lease(&run, &task(4), 10).unwrap(), Some(first));
         one.retain(&run, |task| task.as_str() != "1.4");
         assert_eq!(one.lease(&run, &task(5), 10).unwrap(), Some(first));

@@ -21,11 +21,10 @@ mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 mod subagent;
-mod tell_worker;
+pub(crate) mod tell_worker;
 mod undo_merge;
 
 pub use subagent::Continuation;
-pub use tell_worker::Telling;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

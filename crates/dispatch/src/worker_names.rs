@@ -105,7 +105,7 @@ impl WorkerNames {
     }
 
     /// Releases the names of a task.
-    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
+    pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
         let mut claimed = lock(&self.0);
         let Some(names) = claimed.get_mut(run) else { return };
         // Behind the name of its makers those of its steps follow.
@@ -208,7 +208,7 @@ mod tests {
         names.claim((&run, &review), &agent("claude"), false, |_| Ok(false)).unwrap();
         claim(&names, 1, 10, "claude");
 
-        names.settle(&run, &task(1));
+        names.release_task(&run, &task(1));
 
         assert_eq!(names.all(&run), [agent("claude-3")]);
     }
@@ -220,7 +220,7 @@ mod tests {
         let (first, seen) = names.claimed_after(&run, 0);
         claim(&names, 1, 2, "claude");
         claim(&names, 1, 3, "claude");
-        names.settle(&run, &task(3));
+        names.release_task(&run, &task(3));
 
         let (second, seen) = names.claimed_after(&run, seen);
 

@@ -158,9 +158,9 @@ impl World {
     }
 
     /// Releases the TCP ports and names of a task that is settled.
-    pub(crate) fn settle(&self, run: &RunId, task: &TaskId) {
-        self.tree_ports.settle(run, task);
-        self.worker_names.settle(run, task);
+    pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
+        self.tree_ports.release_task(run, task);
+        self.worker_names.release_task(run, task);
     }
 
     /// Releases all TCP ports and names of a run.

@@ -56,9 +56,9 @@ pub const REGISTRY: &[Gate] = &[
     gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
     gate("pre_check_batch", &["batch"], GateKind::Batch),
     gate(SCOPE, &["scope_check", "files_touched"], GateKind::Scope),
-    gate("diff", &["contracts"], GateKind::NotBuilt),
-    gate("imports", &["dependencies"], GateKind::NotBuilt),
-    gate("regression_sweep", &["regression"], GateKind::NotBuilt),
+    gate("diff", &["contracts"], GateKind::Check(CheckName::Diff)),
+    gate("imports", &["dependencies"], GateKind::Check(CheckName::Imports)),
+    gate("regression_sweep", &["regression"], GateKind::Check(CheckName::RegressionSweep)),
     gate("sast_scan", &["sast"], GateKind::NotBuilt),
     gate("quality_budget", &["quality"], GateKind::NotBuilt),
 ];
@@ -94,7 +94,7 @@ impl Gate {
     #[must_use]
     pub fn lacks(&self, settings: &Settings) -> Option<Lack> {
         match self.kind {
-            GateKind::Check(CheckName::NewTests) => {
+            GateKind::Check(CheckName::NewTests | CheckName::RegressionSweep) => {
                 settings.command_of(CommandKind::Test).is_none().then_some(Lack::Command(CommandKind::Test))
             }
             GateKind::Check(_) | GateKind::Batch => None,

@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentName, RunId, WorkerId};
 use crate::plan::TaskId;
 
+pub use crate::id::COORDINATOR;
 pub use control::{Control, ControlReply, UnitStatus};
-
-/// The address of the coordinator. No agent may have this name.
-pub const COORDINATOR: &str = "coordinator";
 
 /// Begins the address of whoever works on a unit: `worker:1.2`, `worker:run_7f3a/1.2`.
 pub const WORKER_PREFIX: &str = "worker:";

@@ -29,6 +29,12 @@ pub enum CheckName {
     TestIntegrity,
     /// Whether the tests that a change adds tell it from what was there.
     NewTests,
+    /// The change, file by file, those that decide how it is judged first.
+    Diff,
+    /// Whether what a change imports is there.
+    Imports,
+    /// The tests that depend on what a change touches.
+    RegressionSweep,
     /// The repository's own linter.
     Lint,
     /// The repository's own build command.
@@ -43,13 +49,16 @@ pub enum CheckName {
 
 impl CheckName {
     /// Lists every check, in the order in which reports are given.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::SyntaxCheck,
         Self::Secretscan,
         Self::PlaceholderScan,
         Self::TodoExtract,
         Self::TestIntegrity,
         Self::NewTests,
+        Self::Diff,
+        Self::Imports,
+        Self::RegressionSweep,
         Self::Lint,
         Self::BuildCheck,
         Self::TestRunner,
@@ -67,6 +76,9 @@ impl CheckName {
             Self::TodoExtract => "todo_extract",
             Self::TestIntegrity => "test_integrity",
             Self::NewTests => "new_tests",
+            Self::Diff => "diff",
+            Self::Imports => "imports",
+            Self::RegressionSweep => "regression_sweep",
             Self::Lint => "lint",
             Self::BuildCheck => "build_check",
             Self::TestRunner => "test_runner",

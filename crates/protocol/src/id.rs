@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The address of the coordinator. No agent may have this name.
+pub const COORDINATOR: &str = "coordinator";
+
 /// Longest id or name in bytes; every id becomes a file name somewhere, so it must stay short.
 pub const MAX_ID_BYTES: usize = 64;
 
@@ -128,10 +131,10 @@ id!(WorkerId, "wrk", "One agent process in one run, under its shim.");
 id!(NeedId, "need", "One question to a person.");
 
 impl AgentName {
-    /// The name of the [`COORDINATOR`](crate::coordination::COORDINATOR).
+    /// The name of the [`COORDINATOR`].
     #[must_use]
     pub fn coordinator() -> Self {
-        Self(crate::coordination::COORDINATOR.to_owned())
+        Self(COORDINATOR.to_owned())
     }
 
     /// The form under which names meet: lower case, runs of spaces and `_` as one `-`.
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_coordinator_has_a_name_that_others_could_have() {
-        assert_eq!(AgentName::new(crate::coordination::COORDINATOR).ok(), Some(AgentName::coordinator()));
+        assert_eq!(AgentName::new(COORDINATOR).ok(), Some(AgentName::coordinator()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod auto;
 mod budget;
+pub(crate) mod change;
 mod effect;
 mod event;
 mod held;
@@ -27,6 +28,7 @@ pub use budget::{
     ALERTS, AtCeiling, Budget, BudgetOf, Ceiling, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, Limits, PauseCause,
     ROLLING, TaskPauseCause, Wait,
 };
+pub use change::Change;
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StepWork, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
@@ -179,28 +181,6 @@ impl TaskState {
             | Self::Merging { .. } => false,
         }
     }
-}
-
-/// A captured change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
-    /// The commit, one on top of the task's base.
-    pub commit: String,
-    /// Its tree.
-    pub tree: String,
-    /// The commit below it; empty where the record doesn't say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub base: String,
-    /// How many files it changes.
-    pub files: u32,
-    /// How many lines it adds and removes; 0 where the record doesn't say.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub lines: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-pub(crate) const fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// What a gate said about the present attempt.

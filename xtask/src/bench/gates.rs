@@ -13,7 +13,7 @@ mod mutate;
 mod new_files;
 mod peers;
 mod score;
-mod session;
+pub(super) mod session;
 mod setup;
 mod skipped;
 mod speed;

@@ -5,7 +5,10 @@
 //! same trees, is the control.
 
 mod corpus;
+mod example;
+mod machine;
 mod play;
+mod stage_a;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,7 +31,7 @@ pub(crate) struct Args {
     /// Print only the JSON object
     #[arg(long)]
     json: bool,
-    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these
+    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these; `way` measures what a team's way costs
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     only: Vec<String>,
     /// The binary; a release build of this tree when left out
@@ -53,7 +56,42 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let played = play_all(&binary, &cases, args)?;
     let mut report = Report::new(args.json);
     figures(&mut report, &cases, &played);
+    if args.only.is_empty() || args.only.iter().any(|part| part == "way") {
+        of_way(&mut report, root, &binary)?;
+    }
     report.print();
+    Ok(())
+}
+
+/// What a team's way costs beside its agents and the repository's commands.
+fn of_way(report: &mut Report, root: &Path, binary: &Path) -> anyhow::Result<()> {
+    let (step_us, steps) = machine::step_us()?;
+    report.row(
+        "step_us",
+        step_us,
+        &format!("a step of the machine with 1,000 tasks: {step_us:.1} µs of {steps} steps"),
+    );
+    let stage_a_ms = stage_a::stage_a_ms(binary)?;
+    report.row("stage_a_ms", stage_a_ms, &format!("the checks before the review, 20 files, warm: {stage_a_ms:.0} ms"));
+    let told = example::measure(root, binary)?;
+    let example::Figures { example_team_s, step_overhead_ms, prompt_tokens_coder, .. } = told;
+    report.row(
+        "step_overhead_ms",
+        step_overhead_ms,
+        &format!("from an answer to the next step: {step_overhead_ms:.0} ms"),
+    );
+    let line = format!("the longest first prompt of a coder: {prompt_tokens_coder:.0} tokens");
+    report.row("prompt_tokens_coder", prompt_tokens_coder, &line);
+    match told.prompt_tokens_architect {
+        Some(tokens) => report.row("prompt_tokens_architect", tokens, &format!("an architect's: {tokens:.0} tokens")),
+        None => {
+            report.detail("prompt_tokens_architect", serde_json::Value::Null);
+            report.detail("prompt_tokens_architect_why", "no step of the example asks an architect");
+        }
+    }
+    let over = told.team_tokens_over_plain;
+    report.row("team_tokens_over_plain", over, &format!("words of a team over those of one agent: {over:.1}"));
+    report.row("example_team_s", example_team_s, &format!("run --example team: {example_team_s:.1} s"));
     Ok(())
 }
 

@@ -47,7 +47,7 @@ const QUIET: [&str; 12] = [
 const FILTERS: [&str; 5] = ["-k", "-m", "-t", "--testNamePattern", "--test-name-pattern"];
 
 /// Returns the command for one file; `None` where its runner is not known, or can't be told one file from another.
-pub(super) fn of(command: &CheckCommand, file: &str, root: &Path) -> Option<CheckCommand> {
+pub(crate) fn of(command: &CheckCommand, file: &str, root: &Path) -> Option<CheckCommand> {
     let is_plain = file.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./@+".contains(&byte));
     if !is_plain || file.starts_with('-') || command.cwd.as_deref().is_some_and(|cwd| cwd != ".") {
         return None;

@@ -16,6 +16,7 @@ mod forgiven;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod imports;
 mod integrity;
 #[cfg(test)]
 mod key_formats;
@@ -23,6 +24,7 @@ mod key_formats;
 mod listed;
 #[cfg(test)]
 mod new_tests;
+mod of_change;
 mod placeholder;
 #[cfg(test)]
 mod readers;

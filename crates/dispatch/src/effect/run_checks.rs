@@ -26,6 +26,9 @@ mod scope;
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
+/// Checks whose findings are shown though they pass.
+const TELLS: [CheckName; 3] = [CheckName::TestIntegrity, CheckName::Diff, CheckName::Imports];
+
 /// A verdict and its reasons.
 type Said = (Verdict, Vec<String>);
 
@@ -164,7 +167,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     };
     match report.verdict {
         // What was left out is named, so that nobody takes the pass for more than it is.
-        CheckVerdict::Pass if check == CheckName::TestIntegrity => (Verdict::Pass, told(report)),
+        CheckVerdict::Pass if TELLS.contains(&check) => (Verdict::Pass, told(report)),
         CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, warnings(report)),

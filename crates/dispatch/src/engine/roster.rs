@@ -110,7 +110,7 @@ impl Engine {
         }
         for task in &settled {
             self.named.remove(task);
-            self.world.settle(&self.plan.run, task);
+            self.world.release_task(&self.plan.run, task);
         }
         (self.on_roster, self.claims_seen) = (roster, claims_seen);
     }

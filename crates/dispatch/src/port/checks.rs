@@ -199,11 +199,11 @@ fn child_failed(what: impl Into<String>) -> Error {
     Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
 }
 
-/// Parts a request into what looks at files and what runs commands. `test_integrity` and `new_tests` run tests where there is a command for it.
+/// Parts a request into what looks at files and what runs commands. `test_integrity`, `new_tests` and `regression_sweep` run tests where there is a command for it.
 fn parted(request: &CheckRequest) -> (Option<CheckRequest>, Option<CheckRequest>) {
     let runs = |check: &CheckName| {
         let is_named = request.commands.iter().any(|command| command.kind.check() == *check);
-        let changes_tree = [CheckName::TestIntegrity, CheckName::NewTests].contains(check);
+        let changes_tree = [CheckName::TestIntegrity, CheckName::NewTests, CheckName::RegressionSweep].contains(check);
         is_named || (changes_tree && !request.commands.is_empty())
     };
     let (commands, files): (Vec<_>, Vec<_>) = request.only.iter().copied().partition(runs);

@@ -14,9 +14,10 @@ use switchboard_protocol::verb::run::{
 };
 use switchboard_store::{Batch, Idempotency, Query};
 
+use super::folded::compare;
+use super::request;
 use super::spec::COST;
 use super::stage::Stage;
-use super::{compare, request};
 use crate::lock::lock;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};

@@ -10,8 +10,8 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{AtCeiling, Budget, Limits};
 use tokio::sync::{Notify, watch};
 
-use super::Folded;
 use super::clock::SimClock;
+use super::folded::Folded;
 use super::observer::Observer;
 use super::repo::Repo;
 use super::shim::SimShim;

@@ -419,7 +419,7 @@ fn a_person_gives_a_blocked_task_all_its_attempts_anew_and_its_dependents_a_chan
 fn a_state_tells_which_tasks_were_settled_or_opened_again_since_an_earlier_one() {
     let mut run = Run::of(2, &[("1.1", &[], &["a"]), ("1.2", &["1.1"], &["b"]), ("1.3", &[], &["c"])]);
     let opened = run.state.clone();
-    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
     let stopped = run.state.clone();
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
 

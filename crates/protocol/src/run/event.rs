@@ -227,7 +227,7 @@ pub enum RunEvent {
         /// How many files there are in truth.
         files_total: u32,
         /// Lines added and removed; 0 in runs that were recorded before candidates were compared.
-        #[serde(default, skip_serializing_if = "super::is_zero")]
+        #[serde(default, skip_serializing_if = "super::change::is_zero")]
         lines: u32,
     },
     /// The worker ended without what it was denied, and the task waits for a person. Spends no attempt. In the same commit as `need_asked`.

@@ -113,7 +113,7 @@ pub struct TimelineEntry {
     /// What made it happen.
     pub caused_by: TimelineCause,
     /// Turns and questions of this worker that are left out, since it has more than 100.
-    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::run::change::is_zero")]
     pub left_out: u32,
 }
 

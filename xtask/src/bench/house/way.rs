@@ -147,7 +147,8 @@ impl Walk {
                 self.head = format!("m-{task}");
                 self.tell(RunEvent::TaskMerged { task, attempt, commit: self.head.clone() })
             }
-            effect @ (Effect::RunCommand { .. }
+            effect @ (Effect::RebaseTree { .. }
+            | Effect::RunCommand { .. }
             | Effect::TakeAnswer { .. }
             | Effect::AwaitLease { .. }
             | Effect::AskPerson { .. }

@@ -57,6 +57,23 @@ struct Stage {
     env: Env,
 }
 
+/// The environment of a person whose home and state lie in a folder.
+pub(super) fn env_in(folder: &Path) -> Env {
+    let text = |name: &str| folder.join(name).display().to_string();
+    let home = var("HOME").unwrap_or_default();
+    // Tools that find themselves by the home folder.
+    let tools = [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")];
+    let tools = tools.into_iter().map(|(name, below)| (name, var(name).unwrap_or_else(|| format!("{home}/{below}"))));
+    let env =
+        tools.fold(Env::plain(), |env, (name, path)| if Path::new(&path).is_dir() { env.set(name, path) } else { env });
+    env.set("HOME", text("home"))
+        .set("XDG_STATE_HOME", text("state"))
+        .set("XDG_CONFIG_HOME", text("config"))
+        .set("GIT_CONFIG_NOSYSTEM", "1")
+        .set("CI", "1")
+        .set("USER", "person")
+}
+
 /// Plays a case.
 ///
 /// # Errors
@@ -103,21 +120,7 @@ impl Stage {
         for name in ["home", "repo"] {
             fs::create_dir(folder.path().join(name))?;
         }
-        let text = |name: &str| folder.path().join(name).display().to_string();
-        let home = var("HOME").unwrap_or_default();
-        // Tools that find themselves by the home folder.
-        let tools = [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")];
-        let tools =
-            tools.into_iter().map(|(name, below)| (name, var(name).unwrap_or_else(|| format!("{home}/{below}"))));
-        let env = tools
-            .fold(Env::plain(), |env, (name, path)| if Path::new(&path).is_dir() { env.set(name, path) } else { env });
-        let env = env
-            .set("HOME", text("home"))
-            .set("XDG_STATE_HOME", text("state"))
-            .set("XDG_CONFIG_HOME", text("config"))
-            .set("GIT_CONFIG_NOSYSTEM", "1")
-            .set("CI", "1")
-            .set("USER", "person");
+        let env = env_in(folder.path());
         let stage = Self { folder, env };
         let repo = stage.repo();
         stage.output(&["git", "init", "--quiet", "--initial-branch=main"], &repo)?;
