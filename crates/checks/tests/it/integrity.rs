@@ -29,7 +29,7 @@ fn judged(scratch: &Scratch) -> CheckReport {
 /// The rules that ask or fail, without the check's name.
 fn rules(report: &CheckReport) -> Vec<&str> {
     let telling = report.findings.iter().filter(|finding| finding.severity >= Severity::Medium);
-    telling.map(|finding| finding.rule.strip_prefix("test-integrity/").unwrap()).collect()
+    telling.map(|finding| finding.rule.strip_prefix("test-integrity/").expect("a rule of the check")).collect()
 }
 
 /// What comes of replacing a text in the tests.
@@ -130,7 +130,7 @@ fn an_assertion_that_is_written_otherwise_or_demands_more_finds_nothing() {
 
 /// What comes of writing the body of a test anew.
 fn rewritten(path: &str, before: &str, after: &str) -> CheckReport {
-    let whole = |body: &str| match path.rsplit_once('.').unwrap().1 {
+    let whole = |body: &str| match path.rsplit_once('.').expect("a name with an extension").1 {
         "py" => format!("def test_x(self):\n    {body}\n"),
         "js" => format!("test('x', (t) => {{\n  {body};\n}});\n"),
         _ => format!("#[test]\nfn x() {{\n    {body}\n}}\n"),

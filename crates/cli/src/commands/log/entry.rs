@@ -139,20 +139,23 @@ fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<Told> {
     with_text(Some(tone), format!("step {step} {word}"), text)
 }
 
+const fn how_ended(outcome: TurnOutcome) -> &'static str {
+    match outcome {
+        TurnOutcome::Finished => "finished",
+        TurnOutcome::Failed => "failed",
+        TurnOutcome::Stopped => "was stopped",
+        TurnOutcome::Refused => "was declined by the agent",
+        TurnOutcome::TimedOut => "took too long",
+        TurnOutcome::Paused => "was interrupted for a pause",
+        TurnOutcome::RateLimited => "waits for a rate limit",
+    }
+}
+
 fn of_run(fact: RunEvent) -> Option<Told> {
     match fact {
         RunEvent::WorkerLost { reason, .. } => with_text(Some(Tone::Bad), "the worker was lost", &reason),
         RunEvent::TurnEnded { outcome, reason, .. } if outcome != TurnOutcome::Finished => {
-            let how = match outcome {
-                TurnOutcome::Finished => "finished",
-                TurnOutcome::Failed => "failed",
-                TurnOutcome::Stopped => "was stopped",
-                TurnOutcome::Refused => "was declined by the agent",
-                TurnOutcome::TimedOut => "took too long",
-                TurnOutcome::Paused => "was interrupted for a pause",
-                TurnOutcome::RateLimited => "waits for a rate limit",
-            };
-            with_text(Some(Tone::Bad), format!("the attempt {how}"), &reason)
+            with_text(Some(Tone::Bad), format!("the attempt {}", how_ended(outcome)), &reason)
         }
         RunEvent::ChangeCaptured { files, files_total, .. } => {
             with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))

@@ -273,42 +273,9 @@ impl<'a> Printer<'a> {
             | RunEvent::RunCleanAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
             RunEvent::BudgetAlert { percent, spent, task, of } => {
-                let spent = money(Some(spent)).unwrap_or_default();
-                let line = match task {
-                    None => match of {
-                        BudgetOf::Run => format!("{percent} % of the budget is spent: {spent}"),
-                        BudgetOf::Plan => {
-                            format!("{percent} % of what all runs of the plan may cost is spent: {spent}")
-                        }
-                        BudgetOf::Day => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
-                    },
-                    Some(task) if percent < 100 => {
-                        format!("{percent} % of what task {task} may cost is spent: {spent}")
-                    }
-                    Some(task) => format!("task {task} has cost {spent}, as much as a task may"),
-                };
-                vec![out.paint(Tone::Notice, &line)]
+                vec![out.paint(Tone::Notice, &of_alert(percent, spent, task.as_ref(), of))]
             }
-            RunEvent::RunPaused { cause: PauseCause::Requested } => {
-                vec![out.paint(Tone::Notice, &format!("paused: switchboard resume {}", self.run))]
-            }
-            RunEvent::RunPaused { cause: PauseCause::Budget } => {
-                let what = "paused: what is left of the budget is less than a worker's reservation";
-                vec![
-                    out.paint(Tone::Notice, &format!("{what}; raise it: switchboard budget {} --budget USD", self.run)),
-                ]
-            }
-            RunEvent::RunPaused { cause: PauseCause::Plan } => {
-                let what = "paused: all runs of this plan have cost what they may, or what is left is less than a worker's reservation";
-                let how = format!("raise it: switchboard budget {} --plan-budget USD", self.run);
-                vec![out.paint(Tone::Notice, &format!("{what}; {how}"))]
-            }
-            RunEvent::RunPaused { cause: PauseCause::Day } => {
-                let what = "paused: all runs of today (UTC) have cost what they may, or what is left is less than a worker's reservation";
-                let how =
-                    format!("raise `day` under [limits] in your config.toml, then: switchboard resume {}", self.run);
-                vec![out.paint(Tone::Notice, &format!("{what}; {how}"))]
-            }
+            RunEvent::RunPaused { cause } => vec![out.paint(Tone::Notice, &self.of_pause(cause))],
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
             RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } | RunEvent::TurnBegun { .. } => Vec::new(),
             RunEvent::TurnEnded { task, outcome, reason, .. } => {
@@ -362,6 +329,44 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn of_task_pause(&self, task: &TaskId, cause: TaskPauseCause, out: &Output) -> String {
+        let (head, run) = (self.head(task.as_str()), self.run);
+        match cause {
+            TaskPauseCause::Requested => format!("{head} is paused"),
+            TaskPauseCause::Budget => {
+                let how = format!("switchboard budget {run} --budget USD --task-budget USD");
+                let what = format!("{head} is paused: it has cost as much as a task may; raise it: {how}");
+                out.paint(Tone::Notice, &what)
+            }
+            TaskPauseCause::Dear => {
+                let how = format!("switchboard resume {run}/{task}");
+                let what = format!("{head} is paused: it costs {DEAR} times what others did; let it go on: {how}");
+                out.paint(Tone::Notice, &what)
+            }
+        }
+    }
+
+    /// Why the run is paused, and what lets it go on.
+    fn of_pause(&self, cause: PauseCause) -> String {
+        let (run, reserved) = (self.run, "or what is left is less than a worker's reservation");
+        match cause {
+            PauseCause::Requested => format!("paused: switchboard resume {run}"),
+            PauseCause::Budget => {
+                let what = "paused: what is left of the budget is less than a worker's reservation";
+                format!("{what}; raise it: switchboard budget {run} --budget USD")
+            }
+            PauseCause::Plan => {
+                let what = "paused: all runs of this plan have cost what they may";
+                format!("{what}, {reserved}; raise it: switchboard budget {run} --plan-budget USD")
+            }
+            PauseCause::Day => {
+                let what = "paused: all runs of today (UTC) have cost what they may";
+                let how = "raise `day` under [limits] in your config.toml, then: switchboard resume";
+                format!("{what}, {reserved}; {how} {run}")
+            }
+        }
+    }
+
     /// A tree that is as it was: allowed in a step that only judges, else a failure with what may have led to it.
     fn unchanged(&self, task: &str, may_be: Option<&StepId>, why: &str, out: &Output) -> String {
         if let Some(step) = may_be {
@@ -408,8 +413,7 @@ impl<'a> Printer<'a> {
             RunEvent::TaskMerged { commit, .. } => {
                 leave();
                 self.merged += 1;
-                let short = commit.get(..9).unwrap_or(&commit);
-                vec![out.paint(Tone::Good, &format!("{head} merged {short}"))]
+                vec![out.paint(Tone::Good, &format!("{head} merged {}", short(&commit)))]
             }
             RunEvent::TaskDone { of, .. } => {
                 leave();
@@ -453,22 +457,10 @@ impl<'a> Printer<'a> {
             RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
-            RunEvent::TaskPaused { task, cause } => vec![match cause {
-                TaskPauseCause::Requested => format!("{head} is paused"),
-                TaskPauseCause::Budget => {
-                    let how = format!("switchboard budget {} --budget USD --task-budget USD", self.run);
-                    out.paint(Tone::Notice, &format!("{head} is paused: it has cost as much as a task may; raise it: {how}"))
-                }
-                TaskPauseCause::Dear => {
-                    let how = format!("switchboard resume {}/{task}", self.run);
-                    out.paint(Tone::Notice, &format!("{head} is paused: it costs {DEAR} times what others did; let it go on: {how}"))
-                }
-            }],
+            RunEvent::TaskPaused { task, cause } => vec![self.of_task_pause(&task, cause, out)],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
             RunEvent::TaskRebaseRequested { .. } => vec![format!("{head}: its tree is to be rebased")],
-            RunEvent::TreeRebased { onto, .. } => {
-                vec![format!("{head}: its tree stands on {} now", onto.get(..9).unwrap_or(&onto))]
-            }
+            RunEvent::TreeRebased { onto, .. } => vec![format!("{head}: its tree stands on {} now", short(&onto))],
             RunEvent::TreeNotRebased { files, .. } => {
                 let what = format!("{head}: its tree was not rebased, these files conflict: {}", files.join(", "));
                 vec![out.paint(Tone::Notice, &one_line(&what, WIDTH * 2))]
@@ -511,6 +503,21 @@ impl<'a> Printer<'a> {
             | RunEvent::LoopTurned { .. }
             | RunEvent::MergeIntended { .. } => Vec::new(),
         }
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..9).unwrap_or(commit)
+}
+
+fn of_alert(percent: u8, spent: u64, task: Option<&TaskId>, of: BudgetOf) -> String {
+    let spent = money(Some(spent)).unwrap_or_default();
+    match (task, of) {
+        (Some(task), _) if percent < 100 => format!("{percent} % of what task {task} may cost is spent: {spent}"),
+        (Some(task), _) => format!("task {task} has cost {spent}, as much as a task may"),
+        (None, BudgetOf::Run) => format!("{percent} % of the budget is spent: {spent}"),
+        (None, BudgetOf::Plan) => format!("{percent} % of what all runs of the plan may cost is spent: {spent}"),
+        (None, BudgetOf::Day) => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
     }
 }
 
