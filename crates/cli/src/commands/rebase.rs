@@ -5,7 +5,7 @@ use switchboard_protocol::verb::run::{RebaseRun, RebaseRunRequest};
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Put the trees of workers at work on what was merged meanwhile, each as soon as its worker is between two tools
+/// Put the trees of workers on what was merged meanwhile, each between two tools
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: rebase_run\n\nWhat came of it: switchboard log TASK")]
 pub(crate) struct Args {
