@@ -31,6 +31,8 @@ pub(crate) struct Checker {
     chosen: BTreeMap<TaskId, BTreeSet<TaskId>>,
     merged: BTreeSet<TaskId>,
     live: BTreeSet<TaskId>,
+    /// The last worker of each task.
+    last: BTreeMap<TaskId, WorkerId>,
     /// Tasks that hold their files.
     begun: BTreeSet<TaskId>,
     verdicts: BTreeMap<(TaskId, u32, String, String), Verdict>,
@@ -111,9 +113,9 @@ impl Checker {
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
                 self.begins_work(task, worker);
             }
-            // Nobody else works in the tree, or captures it, meanwhile.
-            RunEvent::TreeRebased { task, .. } => {
-                assert!(!self.asked.contains_key(task), "{task} is rebased while it waits for a person");
+            // Its own worker waits or has ended, be it with a question to a person; nobody else works in the tree meanwhile.
+            RunEvent::TreeRebased { task, worker, .. } | RunEvent::TreeNotRebased { task, worker, .. } => {
+                assert_eq!(self.last.get(task), Some(worker), "{task} is rebased below another worker");
             }
             RunEvent::WorkerLost { task, worker, .. }
             | RunEvent::TreeSetupFailed { task, worker, .. }
@@ -198,7 +200,6 @@ impl Checker {
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::TaskRebaseRequested { .. }
-            | RunEvent::TreeNotRebased { .. }
             | RunEvent::RunStopRequested
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
@@ -402,6 +403,7 @@ impl Checker {
         self.expect_budget(task);
         self.expect_task_budget(task);
         self.at_work.insert(worker.clone());
+        self.last.insert(task.clone(), worker.clone());
         self.workers.entry(self.holder(task).clone()).or_default().push(worker.clone());
     }
 
