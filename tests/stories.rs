@@ -25,6 +25,7 @@ mod stories {
     mod false_done;
     mod files;
     mod gates;
+    mod guardrails;
     mod held_calls;
     mod http;
     mod hung;

@@ -7,8 +7,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
-    explain, leases, log, man, mcp, merge, messages, needs, pause, rebase, restart, restore, run, schema, script_agent,
-    session, shim, show, sign, status, stop, tell, timeline, token, trust, up, verify,
+    explain, leases, log, man, mcp, merge, messages, needs, pause, rebase, restart, restore, roles, run, schema,
+    script_agent, session, shim, show, sign, status, stop, tell, timeline, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Deny(needs::DenyArgs),
     Answer(needs::AnswerArgs),
     Agents(agents::Args),
+    Roles(roles::Args),
     Leases(leases::Args),
     Messages(messages::Args),
     Tell(tell::Args),
@@ -108,6 +109,7 @@ impl Command {
             Command::Deny(args) => needs::run_deny(args, context),
             Command::Answer(args) => needs::run_answer(args, context),
             Command::Agents(args) => agents::run(&args, context),
+            Command::Roles(args) => roles::run(&args, context),
             Command::Leases(args) => leases::run(args, context),
             Command::Messages(args) => messages::run(args, context),
             Command::Tell(args) => tell::run(&args, context),

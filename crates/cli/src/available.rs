@@ -20,6 +20,7 @@ use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::context::Context;
 use crate::definitions::{Definitions, Origin};
+use crate::role_files::RoleFiles;
 use crate::session::work_tree;
 use crate::settings::{Agents, Described};
 
@@ -33,6 +34,7 @@ pub(crate) struct Available {
     is_project_trusted: bool,
     /// Agents that files define, those of the scope that was asked for.
     pub(crate) definitions: Definitions,
+    role_files: RoleFiles,
 }
 
 /// An agent that a task could be given to.
@@ -76,12 +78,18 @@ impl Available {
         let project = root.map(|root| Agents::read_project(&root.join(FOLDER))).transpose()?.unwrap_or_default();
         let of_user = settings.map(|folder| Definitions::read(folder, Origin::User)).unwrap_or_default();
         let of_root = root.map(|root| Definitions::read(&root.join(FOLDER), Origin::Project));
+        let role_files = RoleFiles::read(settings, root);
         let (of_root, root) = (of_root.unwrap_or_default(), root.unwrap_or(Path::new("")));
-        let of_project = commands(&project, of_root.pinned(root));
+        let of_project = commands(&project, [of_root.pinned(root), role_files.pinned(root)].concat());
         let pins = settings.map(Pins::at);
         let is_project_trusted = pins.is_some_and(|pins| pins.has(&of_project.digest));
         let definitions = Definitions::within(of_user, of_root, scope);
-        Ok(Self { user, project, of_project, is_project_trusted, definitions })
+        Ok(Self { user, project, of_project, is_project_trusted, definitions, role_files })
+    }
+
+    /// The role files that were found.
+    pub(crate) fn role_files(&self) -> RoleFiles {
+        self.role_files.clone().trusted(self.is_project_trusted)
     }
 
     /// The folder for work trees that the user's settings name, or those of the repository once they are trusted, with the file that names it.
@@ -223,6 +231,7 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
         permissions: agent.permissions,
         model: agent.model.clone(),
         model_args: if says_model { agent.model_args.clone() } else { base.model_args },
+        temperature_args: agent.temperature_args.clone(),
         model_env: if says_model { agent.model_env.clone().into_iter().collect() } else { base.model_env },
         attempts: agent.attempts,
         price: agent.price(),
@@ -270,7 +279,7 @@ fn commands(agents: &Agents, definitions: Vec<(String, Vec<String>)>) -> Command
     let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
     let told = |(name, agent): (&String, &Described)| {
         let env = agent.model_env.iter().map(|(name, value)| format!("{name}={value}"));
-        let told: Vec<_> = agent.model_args.iter().cloned().chain(env).collect();
+        let told: Vec<_> = agent.model_args.iter().chain(&agent.temperature_args).cloned().chain(env).collect();
         (!told.is_empty()).then(|| (format!("agent {name}, its model"), told))
     };
     let widens = |(name, agent): (&String, &Described)| {

@@ -26,6 +26,7 @@ pub(crate) mod pause;
 pub(crate) mod rebase;
 pub(crate) mod restart;
 pub(crate) mod restore;
+pub(crate) mod roles;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod script_agent;

@@ -12,7 +12,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, fold};
 use switchboard_protocol::isolation::{Isolation, Tool};
 
-pub(crate) use file::Bad;
+pub(crate) use file::{Bad, contents};
 
 /// Folder of the files, in a settings folder and in `.switchboard`.
 const FOLDER: &str = "agents";
@@ -190,7 +190,7 @@ impl Definitions {
 }
 
 /// The Markdown files of a folder.
-fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -17,6 +17,7 @@ mod output;
 mod plan_file;
 mod presence;
 mod report;
+mod role_files;
 mod run_report;
 mod session;
 mod settings;

@@ -16,9 +16,9 @@ use switchboard_protocol::isolation::{Host, Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
-use switchboard_protocol::run::{AtCeiling, Limits};
+use switchboard_protocol::run::{AtCeiling, Limits, TeamLimits};
 use switchboard_protocol::text::cut;
-use switchboard_protocol::verb::run::{MODEL, TokenPrice};
+use switchboard_protocol::verb::run::{MODEL, TEMPERATURE, TokenPrice};
 
 /// Highest ceiling of a day in dollars.
 const MOST_OF_DAY: f64 = 1e6;
@@ -68,6 +68,9 @@ pub(crate) struct Described {
     /// Variables that tell its program the model; `{model}` stands for it.
     #[serde(default)]
     pub(crate) model_env: BTreeMap<String, String>,
+    /// Arguments that tell its program the temperature of a role (`docs/team.md`); `{temperature}` stands for it.
+    #[serde(default)]
+    pub(crate) temperature_args: Vec<String>,
     /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
     #[serde(default)]
     pub(crate) attempts: Option<u32>,
@@ -125,6 +128,10 @@ struct File {
     /// Who has which role in a team (`docs/team.md`). Counts in the user's file only.
     #[serde(default)]
     roles: BTreeMap<String, RoleSettings>,
+    /// How often something may fail in a team before somebody else decides (`docs/team.md`). Counts in the user's file only.
+    #[serde(default)]
+    #[schemars(with = "TeamLimits")]
+    team: Option<TeamLimits>,
     /// What all runs of a repository have in common. Counts in the user's file only.
     #[serde(default)]
     #[schemars(with = "Shared")]
@@ -216,6 +223,9 @@ pub(crate) struct Agents {
     pub(crate) exclude: Vec<String>,
     /// Who has which role in a team.
     pub(crate) roles: BTreeMap<RoleId, RoleSettings>,
+    /// How often something may fail in a team.
+    pub(crate) team: TeamLimits,
+    has_team: bool,
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
@@ -264,6 +274,10 @@ impl Described {
         if self.model_env.values().any(|value| !value.contains(MODEL)) {
             return lacks("model_env");
         }
+        if !self.temperature_args.is_empty() && !self.temperature_args.iter().any(|arg| arg.contains(TEMPERATURE)) {
+            let what = format!("`temperature_args` of {name} does not say where the temperature goes");
+            return Err(Failure::new("config.bad-value", what).hint("write {temperature} where it goes"));
+        }
         let is_sane = |dollars: f64| dollars.is_finite() && (0.0..=MOST_DOLLARS).contains(&dollars);
         if self.price.is_some_and(|price| !is_sane(price.input) || !is_sane(price.output)) {
             let what = format!("`price` of {name} is not 0 to {MOST_DOLLARS} dollars for a million tokens");
@@ -288,6 +302,7 @@ impl Described {
                 ("model", self.model.is_some(), model),
                 ("model_args", !self.model_args.is_empty(), model),
                 ("model_env", !self.model_env.is_empty(), model),
+                ("temperature_args", !self.temperature_args.is_empty(), "a command is told no temperature"),
                 ("price", self.price.is_some(), tokens),
                 ("four_tools", self.four_tools, "a command has the shell of its sandbox and nothing else"),
             ];
@@ -388,8 +403,14 @@ impl Agents {
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
         let roles = roles(file.roles).map_err(|failure| failure.at(path.display().to_string()))?;
+        let (has_team, team) = (file.team.is_some(), file.team.unwrap_or_default());
+        if let Some(what) = team.out_of_range() {
+            let failure = Failure::new("config.bad-value", format!("{what}, under [team]"));
+            return Err(failure.at(path.display().to_string()));
+        }
         let worktrees = file.worktrees.folder;
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, roles, limits, has_limits, worktrees })
+        let (list, exclude) = (file.agents, file.checks.exclude);
+        Ok(Self { path, list, exclude, roles, team, has_team, limits, has_limits, worktrees })
     }
 
     /// The folder for work trees, as it is written; empty text is none.
@@ -418,10 +439,10 @@ impl Agents {
     /// Reads the agents that a repository brings.
     ///
     /// # Errors
-    /// As [`Self::read`], and `config.syntax` where it sets limits or roles, which are the user's own.
+    /// As [`Self::read`], and `config.syntax` where it sets limits, roles or a team, which are the user's own.
     pub(crate) fn read_project(folder: &Path) -> Result<Self, Failure> {
         let agents = Self::read(folder)?;
-        let of_user = [("limits", agents.has_limits), ("roles", !agents.roles.is_empty())];
+        let of_user = [("limits", agents.has_limits), ("roles", !agents.roles.is_empty()), ("team", agents.has_team)];
         if let Some((section, _)) = of_user.into_iter().find(|(_, is_there)| *is_there) {
             let what = format!("a repository can't set [{section}]: they are the user's own");
             let failure = Failure::new("config.syntax", what).at(agents.path.display().to_string());

@@ -45,4 +45,5 @@ pub use record::{
     Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,
 };
 pub use switchboard_dispatch::{NamedFolder, ReadLimits, ReadWorktrees};
+pub use switchboard_pipeline::roles;
 pub use token::{rotate as rotate_token, rotate_key, sign_message};

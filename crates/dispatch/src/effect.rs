@@ -11,13 +11,13 @@ mod gather;
 mod judged;
 mod kept_from;
 mod lease;
+mod left_out;
 mod merge;
 mod proposals;
 mod rebase;
 mod rebase_tree;
 mod replies;
 mod run_checks;
-mod security;
 mod set_up;
 mod start_point;
 mod start_worker;
@@ -42,8 +42,21 @@ use crate::handle::Outcome;
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
-        Effect::StartWorker { task, step, work, attempt, starts: _, from, resume, refusals, again, answers } => {
-            let start = Start { step, work, attempt, from, resume, again, answers };
+        Effect::StartWorker {
+            task,
+            step,
+            work,
+            attempt,
+            starts: _,
+            transients,
+            tried,
+            from,
+            resume,
+            refusals,
+            again,
+            answers,
+        } => {
+            let start = Start { step, work, attempt, from, resume, again, transients, tried, answers };
             start_worker::start_worker(ctx, task, start, refusals).await
         }
         Effect::Capture { task, attempt, worker, carried } => {

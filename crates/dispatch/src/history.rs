@@ -11,7 +11,7 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{RunEvent, WorkerTimeout};
+use switchboard_protocol::run::{MAX_ATTEMPTS, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Row, Store};
@@ -169,6 +169,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         confirms_merge: row.get_bool("confirms_merge"),
         setup,
         timeout,
+        attempts: MAX_ATTEMPTS,
         isolation: row.get_text("isolation").and_then(Isolation::of),
         unenforced: row.get_bool("unenforced"),
         coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),

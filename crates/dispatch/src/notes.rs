@@ -39,9 +39,11 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         RunEvent::TreeSetupFailed { task, reason, .. } => Some(error(task, "tree_setup_failed", reason)),
         RunEvent::TaskBlocked { task, reason, .. } => Some(error(task, "task_blocked", reason)),
         RunEvent::TurnEnded { task, outcome, reason, .. } => match outcome {
-            TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut | TurnOutcome::RateLimited => {
-                Some(error(task, "turn_ended", reason))
-            }
+            TurnOutcome::Failed
+            | TurnOutcome::Refused
+            | TurnOutcome::TimedOut
+            | TurnOutcome::RateLimited
+            | TurnOutcome::ModelFailed => Some(error(task, "turn_ended", reason)),
             TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::Paused => None,
         },
         RunEvent::RunConfigured { .. }

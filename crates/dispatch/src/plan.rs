@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use switchboard_pipeline::plan_json::UnknownField;
+use switchboard_pipeline::roles::{Role, Roles};
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::Shape;
+use switchboard_pipeline::team::fallback::Models;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
-use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::isolation::{Isolation, Tool};
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::role::{Rights, RoleLimits};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
@@ -54,6 +57,8 @@ pub(crate) struct RunPlan {
     pub(crate) setup: Vec<SetupCommand>,
     /// How long each attempt may take, where the request said so.
     pub(crate) timeout: WorkerTimeout,
+    /// How often a task of a team is tried where neither plan nor agent says; counts when the run's ways are compiled.
+    pub(crate) attempts: u32,
     /// How all workers are held, where the request said so.
     pub(crate) isolation: Option<Isolation>,
     /// Whether constrained workers start also where not all of it can be enforced.
@@ -212,6 +217,55 @@ impl RunPlan {
         Ok(choice)
     }
 
+    /// What a worker in a role may do.
+    pub(crate) fn rights(&self, role: &RoleId) -> Rights {
+        let said = self.roles.get(role).and_then(|choice| choice.rights.clone());
+        said.or_else(|| shipped(role).map(|role| role.rights.clone())).unwrap_or_default()
+    }
+
+    /// The tools that its role leaves a worker that is constrained; empty for all four. A command has the shell of its sandbox.
+    pub(crate) fn tools(&self, choice: &AgentChoice, work: &StepWork) -> Vec<Tool> {
+        if matches!(choice.driver, DriverSpec::Exec { .. }) {
+            return choice.tools.clone();
+        }
+        let rights = self.rights(&work.role);
+        let may = |tool: &Tool| match tool {
+            Tool::Read | Tool::Search => true,
+            Tool::Edit => !rights.is_read_only(),
+            Tool::Shell => rights.execute,
+        };
+        let has = |tool: &Tool| choice.tools.is_empty() || choice.tools.contains(tool);
+        let left: Vec<_> = Tool::ALL.into_iter().filter(|tool| has(tool) && may(tool)).collect();
+        if left.len() == Tool::ALL.len() { Vec::new() } else { left }
+    }
+
+    /// What a worker in a role may use up.
+    pub(crate) fn role_limits(&self, role: &RoleId) -> RoleLimits {
+        let said = self.roles.get(role).and_then(|choice| choice.limits);
+        said.or_else(|| shipped(role).map(|role| role.limits)).unwrap_or_default()
+    }
+
+    /// What a worker in a role is told about it.
+    pub(crate) fn role_text(&self, role: &RoleId) -> &str {
+        let own = self.roles.get(role).map(|choice| choice.instructions.as_str()).filter(|text| !text.is_empty());
+        own.or_else(|| shipped(role).map(|role| role.prompt.as_str())).unwrap_or_default()
+    }
+
+    /// The models of a worker: what is said of its role goes before what its agent's settings say, and the plan's word for the task before both.
+    pub(crate) fn models(&self, choice: &AgentChoice, settings: &Settings, work: &StepWork) -> Models {
+        let of_role = self.roles.get(&work.role).filter(|_| settings.team && !is_command(settings, work));
+        let planned = settings.model.as_deref().filter(|_| work.answer.is_none());
+        let own = planned.is_none().then(|| of_role.and_then(|role| role.model.clone())).flatten();
+        let fallbacks = of_role.map(|role| role.fallback_models.as_slice()).unwrap_or_default();
+        Models::new(own.or_else(|| choice.model_for(planned)), fallbacks)
+    }
+
+    /// The temperature that a worker's program is told, where its role says one.
+    pub(crate) fn temperature(&self, settings: &Settings, work: &StepWork) -> Option<&str> {
+        let of_role = self.roles.get(&work.role).filter(|_| settings.team && !is_command(settings, work));
+        of_role.and_then(|role| role.temperature.as_deref())
+    }
+
     /// The tree of a worker that only reads: no task has a folder there, and no other worker has this one.
     pub(crate) fn reader_tree(&self, worker: &WorkerId) -> PathBuf {
         self.reader_trees().join(worker.as_str())
@@ -231,7 +285,10 @@ impl RunPlan {
 
     /// How often a task is tried where the plan doesn't say: a command once.
     pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
-        let usual = switchboard_pipeline::way::usual_attempts(settings);
+        let usual = match settings.team && settings.command.is_none() {
+            true => self.attempts,
+            false => switchboard_pipeline::way::usual_attempts(settings),
+        };
         match self.agent_name(settings).and_then(|name| self.configured(&name)) {
             Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
             Some(_) if settings.command.is_some() => usual,
@@ -259,6 +316,16 @@ impl RunPlan {
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
+}
+
+/// Whether a command of the plan works in place of an agent.
+const fn is_command(settings: &Settings, work: &StepWork) -> bool {
+    work.answer.is_none() && settings.command.is_some()
+}
+
+/// A role that ships.
+fn shipped(role: &RoleId) -> Option<&'static Role> {
+    Roles::shipped().find(role).ok()
 }
 
 /// The name under which commands work that no agent is named for.

@@ -87,17 +87,29 @@ pub(crate) fn resolve(git: &dyn Git, runs: &[Earlier]) -> Result<Progress, Error
         }
         break;
     }
-    let mut done = BTreeSet::new();
+    let done = done_at(git, runs, &base)?.into_keys().collect();
+    Ok(Progress { base, follows, done })
+}
+
+/// Finds the tasks that are done where a run begins, each with the newest run that did it.
+pub(crate) fn done_at(git: &dyn Git, runs: &[Earlier], base: &Oid) -> Result<BTreeMap<TaskId, RunId>, Error> {
+    let mut done = BTreeMap::new();
     for earlier in runs {
-        done.extend(earlier.reported.iter().cloned());
+        let Some(run) = &earlier.run else { continue };
+        let mut add = |tasks: &[TaskId]| {
+            for task in tasks {
+                done.entry(task.clone()).or_insert_with(|| run.clone());
+            }
+        };
+        add(&earlier.reported);
         if !earlier.merged.is_empty()
             && let Some(tip) = earlier.tip(git)?
-            && git.is_ancestor(&tip, &base)?
+            && git.is_ancestor(&tip, base)?
         {
-            done.extend(earlier.merged.iter().cloned());
+            add(&earlier.merged);
         }
     }
-    Ok(Progress { base, follows, done })
+    Ok(done)
 }
 
 /// A plan in which tasks that are done are marked so, and tasks that can't be done are left out.

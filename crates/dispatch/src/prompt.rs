@@ -21,6 +21,10 @@ pub(crate) fn title(task: &Task) -> String {
 
 /// What a worker is to do, and what came of the attempts before.
 pub(crate) struct Previous<'a> {
+    /// What a coder of a team is told about its role.
+    pub(crate) role: String,
+    /// Why it is started again, where a team's change was refused.
+    pub(crate) retry: Option<String>,
     /// What is to be done.
     pub(crate) work: String,
     /// Whether only what it says is kept.
@@ -55,6 +59,9 @@ pub(crate) fn first(
     mail: &[Message],
 ) -> String {
     let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n", task.id, plan.plan.title);
+    if !previous.role.is_empty() {
+        let _ = write!(text, "\n{}\n", previous.role.trim_end());
+    }
     let phase = plan.positions.find(&plan.plan, &task.id).map(|(phase, _)| phase.name.as_str());
     if let Some(phase) = phase.filter(|name| !name.is_empty()) {
         let _ = writeln!(text, "It belongs to the phase \"{phase}\".");
@@ -119,6 +126,9 @@ pub(crate) fn wrap_up(left_ms: i64) -> String {
 
 fn past(previous: &Previous<'_>) -> String {
     let mut text = String::new();
+    if let Some(retry) = &previous.retry {
+        let _ = write!(text, "\n{retry}");
+    }
     for refusal in previous.refusals {
         let _ = write!(text, "\nAttempt {} was refused ({}):\n", refusal.attempt, cause(&refusal.cause));
         for reason in &refusal.reasons {
@@ -231,6 +241,8 @@ mod tests {
 
     fn previous(refusals: &[Refusal]) -> Previous<'_> {
         Previous {
+            role: String::new(),
+            retry: None,
             work: "do it".to_owned(),
             is_report: false,
             is_proposal: false,

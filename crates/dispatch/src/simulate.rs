@@ -44,7 +44,7 @@ use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::TaskState;
+use switchboard_protocol::run::{TaskState, TeamLimits};
 use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
@@ -315,12 +315,16 @@ fn plan(stage: &Stage, phase: u64) -> String {
                 settings.extend(mode(stage));
             }
             let mut files = match stage.chance(sharing) {
-                true => vec![format!("src/{}", stage.below(3)), format!("t/{}", id(n))],
+                true => vec![format!("src/{}.rs", stage.below(3)), format!("t/{}", id(n))],
                 false => vec![format!("t/{}", id(n))],
             };
             files.extend((phase == 1 && n < repo::REMOVERS).then(|| repo::removed_by(&id(n))));
+            // A team is given at most two files in one task.
+            if stage.team.is_some() && files.len() > 2 {
+                files.remove(0);
+            }
             json!({
-                "id": id(n), "phase": phase, "description": format!("do {n}"), "depends": depends,
+                "id": id(n), "phase": phase, "description": format!("do {n}"), "acceptance": "it is done", "depends": depends,
                 "files_touched": files, "x-switchboard": settings,
             })
         })
@@ -367,6 +371,8 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
     Ok(StartRunRequest {
         team: false,
         roles: Vec::new(),
+        turbo: false,
+        team_limits: TeamLimits::default(),
         plan: plan.to_owned(),
         source: "plan.json".to_owned(),
         default_agent: Some(ann.name.clone()),

@@ -6,6 +6,7 @@
 
 mod actions;
 mod ending;
+pub(crate) mod guarding;
 mod heartbeat;
 mod intake;
 
@@ -32,6 +33,7 @@ use crate::port::BoxFuture;
 use crate::port::shims::Shim;
 use crate::world::World;
 use crate::{Error, needs, plan};
+use guarding::Guarded;
 use heartbeat::Pulse;
 
 /// Shortest time between two looks at a shim.
@@ -94,6 +96,8 @@ struct Watch {
     hung: Option<&'static str>,
     /// Resolves when the shim's process, which is not linked, has ended.
     ended: Option<BoxFuture<'static, ()>>,
+    /// What limits of its role and its models mean for it; `None` where no team works.
+    guarded: Option<Guarded>,
 }
 
 /// What a watch wakes for.
@@ -103,6 +107,8 @@ enum Wake {
     Pause(Waits),
     Look,
     Silence,
+    /// A limit of time may be reached.
+    Tick,
     Stop,
 }
 
@@ -192,10 +198,12 @@ impl Watch {
         };
         let of_row = |column| row.get_int(column).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
         let (_, settings) = plan.settings(&task)?;
-        let choice = match row.get_text("role").and_then(|role| RoleId::new(role).ok()) {
-            Some(role) => plan.choice_in_role(&task, &settings, &role).ok(),
+        let role = row.get_text("role").and_then(|role| RoleId::new(role).ok());
+        let choice = match &role {
+            Some(role) => plan.choice_in_role(&task, &settings, role).ok(),
             None => plan.choice(&task, &settings).ok(),
         };
+        let guarded = Guarded::recall(&world.store, &plan, (&settings, choice.as_ref()), (&worker, role))?;
         Ok(Self {
             account: choice.as_ref().map_or_else(String::new, crate::shared::account),
             price: choice.and_then(|choice| choice.price),
@@ -228,6 +236,7 @@ impl Watch {
             pulse: None,
             hung: None,
             ended: None,
+            guarded,
         })
     }
 
@@ -239,6 +248,7 @@ impl Watch {
                 Wake::Pause(waits) => self.pause(waits).await,
                 Wake::Look => self.look().await,
                 Wake::Silence => self.on_silence().await,
+                Wake::Tick => self.tick().await,
                 Wake::Stop => return,
             };
             match done {
@@ -292,6 +302,13 @@ impl Watch {
                 None => std::future::pending().await,
             }
         };
+        let guard_at = self.guard_due();
+        let tick = async {
+            match guard_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
         let ended = async {
             match &mut self.ended {
                 Some(ended) => ended.await,
@@ -307,6 +324,7 @@ impl Watch {
             () = ended => Wake::Look,
             () = look => Wake::Look,
             () = silence => Wake::Silence,
+            () = tick => Wake::Tick,
         }
     }
 
@@ -331,6 +349,7 @@ impl Watch {
                 if let Some((_, grace_ms)) = self.stopping {
                     self.tell(ShimCommand::Stop { grace_ms }).await;
                 }
+                self.end_halted().await;
                 self.ask_for_beats(beats).await;
                 Ok(())
             }

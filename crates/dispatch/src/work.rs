@@ -346,6 +346,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             token,
             ports,
             isolation,
+            model: _,
         } => {
             let row = Row::new()
                 .with("id", worker.as_str())
@@ -385,7 +386,9 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
         WorkerFact::WorkerActed { worker, action, index: _ } => acted(event, &worker, &action),
-        WorkerFact::WorkerToolsMissed { .. } | WorkerFact::WorkerUnenforced { .. } => Vec::new(),
+        WorkerFact::WorkerToolsMissed { .. }
+        | WorkerFact::WorkerUnenforced { .. }
+        | WorkerFact::WorkerFlagged { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
         }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::assignees::{Assignees, Roster};
 use crate::backoff::Backoff;
+use crate::delegations::DelegationLog;
 use crate::error::is_transient;
 use crate::gate_trees::GateTrees;
 use crate::history::Claimed;
@@ -42,6 +43,8 @@ pub(crate) struct World {
     pub(crate) shared: SharedLimits,
     /// Names of workers.
     pub(crate) worker_names: WorkerNames,
+    /// What agents have handed on lately.
+    pub(crate) delegations: DelegationLog,
     /// No worker starts any more: what is on its way to a start is given up.
     ending: CancellationToken,
     pub(crate) stop: CancellationToken,
@@ -76,6 +79,7 @@ impl World {
             tree_ports,
             gate_trees: GateTrees::default(),
             worker_names: WorkerNames::default(),
+            delegations: DelegationLog::default(),
             ending: CancellationToken::new(),
             stop,
             booted: CancellationToken::new(),

@@ -95,6 +95,7 @@ pub fn effectless(work: &Work<'_>) -> Vec<Effectless> {
 
     let is_vain = settings.always_security_review && !settings.team;
     add(is_vain, "always_security_review", "no team carries it out", false, Consequence::Refused);
+    add(settings.turbo && !settings.team, "turbo", "no team carries it out", false, Consequence::Refused);
 
     add(settings.author.is_some() && work.is_unjudged, "author", "it makes no commit", true, Consequence::Noted);
     found
@@ -120,7 +121,7 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     }
     if let Some(first) = refused.first() {
         let failure = Failure::new("plan.no-effect", first.clone());
-        let hint = "leave it out; `permissions` wants an agent that speaks ACP, `always_security_review` wants `team`";
+        let hint = "leave it out; `permissions` wants an agent that speaks ACP, `always_security_review` and `turbo` want `team`";
         return Err(Failure { cause: refused, ..failure }.hint(hint));
     }
     let named = tasks.into_iter().map(|((setting, why), ids)| {
@@ -136,14 +137,15 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
 #[must_use]
 pub fn of_plan(plan: &Plan) -> Vec<String> {
     let profile = plan.execution_profile.as_ref();
+    let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
     let says = |field: &'static str, is_said: bool| is_said.then_some(field);
     let unheeded: Vec<_> = [
         says("execution_profile.locked", profile.is_some_and(|profile| profile.locked)),
         says("execution_profile.council_parallel", profile.is_some_and(|profile| !profile.council_parallel)),
         says("execution_profile.auto_proceed", profile.is_some_and(|profile| profile.auto_proceed)),
         says("type of a phase", plan.phases.iter().any(|phase| phase.kind.is_some())),
-        says("required_agents of a phase", plan.phases.iter().any(|phase| phase.required_agents.is_some())),
-        says("size of a task", plan.tasks().any(|task| task.size != TaskSize::Small)),
+        says("required_agents of a phase", !is_team && plan.phases.iter().any(|phase| phase.required_agents.is_some())),
+        says("size of a task", !is_team && plan.tasks().any(|task| task.size != TaskSize::Small)),
         says("evidence_path of a task", plan.tasks().any(|task| task.evidence_path.is_some())),
     ]
     .into_iter()

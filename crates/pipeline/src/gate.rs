@@ -28,13 +28,14 @@ pub enum GateKind {
     Command(CommandKind),
     /// Several checks at once, `pre_check_batch`.
     Batch,
-    /// Whether the change stays within the files that the task declares.
+    /// Whether the change stays within the files that the task declares and its coder may write.
     Scope,
     /// A gate that this version knows by name only.
     NotBuilt,
 }
 
-/// Name of the gate that holds a change to the files that its task declares. Every task that declares some is held to it.
+/// Name of the gate that holds a change to the files that its task declares, and in a team to the rights of the coder. Every task that declares some is
+/// held to it, and every task of a team.
 pub const SCOPE: &str = "scope";
 
 /// Name of the gate that looks at what a change does to tests, and to what runs and judges them.
@@ -99,7 +100,8 @@ impl Gate {
             }
             GateKind::Check(_) | GateKind::Batch => None,
             GateKind::Command(kind) => settings.command_of(kind).is_none().then_some(Lack::Command(kind)),
-            GateKind::Scope => (!settings.declares_files()).then_some(Lack::Files),
+            // The rights of its role hold for a coder of a team, whatever the task declares.
+            GateKind::Scope => (!settings.declares_files() && !settings.team).then_some(Lack::Files),
             GateKind::NotBuilt => Some(Lack::NotBuilt),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A role file is Markdown with a frontmatter; its text is the role's prompt. [`Roles::read`] puts the files together: a file of the user replaces
 //! what it names of a shipped role, or adds a role; a file of a project can only narrow one. [`may_write`] holds a changed file to a role's rights,
-//! [`frame`] is what a worker of a role is told, [`role_of`] and [`tool_of`] read names that agents use.
+//! [`form`] is what a worker is told of its answer, [`role_of`] and [`tool_of`] read names that agents use.
 
 mod bad;
 mod file;
@@ -22,8 +22,8 @@ use switchboard_protocol::run::way::RoleId;
 
 pub use bad::{BadRole, Reason, UnknownRole};
 pub use file::{MAX_ROLE_BYTES, RoleFile};
-pub use names::{role_of, tool_of};
-pub use prompt::{form, frame, tokens};
+pub use names::{role_of, shipped_role_of, tool_of};
+pub use prompt::form;
 pub use rights::{Denied, Why, may_write};
 pub use role::{Origin, Role};
 pub use zone::{way_zone_of, zone_of};
@@ -92,13 +92,6 @@ impl Roles {
     /// When a file of it can't be used.
     pub fn of(&self, name: RoleName) -> Result<&Role, UnknownRole> {
         self.find(&name.id())
-    }
-
-    /// What pins the files of a project: trust in them ends when it changes.
-    #[must_use]
-    pub fn digest(project: &[RoleFile<'_>]) -> switchboard_protocol::id::Digest {
-        let parts = project.iter().flat_map(|one| [one.file.as_bytes(), one.text.as_bytes()]).collect::<Vec<_>>();
-        switchboard_protocol::id::Digest::of_parts(&parts)
     }
 }
 

@@ -10,10 +10,11 @@ use switchboard_protocol::plan::{
     CommandLine, Confirm, OnViolation, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
     UnknownWrites,
 };
-use switchboard_protocol::role::Zone;
+use switchboard_protocol::role::{RoleName, Zone};
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, Verdict, WorkerTimeout};
 
 use crate::paths::Pattern;
+use crate::team::tier::Wishes;
 
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -89,6 +90,10 @@ pub struct Settings {
     pub team: bool,
     /// Whether its change gets the security review, whatever files it touches.
     pub always_security_review: bool,
+    /// Whether a change that is not critical has its gates only.
+    pub turbo: bool,
+    /// Roles that have to take part in its phase.
+    pub required_roles: Vec<RoleName>,
 }
 
 impl Settings {
@@ -145,6 +150,18 @@ impl Settings {
             OnViolation::Refuse => of(Verdict::Fail, false, false),
             OnViolation::Warn => of(Verdict::Warn, false, false),
             OnViolation::Pause => of(Verdict::Warn, true, false),
+        }
+    }
+
+    /// What decides beside the tier of its change which steps of a team are done.
+    #[must_use]
+    pub fn wishes(&self) -> Wishes {
+        let needs = |role| self.required_roles.contains(&role);
+        Wishes {
+            turbo: self.turbo,
+            always_security_review: self.always_security_review,
+            needs_reviewer: needs(RoleName::Reviewer),
+            needs_test_engineer: needs(RoleName::TestEngineer),
         }
     }
 
@@ -229,6 +246,8 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let (plan_default, phase_default, task_default) =
         (PlanSettings::default(), PhaseSettings::default(), TaskSettings::default());
     let writes = writes(plan, task);
+    let required = phase.required_agents.iter().flatten();
+    let required_roles = required.filter_map(|name| crate::roles::shipped_role_of(name, &plan.swarm)).collect();
     let plan = plan.switchboard.as_ref().unwrap_or(&plan_default);
     let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
     let own = task.switchboard.as_ref().unwrap_or(&task_default);
@@ -274,6 +293,8 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         model: first([&own.model, &phase.model, &plan.model]),
         team: plan.team == Some(true),
         always_security_review: plan.always_security_review == Some(true),
+        turbo: plan.turbo == Some(true),
+        required_roles,
     }
 }
 

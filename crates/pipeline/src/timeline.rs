@@ -436,7 +436,7 @@ fn state_of(outcome: TurnOutcome) -> TimelineState {
         TurnOutcome::Finished => TimelineState::Done,
         TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut => TimelineState::Failed,
         TurnOutcome::Stopped => TimelineState::Stopped,
-        TurnOutcome::Paused | TurnOutcome::RateLimited => TimelineState::Paused,
+        TurnOutcome::Paused | TurnOutcome::RateLimited | TurnOutcome::ModelFailed => TimelineState::Paused,
     }
 }
 

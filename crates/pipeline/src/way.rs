@@ -12,10 +12,7 @@ mod unit;
 mod walk;
 
 pub(crate) use compile::recorded_before_ways;
-pub use compile::{
-    ADVERSARIAL, Compiled, REVIEW, SECURITY, TESTS, UnitPlan, WayRefusal, WayRefusalCode, compile, failure,
-    usual_attempts,
-};
+pub use compile::{Compiled, UnitPlan, WayRefusal, WayRefusalCode, compile, failure, usual_attempts};
 pub use graph::{BadWay, Graph};
 pub use parts::{part_count, parts};
 pub use unit::{Assignee, Hold, Slot, Spent, Unit};

@@ -59,6 +59,7 @@ codes! {
     "agent.denied" Person "a person denied what an agent asked for, and it did nothing without";
     "agent.failed" Failed "the agent gave up, or its command failed";
     "agent.login" Failed "the agent needs a login first";
+    "agent.loop" Failed "an agent hands the same work on again and again";
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.no-model" Usage "the agent does not offer the model, or none to choose";
     "agent.protocol" Failed "the agent broke its own protocol";
@@ -67,6 +68,7 @@ codes! {
     "agent.spawn" Failed "the agent's process could not be started";
     "agent.spends" Person "the run costs money and nobody was asked";
     "agent.timeout" Failed "the agent was silent or at work for too long";
+    "agent.unavailable" Failed "an agent's model can't be reached for now";
     "agent.unknown" Agent "no agent of this name is configured";
     "agent.unmanaged" Usage "a worker may not start a daemon or a run";
     "auth.bad-code" Usage "the one-time code is wrong, was used or is too old";
@@ -180,9 +182,11 @@ codes! {
     "plan.mode" Usage "what a task says about its workers does not go together";
     "plan.no-agent" Agent "no agent is named for a task";
     "plan.no-effect" Usage "a setting of a task would have no effect, and somebody relies on it";
+    "plan.not-ready" Usage "a phase of a team's plan can't begin yet";
     "plan.schema" Usage "a field of the plan has the wrong shape";
     "plan.scope-depends" Usage "a part of a plan waits for tasks outside of it that are not done";
     "plan.syntax" Usage "the plan does not parse";
+    "plan.task-size" Usage "a team can't be given a task as it stands";
     "plan.unknown-dependency" Usage "a task depends on one that does not exist";
     "plan.unknown-field" Usage "a plan has a field that does not exist";
     "plan.unknown-gate" Usage "a plan names a gate that does not exist";
@@ -196,6 +200,8 @@ codes! {
     "request.malformed" Usage "the line is not JSON-RPC";
     "request.too-large" Usage "the body is over the limit";
     "request.unknown-verb" Usage "there is no such verb";
+    "role.bad-file" Usage "a role file can't be used";
+    "role.disabled" Usage "a run needs a role that is disabled";
     "store.busy" Failed "the store can't take this now";
     "store.conflict" Failed "somebody else changed it first";
     "store.corrupt" Failed "the record does not verify";
@@ -203,6 +209,7 @@ codes! {
     "store.locked" Failed "another process owns the store";
     "store.network-file-system" Failed "the state folder lies on a network file system";
     "store.too-large" Usage "an event is over the limit";
+    "worker.halted" Failed "a worker of a team was stopped at a limit of its role";
     "worker.lost" Failed "the worker ended without a word";
 }
 

@@ -160,7 +160,7 @@ pub struct Phase {
     /// Whether it changes code. Kept for other tools: no run heeds it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must have taken part before it can be complete. Kept for other tools: no run heeds it.
+    /// Roles that must take part in it: a team leaves none of their steps out, and refuses what no step of it has. Without a team, no run heeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
     /// What Switchboard needs beyond the format.

@@ -78,6 +78,22 @@ pub enum WorkerFact {
         /// How it is held.
         #[serde(default, skip_serializing_if = "Isolation::is_full")]
         isolation: Isolation,
+        /// The model that its agent is told to use; its own choice where nothing is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// Something was found about a worker of a team: that it makes no progress, reaches a limit of its role, begins with a fallback model, or mends a
+    /// refused change.
+    WorkerFlagged {
+        /// Who.
+        worker: WorkerId,
+        /// The rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `model-fallback`
+        /// or `retry`.
+        rule: String,
+        /// Whether the worker is stopped because of it.
+        stops: bool,
+        /// What was found.
+        words: String,
     },
     /// A constrained worker is started on a machine that can't enforce all of it, as its run allows. In the same commit as `worker_equipped`.
     WorkerUnenforced {

@@ -4,7 +4,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::{Job, JobTask, Mode};
 use switchboard_protocol::plan::TaskResult;
-use switchboard_protocol::run::MAX_WORKERS;
+use switchboard_protocol::run::{MAX_WORKERS, TeamLimits};
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
@@ -85,6 +85,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         default_agent: choice.default,
         team: false,
         roles: Vec::new(),
+        turbo: false,
+        team_limits: TeamLimits::default(),
         scope: None,
         base_path: None,
         base: args.place.base.clone(),

@@ -138,7 +138,8 @@ impl Log {
                 | WorkerFact::WorkerTold { worker, .. }
                 | WorkerFact::WorkerToolsListed { worker }
                 | WorkerFact::WorkerToolsMissed { worker }
-                | WorkerFact::WorkerUnenforced { worker, .. },
+                | WorkerFact::WorkerUnenforced { worker, .. }
+                | WorkerFact::WorkerFlagged { worker, .. },
             ) => self.workers.contains(worker.as_str()),
             None => false,
         }

@@ -20,15 +20,17 @@ use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Mode;
 use switchboard_protocol::plan::{AutoMerge, Plan};
-use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::run::way::UnitId;
+use switchboard_protocol::run::{MAX_WORKERS, TeamLimits};
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
 use crate::ask;
+use crate::available::Available;
 use crate::commands::{example, trust};
 use crate::context::Context;
 use crate::plan_file;
 use crate::report::{Ending, Outcome};
+use crate::role_files::RoleFiles;
 use crate::settings::Agents;
 
 /// Run a plan with agents in work trees, or go on with a run
@@ -128,7 +130,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let is_team = args.team.is_team(&source.plan);
     let settings = context.environment.config_folder();
     let settings = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
-    let roles = args.team.choices(&source.plan, &settings)?;
+    let files = if is_team { Available::read(context)?.role_files() } else { RoleFiles::default() };
+    let roles = args.team.choices(&source.plan, &settings, &files)?;
     let named = agents::Named {
         agent: args.agent.as_deref(),
         roles: is_team.then_some(roles.as_slice()),
@@ -136,7 +139,11 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         scope: args.together.agent_scope.unwrap_or_default(),
         debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
     };
-    let choice = agents::choose(&plan, named, context)?;
+    let mut choice = agents::choose(&plan, named, context)?;
+    if files.has_untrusted() {
+        let lack = "role files of this repository don't count until you trust them: switchboard trust";
+        choice.lacks.push(lack.to_owned());
+    }
     if args.dry_run {
         trust::preview(&source.text, &source.name, context)?;
     } else {
@@ -150,6 +157,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         default_agent: choice.default,
         team: is_team,
         roles,
+        turbo: args.team.turbo,
+        team_limits: if is_team { settings.team } else { TeamLimits::default() },
         scope,
         max_workers: args.max_workers,
         worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),

@@ -51,7 +51,7 @@ pub(super) fn refused(path: &Path, line: Option<usize>, what: &str) -> Failure {
 }
 
 /// The text of a plain file that lies in the folder, also where a link leads to it.
-fn contents(path: &Path, folder: &Path) -> Result<String, String> {
+pub(crate) fn contents(path: &Path, folder: &Path) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("it can't be read: {error}");
     let real = path.canonicalize().map_err(unreadable)?;
     if !real.starts_with(folder.canonicalize().map_err(unreadable)?) {

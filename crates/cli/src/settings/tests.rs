@@ -25,7 +25,11 @@ fn a_repository_that_sets_limits_or_roles_is_refused() {
     };
 
     assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
-    for (section, text) in [("[limits]", "[limits]\nday = 20.5\n"), ("[roles]", "[roles.reviewer]\nagent = \"a\"\n")] {
+    for (section, text) in [
+        ("[limits]", "[limits]\nday = 20.5\n"),
+        ("[roles]", "[roles.reviewer]\nagent = \"a\"\n"),
+        ("[team]", "[team]\nlost_workers = 2\n"),
+    ] {
         let failure = read(text).unwrap_err();
         assert_eq!(failure.code, "config.syntax");
         assert!(failure.what.contains(section) && failure.hint.contains("~/.config"), "{failure:?}");
@@ -42,6 +46,17 @@ fn what_all_runs_have_in_common_is_read_and_a_ceiling_of_nothing_is_refused() {
         assert_eq!(failure.code, "config.bad-value", "{bad}");
     }
     assert!(read("[limits]\ndaay = 1\n").unwrap_err().hint.contains("`day`"));
+}
+
+#[test]
+fn the_limits_of_a_team_are_read_and_held_to_their_ranges() {
+    assert_eq!(read("[team]\nmalformed_answers = 0\n").unwrap().team.malformed_answers, 0);
+    let failure = read("[team]\ngate_retries = 0\n").unwrap_err();
+    assert_eq!(
+        (failure.code.as_str(), failure.what.as_str()),
+        ("config.bad-value", "`gate_retries` is 0, not 1 to 20, under [team]")
+    );
+    assert!(read("[team]\ngate_retrie = 1\n").unwrap_err().hint.contains("`gate_retries`"));
 }
 
 #[test]
@@ -73,13 +88,14 @@ fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
 type Tried = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
-const PLACES: [Tried; 7] = [
+const PLACES: [Tried; 8] = [
     ("", "ZZ\n", &[]),
     ("Agent", "[agents.a]\nREST\nZZ\n", &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")]),
     ("Dollars", "[agents.claude]\nprice = { REST, ZZ }\n", &[("input", "input = 1.0"), ("output", "output = 1.0")]),
     ("Checks", "[checks]\nZZ\n", &[]),
     ("Limits", "[limits]\nZZ\n", &[]),
     ("Role", "[roles.reviewer]\nZZ\n", &[]),
+    ("TeamLimits", "[team]\nZZ\n", &[]),
     ("Worktrees", "[worktrees]\nZZ\n", &[]),
 ];
 
@@ -142,6 +158,7 @@ fn what_no_worker_of_an_agent_can_heed_is_refused() {
         ("model", "model = \"m\""),
         ("model_args", "model_args = [\"{model}\"]"),
         ("model_env", "model_env = { M = \"{model}\" }"),
+        ("temperature_args", "temperature_args = [\"{temperature}\"]"),
         ("price", "price = { input = 1.0, output = 1.0 }"),
         ("four_tools", "four_tools = true"),
     ] {

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use switchboard_dispatch::Continuation;
 use switchboard_pipeline::subagent::{self, Launch};
+use switchboard_protocol::caller::CallerKind;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::job::{Job, JobTask, Mode};
+use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_protocol::verb::subagent::{Subagent, SubagentAction, SubagentReply, SubagentRequest};
 
@@ -27,14 +29,24 @@ impl Handle<Subagent> for Verbs {
             let what = format!("a call waits at most {MOST_WAIT} milliseconds");
             return Err(Failure::new("request.bad-args", what).at("wait_ms"));
         }
+        let mut notes = Vec::new();
         let (run, usual) = match request.action {
-            SubagentAction::Launch => (self.launch(call, &request, subagent::launch(&request)?).await?, USUAL_WAIT),
+            SubagentAction::Launch => {
+                let launch = subagent::launch(&request)?;
+                // A person who asks for the same again knows it.
+                let is_agent = call.caller.kind != CallerKind::Person;
+                if let (true, Mode::Single, [one]) = (is_agent, launch.mode, launch.job.tasks.as_slice()) {
+                    let agent = request.agent.as_ref().map(ToString::to_string).unwrap_or_default();
+                    notes.extend(self.dispatch.delegated(call.caller.name.as_str(), &agent, &one.task)?);
+                }
+                (self.launch(call, &request, launch).await?, USUAL_WAIT)
+            }
             SubagentAction::Status => (self.dispatch.run_named(subagent::named(&request)?)?, 0),
             SubagentAction::Resume => (self.go_on(call, &request).await?, USUAL_WAIT),
         };
         let limit = Duration::from_millis(request.wait_ms.unwrap_or(usual));
         self.dispatch.wait_for_run(&run, limit).await?;
-        Ok(self.dispatch.subagent(&run).await?)
+        Ok(SubagentReply { notes, ..self.dispatch.subagent(&run).await? })
     }
 }
 
@@ -58,6 +70,8 @@ impl Verbs {
             default_agent: found.default,
             team: false,
             roles: Vec::new(),
+            turbo: false,
+            team_limits: TeamLimits::default(),
             scope: None,
             base_path: None,
             base: None,

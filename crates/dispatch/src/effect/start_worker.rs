@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::{self, Shape};
+use switchboard_pipeline::team::retry::Retry;
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -15,6 +16,7 @@ use switchboard_protocol::frame::{
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, StartFrom, StepWork};
 use switchboard_protocol::verb::run::AgentChoice;
@@ -28,6 +30,7 @@ use super::start_point::{StartPoint, group_head, run_head};
 use crate::assignees::Assignee;
 use crate::authorship::author;
 use crate::error::shape;
+use crate::flag::flagged;
 use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::plan::RunPlan;
@@ -46,6 +49,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Bytes of a change that whoever judges it is shown; all of it is in the tree.
 const DIFF: usize = 48 << 10;
 
+/// How a reviewer's reason begins that says what has to be done.
+const REQUIRED_FIX: &str = "required fix: ";
+
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
 const FIRST_MAIL: usize = 10;
 
@@ -59,6 +65,10 @@ pub(crate) struct Start {
     pub(crate) resume: bool,
     /// What was wrong with the last answer, where it is asked for again.
     pub(crate) again: Option<String>,
+    /// How many transient errors of models its workers had last, one after the other.
+    pub(crate) transients: u32,
+    /// How often its change was refused, and how often that may be.
+    pub(crate) tried: (u32, u32),
     /// What became of the tasks whose answers it may be shown.
     pub(crate) answers: Vec<Answered>,
 }
@@ -97,6 +107,14 @@ struct WorkerSetup {
     plan_state: String,
     /// What it judges, where its answer is the verdict of a step.
     judged: Option<Judged>,
+    /// The model that it is told, and what a person reads about that choice.
+    model: (Option<String>, Option<String>),
+    /// The temperature that it is told.
+    temperature: Option<String>,
+    /// What a coder of a team is told about its role.
+    role_text: String,
+    /// Why a coder of a team is started again.
+    retry: Option<Retry>,
 }
 
 /// A change that a worker is to judge.
@@ -116,10 +134,10 @@ enum Launched {
 }
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
-    let (attempt, step) = (start.attempt, start.step.clone());
+    let (attempt, step, tried) = (start.attempt, start.step.clone(), start.tried);
     // A reviewer or test engineer doesn't wait for the failures of the coder.
     let failed = if start.work.answer.is_none() { refusals.as_slice() } else { &[] };
-    if !pause(&ctx, failed).await {
+    if !pause(&ctx, failed).await || !await_model(&ctx, &id, &start).await {
         return Outcome::default();
     }
     let Some(_permit) = ctx.world.start_permit().await else {
@@ -127,15 +145,16 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         ctx.world.stop.cancelled().await;
         return Outcome::default();
     };
-    match super::security::skipped(&ctx, &id, &start).await {
+    match super::left_out::skipped(&ctx, &id, &start).await {
         Ok(None) => {}
         Ok(Some(skipped)) => return Outcome::step(skipped),
         Err(error) => return blocked(id, attempt, error),
     }
-    let setup = match prepare(&ctx, &id, start).await {
+    let mut setup = match prepare(&ctx, &id, start).await {
         Ok(setup) => setup,
         Err(error) => return blocked(id, attempt, error),
     };
+    setup.retry = refusals.last().filter(|_| !setup.role_text.is_empty()).map(|last| retry(last, tried));
     if ctx.plan.shape(&id).is_some_and(|shape| subtasks::is_over(shape, |task| setup.replies.of(task))) {
         return Outcome::step(RunEvent::TurnOmitted { task: id, step, attempt });
     }
@@ -186,6 +205,25 @@ async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
     }
 }
 
+/// Waits before the last of a role's models is asked once more, twice as long each time; the next one is asked at once. Returns whether the daemon is
+/// still up.
+async fn await_model(ctx: &Ctx, id: &TaskId, start: &Start) -> bool {
+    let Some(before) = start.transients.checked_sub(1) else { return true };
+    let chosen = ctx.plan.settings(id).ok().and_then(|(_, settings)| {
+        let choice = ctx.plan.choice_of(id, &settings, &start.work).ok()?;
+        Some(ctx.plan.models(&choice, &settings, &start.work))
+    });
+    if chosen.is_some_and(|models| models.after(before) != models.after(start.transients)) {
+        return true;
+    }
+    let pause = FIRST_PAUSE.saturating_mul(1 << before.min(10)).min(LONGEST_PAUSE);
+    tokio::select! {
+        biased;
+        () = ctx.world.stop.cancelled() => false,
+        () = tokio::time::sleep(pause) => true,
+    }
+}
+
 /// Claims the name of a task's workers on the bus, the same as before if it has one. The engine claims in the order in which it decides, so
 /// that tasks that start together don't race for the first name.
 pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<'_>) -> Result<AgentName, Error> {
@@ -217,6 +255,9 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let (task, settings) = ctx.plan.settings(id)?;
     let part = Part { step: &start.step, work: &start.work };
     let mut choice = ctx.plan.choice_of(id, &settings, &start.work)?;
+    if settings.team {
+        choice.tools = ctx.plan.tools(&choice, &start.work);
+    }
     // Before the name: where the task has ended meanwhile, a name that was claimed after that has both released with the next commit.
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     choice.name = claim_name(&ctx.world, &ctx.plan, id, part)?;
@@ -249,6 +290,11 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         false => plan_state(&ctx.plan, id, &ctx.engine.view().await?),
     };
     let start_point = start_point.await?;
+    let models = ctx.plan.models(&choice, &settings, &start.work);
+    let model = (models.after(start.transients).map(str::to_owned), models.told(start.transients));
+    let temperature = ctx.plan.temperature(&settings, &start.work).map(str::to_owned);
+    let is_coder = settings.team && start.work.role == RoleName::Coder.id() && settings.command.is_none();
+    let role_text = if is_coder { ctx.plan.role_text(&start.work.role).to_owned() } else { String::new() };
     let judged = match judges {
         true => Some(Judged {
             diff: diff(ctx, &start_point).await?,
@@ -271,7 +317,30 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         ports,
         replies,
         judged,
+        model,
+        temperature,
+        role_text,
+        retry: None,
     })
+}
+
+/// Why a coder is started again, and what it has to do.
+fn retry(refusal: &Refusal, (number, of): (u32, u32)) -> Retry {
+    let gate = match &refusal.cause {
+        RefusalCause::Gate { gate } => gate.clone(),
+        RefusalCause::Step { step } => step.to_string(),
+        RefusalCause::MergeConflict => "merge".to_owned(),
+        RefusalCause::Person => "a person".to_owned(),
+        RefusalCause::AgentFailed
+        | RefusalCause::AgentRefused
+        | RefusalCause::TimedOut
+        | RefusalCause::NothingChanged => "work".to_owned(),
+    };
+    let fix = refusal.reasons.iter().find_map(|reason| reason.strip_prefix(REQUIRED_FIX));
+    let reasons = refusal.reasons.iter().filter(|reason| !reason.starts_with(REQUIRED_FIX));
+    let reason = reasons.map(String::as_str).collect::<Vec<_>>().join("; ");
+    let required_fix = fix.map_or_else(|| format!("mend what {gate} found, in the change as it stands"), str::to_owned);
+    Retry { number, of, gate, reason, required_fix, resume_at: StepId::work().to_string() }
 }
 
 /// The change that a worker is to judge.
@@ -297,6 +366,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         token: Digest::of(setup.token.as_bytes()),
         ports: setup.ports,
         isolation: setup.isolation,
+        model: setup.model.0.as_deref().map(|model| crate::event::cut(model, 80)),
     };
     let subject = format!("worker/{worker}");
     let fact = NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_equipped"))?;
@@ -304,8 +374,14 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         .map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_unenforced")))
         .transpose()?;
     let reads_mail = !matches!(setup.choice.driver, DriverSpec::Exec { .. });
+    let fallback = setup.model.1.as_deref().map(|told| flagged(worker, "model-fallback", false, told));
+    let fallback =
+        fallback.map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_flagged"))).transpose()?;
+    let again = setup.retry.as_ref().map(|retry| flagged(worker, "retry", false, &retry.line()));
+    let again =
+        again.map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_flagged"))).transpose()?;
     let begin = notes::of_begin(&ctx.world, &ctx.plan, (id, worker), (&setup.choice.name, reads_mail))?;
-    let beside = std::iter::once(fact).chain(unenforced).chain(begin).collect();
+    let beside = std::iter::once(fact).chain(unenforced).chain(fallback).chain(again).chain(begin).collect();
     let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
     ctx.engine.record(Record { steps: vec![step], beside, ..Record::default() }).await
 }
@@ -462,12 +538,18 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         isolation,
         plan_state,
         judged,
+        model: (model, _),
+        temperature,
+        role_text,
+        retry,
         first: _,
     } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
     let previous = prompt::Previous {
+        role: role_text,
+        retry: retry.as_ref().map(Retry::render),
         work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
         is_report: shape.result == subtasks::WorkResult::Report,
         is_proposal: shape.is_proposal,
@@ -482,7 +564,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
-    let model = choice.model_for(settings.model.as_deref().filter(|_| judged.is_none()));
+    let temperature_args = temperature.as_deref().map(|text| choice.told_temperature(text)).unwrap_or_default();
     let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
@@ -515,7 +597,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         task: id.to_string(),
         agent: choice.name,
         attempt,
-        driver: with_args(choice.driver, model_args),
+        driver: with_args(choice.driver, [model_args, temperature_args].concat()),
         permissions,
         model,
         model_given,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use switchboard_pipeline::roles;
-use switchboard_pipeline::team::verdict;
+use switchboard_pipeline::team::{objection, verdict};
 use switchboard_process::git::Oid;
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::answer::Answer;
@@ -45,10 +45,15 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
     let wrote = written(ctx, &places).await?;
     #[cfg(any(test, feature = "sim"))]
     let wrote = if ctx.world.has_defect(crate::simulate::Defect::LetsJudgesWrite) { Vec::new() } else { wrote };
-    let taken = match forbidden(given, &wrote) {
+    let taken = match forbidden(ctx, given, &wrote) {
         Some(reason) => Err(reason),
         None => read(ctx, given).await?,
     };
+    let (task, _) = ctx.plan.settings(given.task)?;
+    let taken = taken.and_then(|answer| match objection::to(&answer, &task.description) {
+        Some(objection) => Err(objection),
+        None => Ok(answer),
+    });
     let steps = match taken {
         Ok(answer) => judged(ctx, given, &places, answer).await?,
         Err(reason) => vec![given.refused(reason)],
@@ -224,13 +229,18 @@ async fn written(ctx: &Ctx, places: &Places) -> Result<Vec<String>, Error> {
 }
 
 /// What the worker wrote though it may not, in words for the next one.
-fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
+fn forbidden(ctx: &Ctx, given: Given<'_>, wrote: &[String]) -> Option<String> {
     let role = &given.work.role;
     let is_forbidden = |path: &&String| !given.work.writes.contains(&roles::way_zone_of(path));
     let outside: Vec<_> = wrote.iter().filter(is_forbidden).collect();
     let first = outside.iter().take(NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
     let may = if given.work.writes.is_empty() { "may change nothing" } else { "may change tests only" };
-    (!outside.is_empty()).then(|| format!("the {role} {may}, and changed {first}: the answer does not count"))
+    if !outside.is_empty() {
+        return Some(format!("the {role} {may}, and changed {first}: the answer does not count"));
+    }
+    let rights = ctx.plan.rights(role);
+    let denied = wrote.iter().find_map(|path| roles::may_write(role, &rights, path).err())?;
+    Some(format!("the {denied}: the answer does not count"))
 }
 
 /// Makes the tests that were written a part of the change; `None` if there are none.

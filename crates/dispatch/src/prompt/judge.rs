@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use switchboard_pipeline::roles::{self, Roles};
+use switchboard_pipeline::roles;
 use switchboard_protocol::plan::Task;
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::StepId;
@@ -30,9 +30,7 @@ pub(crate) struct Judging<'a> {
 pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> String {
     let Judging { step, work, attempt, again, diff, instructions, has_tools } = judging;
     let role = &work.role;
-    let own = plan.roles.get(role).map(|choice| choice.instructions.as_str()).filter(|text| !text.is_empty());
-    let of_role = Roles::shipped().find(role).map(|role| role.prompt.as_str()).unwrap_or_default();
-    let told = own.unwrap_or(of_role);
+    let told = plan.role_text(role);
     let mut text = format!(
         "You are the {role} of \"{}\". Another agent has changed files for task {}, attempt {attempt}; this is the step {step}.\n\n{}\n",
         plan.plan.title,
@@ -67,11 +65,13 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
 
 /// What a step wants beyond the role's own text.
 fn part(step: &str) -> Option<&'static str> {
-    use switchboard_pipeline::way::{ADVERSARIAL, REVIEW, SECURITY, TESTS};
+    use switchboard_pipeline::team::steps::{ADVERSARIAL, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
     match step {
-        REVIEW => Some("Look at correctness, edge cases and performance; security has a step of its own."),
+        REVIEW | SECOND_REVIEW => {
+            Some("Look at correctness, edge cases and performance; security has a step of its own.")
+        }
         SECURITY => Some("Look at security alone, category by category of the OWASP Top 10."),
-        TESTS => Some("Write tests of what the task asks for, and run them."),
+        TESTS | SECOND_TESTS => Some("Write tests of what the task asks for, and run them."),
         ADVERSARIAL => Some(
             "Attack the change: boundaries, empty and huge input, injection, failures of what it calls. Write each attack that counts as a test, and run it.",
         ),

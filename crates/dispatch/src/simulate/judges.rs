@@ -230,7 +230,7 @@ impl OfTask {
         match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut => spent.failed += 1,
             TurnOutcome::Stopped => spent.lost += 1,
-            TurnOutcome::Finished | TurnOutcome::Paused | TurnOutcome::RateLimited => {}
+            TurnOutcome::Finished | TurnOutcome::Paused | TurnOutcome::RateLimited | TurnOutcome::ModelFailed => {}
         }
         self.at = None;
     }

@@ -76,7 +76,12 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec, work_ms: i64) -> V
     let started = WorkerEvent::AgentStarted { pid: 7, argv: vec!["agent".to_owned()] };
     // Half of the failures say the same as others, so that both kinds come: those that repeat themselves and those that are new.
     let is_usual = spec.worker.as_str().ends_with(['0', '1', '2', '3', '4', '5', '6', '7']);
-    let words = if is_usual { "can't".to_owned() } else { format!("can't, says {}", spec.worker) };
+    let words = match is_usual {
+        // An error of a model that passes: in a team the attempt goes on.
+        true if spec.worker.as_str().ends_with(['0', '1', '2']) => "HTTP 529 overloaded".to_owned(),
+        true => "can't".to_owned(),
+        false => format!("can't, says {}", spec.worker),
+    };
     let faulted =
         |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: words.clone(), retry_after_ms: None };
     let is_exec = matches!(spec.driver, DriverSpec::Exec { .. });

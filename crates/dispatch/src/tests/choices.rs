@@ -91,12 +91,7 @@ fn who_judges_is_named_by_the_role_else_by_the_run_else_by_the_task() {
     let of_task = chosen(&run).unwrap();
     run.default_agent = Some(name("run"));
     let of_run = chosen(&run).unwrap();
-    let named = RoleChoice {
-        role: role.clone(),
-        agent: Some(name("ann")),
-        model: Some("m".to_owned()),
-        instructions: String::new(),
-    };
+    let named = RoleChoice { agent: Some(name("ann")), model: Some("m".to_owned()), ..RoleChoice::new(role.clone()) };
     run.roles.insert(role.clone(), named);
     let of_role = chosen(&run).unwrap();
 

@@ -9,13 +9,13 @@ use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::job::Mode;
 use switchboard_protocol::plan::{Task, schema};
-use switchboard_protocol::run::WorkerTimeout;
+use switchboard_protocol::run::{TeamLimits, WorkerTimeout};
 
 use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
 use crate::simulate::trace;
 
-/// Fields that other tools read and write: they are kept as they are, and nothing here depends on them.
+/// Fields that other tools read and write, and fields that only a team heeds: they are kept as they are, and nothing here depends on them.
 const OF_OTHERS: [&str; 14] = [
     "Plan.schema_version",
     "Plan.swarm",
@@ -47,7 +47,7 @@ const STRUCTURE: [&str; 8] = [
 
 /// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
 /// what all runs may cost.
-const OF_START: [&str; 15] = [
+const OF_START: [&str; 16] = [
     "agent",
     "always_security_review",
     "author",
@@ -62,6 +62,7 @@ const OF_START: [&str; 15] = [
     "setup",
     "setup_minutes",
     "timeout_minutes",
+    "turbo",
     "wrap_up_minutes",
 ];
 
@@ -85,10 +86,10 @@ fn plan() -> Value {
         "x-switchboard": {},
         "phases": [
             { "id": 1, "name": "one", "x-switchboard": {}, "tasks": [
-                { "id": "1.1", "phase": 1, "description": "first" },
-                { "id": "1.2", "phase": 1, "description": "second", "x-switchboard": {} },
-                { "id": "1.3", "phase": 1, "description": "third", "x-switchboard": { "slice": "later" } } ] },
-            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last", "x-switchboard": {
+                { "id": "1.1", "phase": 1, "description": "first", "acceptance": "it is" },
+                { "id": "1.2", "phase": 1, "description": "second", "acceptance": "it is", "x-switchboard": {} },
+                { "id": "1.3", "phase": 1, "description": "third", "acceptance": "it is", "x-switchboard": { "slice": "later" } } ] },
+            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last", "acceptance": "it is", "x-switchboard": {
                 "debate": { "participants": [{ "agent": "a" }, { "agent": "b" }] } } }] }
         ]
     })
@@ -117,7 +118,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "max_workers") => json!(2),
         (_, "budget") => json!(2.5),
         (_, "barrier") => json!(false),
-        (_, "team" | "always_security_review") => json!(true),
+        (_, "team" | "always_security_review" | "turbo") => json!(true),
         (_, "unknown_writes") => json!("judged"),
         (_, "merge") => json!("slice"),
         (_, "auto_merge") => json!("confirm"),
@@ -175,7 +176,8 @@ fn outcome(plan: &Value) -> String {
         Err(failure) => return format!("refused: {failure:?}"),
     };
     let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
-    let compiled = way::compile(&expanded, &prepared, |settings| settings.attempts.unwrap_or(5));
+    let compiled =
+        way::compile(&expanded, &prepared, &TeamLimits::default(), |settings| settings.attempts.unwrap_or(5));
     format!("{debated:?} {at_end:?} {:?} {prepared:?} {compiled:?}", prompts(expanded))
 }
 
@@ -185,6 +187,8 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
     let first = |task: &Task| {
         let shape = plan.shape(&task.id).cloned().unwrap_or_default();
         let none = Previous {
+            role: String::new(),
+            retry: None,
             work: subtasks::prompt(&shape, &task.description, |_| None),
             is_report: shape.result == subtasks::WorkResult::Report,
             is_proposal: shape.is_proposal,
@@ -218,6 +222,7 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         confirms_merge: false,
         setup: Vec::new(),
         timeout: WorkerTimeout::default(),
+        attempts: 5,
         isolation: None,
         unenforced: false,
         coordination: switchboard_protocol::job::Coordination::Managed,
@@ -240,7 +245,7 @@ fn beside(name: &str) -> Value {
         "hosts" => json!({ "isolation": "constrained" }),
         "setup_minutes" => json!({ "setup": ["make", "deps"] }),
         "on_violation" => json!({ "scope": ["docs"] }),
-        "always_security_review" => json!({ "team": true }),
+        "always_security_review" | "turbo" => json!({ "team": true }),
         _ => json!({}),
     }
 }

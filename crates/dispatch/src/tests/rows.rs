@@ -80,6 +80,7 @@ impl Record {
                 token: Digest::of(b"token"),
                 ports: Some(PortRange { first: 20_010, count: 10 }),
                 isolation: Isolation::Constrained,
+                model: None,
             })
             .await;
         record

@@ -1,6 +1,7 @@
 //! `evidence_check`: whether finished tasks have their evidence, and whether it agrees with the log.
 
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
@@ -8,6 +9,7 @@ use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest
 use super::find_run;
 use crate::plan::RunPlan;
 use crate::work::run_id;
+use crate::world::World;
 use crate::{Dispatch, Error, evidence};
 
 /// The most stars in a pattern.
@@ -49,6 +51,15 @@ impl Dispatch {
             gaps,
         })
     }
+}
+
+/// Whether the evidence of a merged task lacks a verdict that the log has.
+pub(super) fn lacks_evidence(world: &World, run: &RunId, task: &TaskId) -> Result<bool, Error> {
+    let state = crate::history::fold(&world.store, run)?;
+    let Some(view) = state.tasks().find(|view| view.task == *task) else { return Ok(false) };
+    let plan = crate::history::plan(world, run)?;
+    let found = evidence::stands(world, run, &view)?;
+    Ok(gap(&plan, &view, &[], &found)?.is_some())
 }
 
 fn gap(

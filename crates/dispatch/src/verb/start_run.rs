@@ -2,6 +2,7 @@
 
 mod already;
 mod roles;
+mod sizes;
 mod start_point;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::way::{Do, UnitId};
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, StepWork, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
@@ -75,7 +76,12 @@ impl Dispatch {
         if request.team {
             plan.switchboard.get_or_insert_default().team = Some(true);
         }
-        roles::check(&request.roles, plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true)))?;
+        if request.turbo {
+            plan.switchboard.get_or_insert_default().turbo = Some(true);
+        }
+        let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
+        roles::check(&request.roles, is_team)?;
+        roles::check_limits(&request.team_limits)?;
         let plan = match request.best_of {
             Some(count) => with_best_of(plan, count)?,
             None => plan,
@@ -88,16 +94,21 @@ impl Dispatch {
             (start_point.base, follows) = (progress.base, progress.follows);
         }
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
+        let blockers = match is_team {
+            true => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
+            false => Vec::new(),
+        };
         let run = world.fresh_run()?;
         let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
         let prepare = if request.use_execution_graph { prepare } else { prepare_together };
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
-        let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
+        let compiled = compile(&expanded, &prepared, &request.team_limits, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let compiled = limited(compiled, &run_plan)?;
         let judges = judges(&compiled);
         let parts = run_plan.parts(&prepared.eligible, &judges)?;
         let agents = agents(&*world.ports.shims, &parts)?;
+        roles::applicable(&request.roles, &parts)?;
         let held = isolation::Held::judge(world, &run_plan, &parts)?;
         let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
@@ -105,7 +116,7 @@ impl Dispatch {
             trusted(world, &start_point.locks, &written)?;
         }
         let in_vain = in_vain::judge(&plan, &run_plan, &parts)?;
-        let notes = [notes, expanded.notes, in_vain].concat();
+        let notes = [notes, expanded.notes, blockers, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -118,6 +129,23 @@ impl Dispatch {
         }
         let _one_at_a_time = world.starting.lock().await;
         self.open(&request, run_plan, &start_point, &decided, StartCall { by: caller.name.as_str(), call, reply }).await
+    }
+
+    /// Refuses tasks that a team can't be given, and a phase that can't begin; returns what blocks some of them.
+    async fn check_team(
+        &self,
+        tree: &Arc<dyn Git>,
+        whole: (&Plan, &str),
+        plan: &Plan,
+        base: &Oid,
+        request: &StartRunRequest,
+    ) -> Result<Vec<String>, Error> {
+        sizes::check(&self.world, plan, base, &request.source).await?;
+        // A task or a slice that somebody names begins without its phase.
+        if !matches!(request.scope, None | Some(UnitId::Phase(_))) {
+            return Ok(Vec::new());
+        }
+        sizes::preflight(&self.world, tree, whole, plan, (base, &request.source)).await
     }
 
     async fn open(
@@ -387,6 +415,7 @@ fn run_plan(
         worktrees: start_point.worktrees.0.clone(),
         setup: Vec::new(),
         timeout: request.worker_timeout_ms.unwrap_or_default(),
+        attempts: request.team_limits.gate_retries,
         isolation: request.isolation,
         unenforced: request.unenforced,
         coordination: request.coordination,

@@ -49,6 +49,14 @@ pub enum Continuation {
 }
 
 impl Dispatch {
+    /// Counts a task that somebody hands to an agent; returns a warning where that is the same again.
+    ///
+    /// # Errors
+    /// `agent.loop` where it is the same too often: it is not to be started.
+    pub fn delegated(&self, by: &str, agent: &str, task: &str) -> Result<Option<String>, Failure> {
+        self.world.delegations.count(by, agent, task)
+    }
+
     /// Waits until a run is over, at most so long; returns whether it is.
     ///
     /// # Errors
@@ -99,7 +107,7 @@ impl Dispatch {
             "running" => format!("ask again: action status, run {run}, with wait_ms"),
             _ => String::new(),
         };
-        Ok(SubagentReply { run: run.clone(), mode: mode(&plan), state, results, next })
+        Ok(SubagentReply { run: run.clone(), mode: mode(&plan), state, results, next, notes: Vec::new() })
     }
 
     fn result(

@@ -9,7 +9,7 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::Message;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
-use switchboard_protocol::worker::{HOPELESS, PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
+use switchboard_protocol::worker::{PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
 
@@ -52,7 +52,9 @@ impl Watch {
         if frame_number(frame) <= self.seen {
             return Ok(());
         }
-        let beside = self.beside(frame)?;
+        let mut beside = self.beside(frame)?;
+        let (flags, must_end) = self.guard(&frame.event)?;
+        beside.extend(flags);
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
         let steps = self.steps(&frame.event);
         let goes_on = matches!(
@@ -68,10 +70,14 @@ impl Watch {
         }
         if let WorkerEvent::Faulted { code, retry_after_ms, .. } = &frame.event
             && code == RATE_LIMITED
+            && !self.has_fallback()
         {
             self.limit_account(*retry_after_ms);
         }
         self.world.crash("frame-recorded");
+        if must_end {
+            self.end_halted().await;
+        }
         if is_end {
             self.is_concluded = true;
             self.since = Instant::now();
@@ -111,7 +117,7 @@ impl Watch {
                 self.said.clone_from(text);
                 Vec::new()
             }
-            WorkerEvent::Faulted { code, what, .. } if is_hopeless(code) => {
+            WorkerEvent::Faulted { code, what, .. } if self.is_hopeless(code) => {
                 let reason = format!("{what} [{code}]");
                 let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
                 let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, reason };
@@ -175,7 +181,7 @@ impl Watch {
             stderr,
             by_us,
         };
-        let (outcome, reason) = match end.outcome() {
+        let (outcome, reason) = match self.judged(end.outcome()) {
             (TurnOutcome::Finished, said) if said.is_empty() && self.is_report() && !self.has_answered() => {
                 (TurnOutcome::Failed, "it said nothing, and what it says is the result".to_owned())
             }
@@ -191,7 +197,8 @@ impl Watch {
             | TurnOutcome::Stopped
             | TurnOutcome::TimedOut
             | TurnOutcome::Paused
-            | TurnOutcome::RateLimited => (outcome, reason, Vec::new()),
+            | TurnOutcome::RateLimited
+            | TurnOutcome::ModelFailed => (outcome, reason, Vec::new()),
         };
         self.has_finished = outcome == TurnOutcome::Finished;
         let (task, worker) = (self.task.clone(), self.worker.clone());
@@ -205,7 +212,8 @@ impl Watch {
             | TurnOutcome::Stopped
             | TurnOutcome::TimedOut
             | TurnOutcome::Paused
-            | TurnOutcome::RateLimited => None,
+            | TurnOutcome::RateLimited
+            | TurnOutcome::ModelFailed => None,
         };
         let ended = Follows { steps: vec![ended], beside };
         denied.into_iter().chain([ended, Follows::from(lost)]).collect()
@@ -339,7 +347,7 @@ impl Watch {
                     self.tell(ShimCommand::Prompt { text, mail }).await;
                 }
             }
-            WorkerEvent::Faulted { code, .. } if is_hopeless(code) => self.is_concluded = true,
+            WorkerEvent::Faulted { code, .. } if self.is_hopeless(code) => self.is_concluded = true,
             WorkerEvent::Sealed { .. } => self.is_sealed = true,
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }
@@ -355,11 +363,6 @@ impl Watch {
         }
         Ok(())
     }
-}
-
-/// Whether no further attempt can succeed before a person has done something.
-fn is_hopeless(code: &str) -> bool {
-    HOPELESS.contains(&code)
 }
 
 /// Whether a report must be on disk before it is acked: what costs, asks or ends.

@@ -168,6 +168,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("model", Kind::FilledText),
     optional("team", Kind::Flag),
     optional("always_security_review", Kind::Flag),
+    optional("turbo", Kind::Flag),
 ];
 
 const PHASE_SETTINGS: &[Field] = &[

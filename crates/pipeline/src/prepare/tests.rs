@@ -125,8 +125,13 @@ fn the_opening_fits_into_the_log_and_opens_the_run() {
 
 fn begin(plan: &Plan, prepared: &Prepared, base: &str) -> Vec<RunEvent> {
     let hash = crate::plan_hash::whole(plan);
-    let compiled =
-        crate::way::compile(&crate::subtasks::expand(plan).unwrap(), prepared, crate::way::usual_attempts).unwrap();
+    let compiled = crate::way::compile(
+        &crate::subtasks::expand(plan).unwrap(),
+        prepared,
+        &switchboard_protocol::run::TeamLimits::default(),
+        crate::way::usual_attempts,
+    )
+    .unwrap();
     let max_workers = prepared.max_workers;
     opening(plan, &compiled, Opening { plan_hash: &hash, base, max_workers }).unwrap()
 }

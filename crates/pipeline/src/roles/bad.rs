@@ -41,6 +41,8 @@ pub enum Reason {
     },
     /// A project sets what only the user may set.
     ForUser(&'static str),
+    /// What a role that ships answers is fixed by the steps that ask it.
+    AnswersOfShipped(String),
     /// A project's file is about a role that neither ships nor is the user's.
     NotARole,
     /// A project asks for more than the role has.
@@ -85,6 +87,7 @@ impl fmt::Display for Reason {
             Self::UnknownKey(key) => write!(f, "it has no key `{key}`"),
             Self::Missing(key) => write!(f, "it has no `{key}`"),
             Self::BadValue { key, what } => write!(f, "`{key}`: {what}"),
+            Self::AnswersOfShipped(has) => write!(f, "`answers` of a role that ships are those of its steps: {has}"),
             Self::ForUser(key) => write!(f, "`{key}` is set in the user's own role file only"),
             Self::NotARole => f.write_str("a project narrows roles that ship or are the user's, and this is none"),
             Self::Beyond { key, what } => write!(f, "`{key}` asks for {what}, which the role doesn't have"),

@@ -40,7 +40,13 @@ fn added(list: &[Role], all: &[Read<'_>], one: &Read<'_>, origin: Origin) -> Res
     match (origin, known) {
         (Origin::Project, Some(role)) => narrowed(role, one),
         (Origin::Project, None) => Err(one.refuse(Some("name"), Reason::NotARole)),
-        (Origin::Shipped | Origin::User, Some(role)) => Ok(replaced(role, &one.said, origin)),
+        (Origin::Shipped | Origin::User, Some(role)) => match &one.said.answers {
+            Some(answers) if *answers != role.answers => {
+                let has: Vec<_> = role.answers.iter().map(|kind| kind.as_str()).collect();
+                Err(one.refuse(Some("answers"), Reason::AnswersOfShipped(has.join(", "))))
+            }
+            Some(_) | None => Ok(replaced(role, &one.said, origin)),
+        },
         (Origin::Shipped | Origin::User, None) => new(one, origin),
     }
 }
@@ -77,7 +83,7 @@ fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
                 except: said.write_except.unwrap_or_else(|| write.except.clone()),
             },
         },
-        answers: said.answers.unwrap_or_else(|| role.answers.clone()),
+        answers: role.answers.clone(),
         prompt: match (said.appends, said.body.is_empty()) {
             (_, true) => role.prompt.clone(),
             (true, false) => format!("{}\n\n{}", role.prompt, said.body),

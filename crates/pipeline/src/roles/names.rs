@@ -1,5 +1,6 @@
 //! Names of roles and tools as agents write them.
 
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
 
 /// The role that a name means: its id in any case, with `-` or a space for `_`, and behind the name of a team, `mega_coder`. `None` for any other
@@ -17,6 +18,13 @@ pub fn role_of<'a>(
         let behind = |team: &str| name.strip_prefix(&fold(team))?.strip_prefix('_').and_then(of);
         teams.into_iter().filter(|team| !team.trim().is_empty()).find_map(behind)
     })
+}
+
+/// The role that ships and that a name means, perhaps behind the name of a plan's swarm.
+#[must_use]
+pub fn shipped_role_of(name: &str, swarm: &str) -> Option<RoleName> {
+    let ids = RoleName::ALL.map(RoleName::id);
+    role_of(name, [swarm], &ids).and_then(RoleName::of)
 }
 
 /// The name of a tool without the name of its server or team: `mega:search`, `mega.search` and `mcp__mega__search` are `search`. For counting and for
@@ -42,7 +50,6 @@ pub(super) fn fold(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_protocol::role::RoleName;
 
     fn role(name: &str) -> Option<String> {
         let roles = RoleName::ALL.map(RoleName::id);

@@ -1,8 +1,9 @@
 //! Whether a role may change a file.
 
 use switchboard_protocol::role::{Rights, Zone};
+use switchboard_protocol::run::way::RoleId;
 
-use super::{Role, zone_of};
+use super::zone_of;
 use crate::paths::{self, Pattern};
 
 /// Folders that no role changes: the repository itself, our files, and the evidence of a plan, which is written for a team and not by it.
@@ -47,8 +48,8 @@ pub enum Why {
 ///
 /// # Errors
 /// Why the role may not change it.
-pub fn may_write(role: &Role, path: &str) -> Result<(), Denied> {
-    check(&role.rights, path).map_err(|why| Denied { role: role.id.to_string(), path: path.to_owned(), why })
+pub fn may_write(role: &RoleId, rights: &Rights, path: &str) -> Result<(), Denied> {
+    check(rights, path).map_err(|why| Denied { role: role.to_string(), path: path.to_owned(), why })
 }
 
 fn check(rights: &Rights, path: &str) -> Result<(), Why> {

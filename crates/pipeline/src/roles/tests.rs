@@ -88,7 +88,7 @@ fn each_role_writes_its_zones_and_nothing_else() {
         (RoleName::CriticHallucinationVerifier, [false; 7]),
     ] {
         let role = roles.of(name).unwrap();
-        assert_eq!(files.map(|file| may_write(role, file).is_ok()), may, "{name}");
+        assert_eq!(files.map(|file| may_write(&role.id, &role.rights, file).is_ok()), may, "{name}");
         assert_eq!(role.rights.is_read_only(), may == [false; 7], "{name}");
     }
 }
@@ -97,7 +97,7 @@ fn each_role_writes_its_zones_and_nothing_else() {
 fn what_nobody_may_write_is_refused_with_its_reason() {
     let roles = Roles::shipped();
     let coder = roles.of(RoleName::Coder).unwrap();
-    let why = |path: &str| may_write(coder, path).unwrap_err().why;
+    let why = |path: &str| may_write(&coder.id, &coder.rights, path).unwrap_err().why;
 
     for path in [
         ".git/hooks/pre-commit",
@@ -112,7 +112,8 @@ fn what_nobody_may_write_is_refused_with_its_reason() {
         assert!(matches!(why(path), Why::Unsafe(_)), "{path:?}");
     }
     assert_eq!(why("pytest.ini"), Why::Zone(Zone::Config));
-    let denied = may_write(roles.of(RoleName::Reviewer).unwrap(), "src/a.rs").unwrap_err();
+    let denied =
+        may_write(&RoleName::Reviewer.id(), &roles.of(RoleName::Reviewer).unwrap().rights, "src/a.rs").unwrap_err();
     assert_eq!(denied.to_string(), "reviewer may not change src/a.rs: it only reads");
 }
 
@@ -120,15 +121,14 @@ fn what_nobody_may_write_is_refused_with_its_reason() {
 fn prompts_are_short() {
     for role in Roles::shipped().list() {
         for kind in &role.answers {
-            let text = frame(role, *kind);
-            let most = if role.id == RoleName::Coder.id() { 700 } else { 1_200 };
-            let found = tokens(&text);
-            assert!(found <= most, "{} {kind}: {found} tokens", role.id);
-            assert!(text.contains("fenced JSON block") && text.contains(&outline_of(*kind)), "{}", role.id);
+            let form = form(*kind);
+            let most = if role.id == RoleName::Coder.id() { 2_100 } else { 3_600 };
+            // Three characters are about a token.
+            let found = role.prompt.chars().count() + form.chars().count();
+            assert!(found <= most, "{} {kind}: {found} characters", role.id);
+            assert!(form.contains("fenced JSON block") && form.contains(&outline_of(*kind)), "{}", role.id);
         }
     }
-    assert_eq!(tokens(""), 0);
-    assert_eq!(tokens("abcd"), 2);
 }
 
 fn outline_of(kind: AnswerKind) -> String {
@@ -159,7 +159,10 @@ fn a_user_adds_roles_and_gives_them_rights() {
 
     let role = roles.find(&id("translator")).unwrap();
     assert_eq!((role.origin, role.answers.as_slice()), (Origin::User, &[AnswerKind::Docs][..]));
-    assert!(may_write(role, "docs/de.md").is_ok() && may_write(role, "src/a.rs").is_err());
+    assert!(
+        may_write(&role.id, &role.rights, "docs/de.md").is_ok()
+            && may_write(&role.id, &role.rights, "src/a.rs").is_err()
+    );
     let reader = user("---\nname: reader\ndescription: d.\nanswers: [guidance]\n---\nRead.\n");
     let reader = reader.find(&id("reader")).unwrap();
     assert!(reader.rights.is_read_only() && reader.rights.read && !reader.rights.execute);
@@ -173,6 +176,7 @@ fn each_mistake_is_named_with_its_line_and_the_near_word() {
         ("name: coder\nrights: read, exekute\n", 3, "no `exekute`", "`execute`"),
         ("name: coder\nwrite: produktion\n", 3, "no `produktion`", "`production`"),
         ("name: coder\nanswers: [reviev]\n", 3, "no `reviev`", "`review`"),
+        ("name: reviewer\nanswers: [docs]\n", 3, "those of its steps: review", ""),
         ("name: coder\nfallback_models: [a, b, c, d]\n", 3, "at most 3", ""),
         ("name: coder\ntemperature: 2.5\n", 3, "0 to 2", ""),
         ("name: coder\ntemperature: NaN\n", 3, "0 to 2", ""),
@@ -224,9 +228,12 @@ fn a_project_takes_away_and_never_gives() {
         narrowed("rights: read\nwrite: production, test\nwrite_only: src/**\nwrite_except: src/secret\nminutes: 10\n")
             .unwrap();
     assert!(!less.rights.execute && less.limits.minutes == 10 && less.origin == Origin::Project);
-    assert!(may_write(&less, "src/a.rs").is_ok());
-    assert_eq!(may_write(&less, "lib/a.rs").unwrap_err().why, Why::Outside(vec!["src/**".to_owned()]));
-    assert_eq!(may_write(&less, "src/secret/a.rs").unwrap_err().why, Why::Except("src/secret".to_owned()));
+    assert!(may_write(&less.id, &less.rights, "src/a.rs").is_ok());
+    assert_eq!(may_write(&less.id, &less.rights, "lib/a.rs").unwrap_err().why, Why::Outside(vec!["src/**".to_owned()]));
+    assert_eq!(
+        may_write(&less.id, &less.rights, "src/secret/a.rs").unwrap_err().why,
+        Why::Except("src/secret".to_owned())
+    );
     assert!(narrowed("disabled: true\n").unwrap().is_disabled);
 
     for (lines, key) in [
@@ -289,5 +296,4 @@ fn a_projects_text_comes_after_the_roles_own() {
 
     let prompt = &roles.of(RoleName::Coder).unwrap().prompt;
     assert!(prompt.starts_with("You implement exactly one task") && prompt.ends_with("In this project:\n\nUse tabs."));
-    assert_ne!(Roles::digest(&[file("p/coder.md", text)]), Roles::digest(&[file("p/coder.md", "")]));
 }

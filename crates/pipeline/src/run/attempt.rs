@@ -58,6 +58,9 @@ impl RunState {
         if outcome != TurnOutcome::RateLimited {
             self.records[at].rate_waits = 0;
         }
+        if outcome == TurnOutcome::Finished {
+            self.records[at].transients = 0;
+        }
         match outcome {
             TurnOutcome::Finished => self.finish_work(at, step),
             TurnOutcome::Stopped => self.lose(at, step, reason),
@@ -69,6 +72,7 @@ impl RunState {
             TurnOutcome::TimedOut => self.refuse(at, step, RefusalCause::TimedOut, reasons()),
             TurnOutcome::Paused => self.put_off(at, step),
             TurnOutcome::RateLimited => self.wait_for_limit(at, step, reason),
+            TurnOutcome::ModelFailed => self.wait_for_model(at, step, reason),
         }
     }
 
@@ -91,6 +95,23 @@ impl RunState {
         }
         let moved = record.unit.hold(Hold::Asked);
         let reason = format!("it has waited {MAX_RATE_WAITS} times for a rate limit: {reason} [agent.rate-limited]");
+        self.after(at, moved, reason)
+    }
+
+    /// The worker's model can't be reached for now: the attempt goes on with the next worker, unless that has happened too often in a row.
+    fn wait_for_model(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
+        let consequences = self.put_off(at, step);
+        let record = &mut self.records[at];
+        record.transients += 1;
+        let limit = match record.unit.way().steps()[step].limits.transients {
+            0 => MAX_RATE_WAITS,
+            limit => limit,
+        };
+        if record.transients <= limit || !consequences.is_empty() {
+            return consequences;
+        }
+        let moved = record.unit.hold(Hold::Asked);
+        let reason = format!("models failed {} times in a row: {reason} [agent.unavailable]", record.transients);
         self.after(at, moved, reason)
     }
 

@@ -108,6 +108,8 @@ impl RunState {
             work: record.step_work(step)?,
             attempt: record.attempt(),
             starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
+            transients: record.transients,
+            tried: record.tried(step),
             from: record.looked_at(step).unwrap_or_else(|| self.start_from(record)),
             again: record.again.clone().filter(|_| record.answers_in(step)),
             resume: record.resume,

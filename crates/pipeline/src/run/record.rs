@@ -46,6 +46,8 @@ pub(super) struct Record {
     pub(super) resume: bool,
     /// How often in a row it has waited for a rate limit.
     pub(super) rate_waits: u32,
+    /// How many transient errors of models its workers had, one after the other.
+    pub(super) transients: u32,
     /// All workers so far, the present one last.
     pub(super) workers: Vec<WorkerId>,
     /// The head of the branch when the merge that is under way began.
@@ -175,6 +177,7 @@ impl Record {
             from: StartFrom::RunHead,
             resume: false,
             rate_waits: 0,
+            transients: 0,
             workers: Vec::new(),
             onto: None,
             landing: None,
@@ -199,6 +202,12 @@ impl Record {
             alike: None,
             old_refusals: 0,
         }
+    }
+
+    /// How often the change was refused since a person last asked for a retry, and how often that may be.
+    pub(super) fn tried(&self, step: usize) -> (u32, u32) {
+        let refused = self.refusals.len().saturating_sub(self.old_refusals);
+        (u32::try_from(refused).unwrap_or(u32::MAX), self.unit.way().steps()[step].limits.attempts)
     }
 
     /// What the next attempt begins with when this change was refused.

@@ -202,6 +202,7 @@ impl RunState {
         record.chosen.clear();
         record.resume = false;
         record.rate_waits = 0;
+        record.transients = 0;
         record.stopping = false;
         record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
         // A subtask of a paused task waits with it.

@@ -4,90 +4,54 @@ mod cause;
 
 pub use cause::{Cause, cause};
 
-use switchboard_protocol::role::MAX_FALLBACK_MODELS;
-
-use super::repeat::Reaction;
-
-/// What became of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnEnd {
-    /// The model answered.
-    Answered,
-    /// It failed.
-    Failed(Cause),
-}
-
-/// What follows from the end of a turn.
+/// The models of a worker: its own, then those that take over. An empty name stands for the agent's own model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
-    /// The model to ask next: 0 is the role's own, 1 the first fallback.
-    pub model: usize,
-    /// Whether the error counts against the limit of errors in a row.
-    pub counts: bool,
-    /// What a person sees, where the model changes or no fallback is left.
-    pub shown: Option<(Reaction, String)>,
-}
+pub struct Models(Vec<String>);
 
-/// The models of a worker, and which one is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fallback {
-    models: Vec<String>,
-    index: usize,
-    is_exhausted: bool,
-}
+// === impl Models ===
 
-// === impl Fallback ===
-
-impl Fallback {
-    /// A worker with a model and its fallbacks, of which [`MAX_FALLBACK_MODELS`] count. An empty name stands for the agent's own model.
+impl Models {
+    /// A worker's model and its fallbacks.
     #[must_use]
-    pub fn new(model: &str, fallbacks: &[String]) -> Self {
-        let fallbacks = fallbacks.iter().take(MAX_FALLBACK_MODELS).cloned();
-        Self { models: [model.to_owned()].into_iter().chain(fallbacks).collect(), index: 0, is_exhausted: false }
+    pub fn new(own: Option<String>, fallbacks: &[String]) -> Self {
+        Self(std::iter::once(own.unwrap_or_default()).chain(fallbacks.iter().cloned()).collect())
     }
 
-    /// The model that is asked.
+    /// The model after so many transient errors in a row: each goes to the next one, and the last is asked again and again. `None` is the agent's own.
     #[must_use]
-    pub fn model(&self) -> &str {
-        self.models.get(self.index).map_or("", String::as_str)
+    pub fn after(&self, transients: u32) -> Option<&str> {
+        let at = usize::try_from(transients).unwrap_or(usize::MAX).min(self.0.len() - 1);
+        self.0.get(at).map(String::as_str).filter(|name| !name.is_empty())
     }
 
-    /// Whether a transient error has come after the last fallback; a success resets it.
+    /// Whether a model comes after the one that was asked.
     #[must_use]
-    pub const fn is_exhausted(&self) -> bool {
-        self.is_exhausted
+    pub fn has_next(&self, asked: Option<&str>) -> bool {
+        let at = self.0.iter().position(|model| model == asked.unwrap_or_default());
+        at.is_some_and(|at| at + 1 < self.0.len())
     }
 
-    /// Takes the end of a turn. A transient error, or a model that is not there, goes to the next model and doesn't count while one is left.
-    pub fn step(&mut self, end: TurnEnd) -> Next {
-        match end {
-            TurnEnd::Answered => {
-                (self.index, self.is_exhausted) = (0, false);
-                self.stay(false)
-            }
-            TurnEnd::Failed(Cause::Permanent) => self.stay(true),
-            TurnEnd::Failed(Cause::Transient | Cause::ModelAbsent) if self.index + 1 < self.models.len() => {
-                let words = format!("{} failed for now, {} is asked", self.name(self.index), self.name(self.index + 1));
-                self.index += 1;
-                Next { shown: Some((Reaction::Warn, words)), ..self.stay(false) }
-            }
-            TurnEnd::Failed(Cause::Transient | Cause::ModelAbsent) => {
-                let is_new = !std::mem::replace(&mut self.is_exhausted, true);
-                let words = match self.models.len() - 1 {
-                    0 => format!("{} failed for now, and there is no fallback model", self.name(0)),
-                    count => format!("{} failed for now, the last of {count} fallback models", self.name(self.index)),
-                };
-                Next { shown: is_new.then_some((Reaction::Warn, words)), ..self.stay(true) }
-            }
+    /// Whether a failure is the model's and passes, so that it is no attempt of the task. A model that is not there is one as long as another is left.
+    #[must_use]
+    pub fn passes(&self, failure: &str, asked: Option<&str>) -> bool {
+        match cause(failure) {
+            Cause::Transient => true,
+            Cause::ModelAbsent => self.has_next(asked),
+            Cause::Permanent => false,
         }
     }
 
-    fn stay(&self, counts: bool) -> Next {
-        Next { model: self.index, counts, shown: None }
-    }
-
-    fn name(&self, index: usize) -> &str {
-        self.models.get(index).map(String::as_str).filter(|name| !name.is_empty()).unwrap_or("the agent's own model")
+    /// What a person reads about the choice after so many transient errors; `None` where there was none.
+    #[must_use]
+    pub fn told(&self, transients: u32) -> Option<String> {
+        let before = transients.checked_sub(1)?;
+        let name = |after| self.after(after).unwrap_or("the agent's own model").to_owned();
+        let has_next = usize::try_from(before).is_ok_and(|before| before + 1 < self.0.len());
+        Some(match (has_next, self.0.len()) {
+            (true, _) => format!("{} failed for now, {} is asked", name(before), name(transients)),
+            (false, 1) => format!("{} failed for now and is asked again: there is no fallback model", name(before)),
+            (false, _) => format!("{} failed for now and is asked again: it is the last fallback model", name(before)),
+        })
     }
 }
 

@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::near_matches;
-use switchboard_protocol::plan::{Phase, Plan, Task, TaskId, TaskStatus};
+use switchboard_protocol::plan::{Phase, Plan, Task, TaskId, TaskSettings, TaskStatus};
+use switchboard_protocol::role::RoleName;
+
+use crate::roles::shipped_role_of;
+
+/// The roles that the steps of a team's tasks have.
+const IN_TASKS: [RoleName; 3] = [RoleName::Coder, RoleName::Reviewer, RoleName::TestEngineer];
 
 /// What is known about the tasks of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -37,26 +43,13 @@ pub enum ProblemKind {
     Blocked,
     /// A task waits for one that is blocked.
     WaitsForBlocked,
+    /// A phase requires a role that does not exist.
+    UnknownRole,
+    /// A phase requires a role that no step of a team has.
+    IdleRole,
 }
 
 impl ProblemKind {
-    /// The kind as events and screens have it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownPhase => "unknown-phase",
-            Self::EmptyPhase => "empty-phase",
-            Self::DescriptionMissing => "description-missing",
-            Self::AcceptanceMissing => "acceptance-missing",
-            Self::UnknownDependency => "unknown-dependency",
-            Self::LaterDependency => "later-dependency",
-            Self::EarlierOpen => "earlier-open",
-            Self::EvidenceMissing => "evidence-missing",
-            Self::Blocked => "blocked",
-            Self::WaitsForBlocked => "waits-for-blocked",
-        }
-    }
-
     /// Whether the phase can't begin. A blocked task of the phase is named and left out; the others go on.
     #[must_use]
     pub const fn stops(self) -> bool {
@@ -106,6 +99,7 @@ impl Preflight<'_> {
             let remedy = "add its tasks to the plan, or remove the phase".to_owned();
             found.push(Problem { kind: ProblemKind::EmptyPhase, task: None, reason, remedy });
         }
+        found.extend(self.required_roles());
         for phase in self.plan.phases.iter().filter(|phase| phase.id < self.phase.id) {
             found.extend(phase.tasks.iter().filter_map(|task| self.earlier(task)));
         }
@@ -118,6 +112,33 @@ impl Preflight<'_> {
         }
         found.extend(self.blockers());
         found
+    }
+
+    /// Roles that the phase requires and nobody would have in it.
+    fn required_roles(&self) -> Vec<Problem> {
+        let required = self.phase.required_agents.iter().flatten();
+        let of = |name: &String| {
+            let role = shipped_role_of(name, &self.plan.swarm);
+            let of_phase = |what: &str| format!("phase {} requires the role {}, {what}", self.phase.id, shown(name));
+            let has = || IN_TASKS.map(RoleName::as_str).join(", ");
+            let (kind, reason, remedy) = match role {
+                Some(role) if IN_TASKS.contains(&role) => return None,
+                Some(_) => (
+                    ProblemKind::IdleRole,
+                    of_phase("which no step of a team's tasks has"),
+                    format!("a team has: {}", has()),
+                ),
+                None => {
+                    let near = near_matches(name, RoleName::ALL.map(RoleName::as_str));
+                    let remedy = near
+                        .first()
+                        .map_or_else(|| format!("a team has: {}", has()), |near| format!("did you mean {near}?"));
+                    (ProblemKind::UnknownRole, of_phase("which does not exist"), remedy)
+                }
+            };
+            Some(Problem { kind, task: None, reason, remedy })
+        };
+        required.filter_map(of).collect()
     }
 
     /// A task is done, or put away.
@@ -151,7 +172,9 @@ impl Preflight<'_> {
             let reason = format!("task {id} has no description");
             found.push(problem(ProblemKind::DescriptionMissing, task, reason, "say what is to be done"));
         }
-        if !task.acceptance.as_deref().is_some_and(says) {
+        // A report is accepted by who reads it.
+        let is_report = task.switchboard.as_ref().is_some_and(TaskSettings::is_report);
+        if !is_report && !task.acceptance.as_deref().is_some_and(says) {
             let reason = format!("task {id} has no acceptance");
             found.push(problem(ProblemKind::AcceptanceMissing, task, reason, "say how one sees that it is done"));
         }

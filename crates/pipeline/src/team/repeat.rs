@@ -1,30 +1,25 @@
-//! Rules that find workers without progress: each is a state with one `step`, which returns a [`Finding`] if somebody has to be warned, stopped or asked.
+//! Rules that find workers without progress: each is a state with one `step`, which returns a [`Finding`] if a worker has to be warned or stopped.
 //!
-//! | rule | warns | stops | asks a person |
-//! |---|---|---|---|
-//! | [`Delegations`]: the same role, agent and first argument among the last 10 | 3 times | 5 times | |
-//! | [`ToolCalls`]: the same call among the last 20 | 8 times | 10 times | |
-//! | [`Usage`]: calls, minutes, errors in a row, idle time, calls without a change | at a share | at the limit | |
-//! | [`Revisions`]: attempts of one task | | | at the limit |
-//! | [`Turns`]: turns of nothing but text | | 5 in a row | |
-//! | [`DelegationWindow`]: a delegation that has ended, or says nothing | 10 s | 2 h | |
-//! | [`Circuit`]: errors in a row of one thing that is called | | 5, for 30 s | |
+//! | rule | warns | stops |
+//! |---|---|---|
+//! | [`Delegations`]: the same role, agent and first argument among the last 10 | 3 times | 5 times |
+//! | [`ToolCalls`]: the same call among the last 20 | 8 times | 10 times |
+//! | [`Usage`]: calls, minutes, errors in a row, idle time, calls without a change | at a share | at the limit |
+//! | [`Turns`]: turns of nothing but text | | 5 in a row |
+//!
+//! [`Guard`] has all that are about one worker, fed by the worker's own events.
 
-mod circuit;
 mod finding;
+mod guard;
 mod output;
-mod revisions;
 mod usage;
-mod window;
 
 use std::collections::VecDeque;
 
-pub use circuit::{Circuit, Outcome};
 pub use finding::{Finding, FindingKind, Reaction};
+pub use guard::Guard;
 pub use output::{Turn, Turns};
-pub use revisions::Revisions;
 pub use usage::{Usage, Used};
-pub use window::{DelegationWindow, Heard};
 
 /// Delegations that are looked at for a loop. This and the numbers below are those of other tools for the `.swarm/` format.
 pub const LOOP_WINDOW: usize = 10;
@@ -77,6 +72,11 @@ impl Delegations {
 pub struct ToolCalls(VecDeque<(String, String)>);
 
 impl ToolCalls {
+    /// Files have changed: the same call again has another meaning, as a build has after a correction.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+
     /// Takes a call: the tool, and its arguments or a digest of them.
     pub fn step(&mut self, tool: &str, arguments: &str) -> Option<Finding> {
         let same = remember(&mut self.0, (tool.to_owned(), arguments.to_owned()), CALL_WINDOW);

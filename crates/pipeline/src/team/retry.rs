@@ -29,6 +29,12 @@ pub struct Retry {
 // === impl Retry ===
 
 impl Retry {
+    /// Returns the block on one line, for a screen.
+    #[must_use]
+    pub fn line(&self) -> String {
+        self.render().trim_end().replace('\n', "; ")
+    }
+
     /// Returns the five lines of the block. What gates and agents wrote stays on its own line: it can't begin another field, close a fence or write to
     /// the terminal.
     #[must_use]
@@ -78,6 +84,7 @@ mod tests {
             REQUIRED FIX: end the statement in line 3\nRESUME AT: 5c\n";
 
         assert_eq!(retry().render(), expected);
+        assert!(retry().line().starts_with("RETRY #2/5; FAILED GATE: syntax_check; REASON: "));
     }
 
     #[test]

@@ -47,22 +47,6 @@ pub enum RefusalKind {
     BatchingLanguage,
 }
 
-impl RefusalKind {
-    /// The kind as events and screens have it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TooManyFiles => "too-many-files",
-            Self::CompoundVerb => "compound-verb",
-            Self::DeclaredLarge => "declared-large",
-            Self::AcceptanceMissing => "acceptance-missing",
-            Self::Placeholder => "placeholder",
-            Self::SeveralTasks => "several-tasks",
-            Self::BatchingLanguage => "batching-language",
-        }
-    }
-}
-
 /// Why a task, a plan or a delegation is refused, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {

@@ -35,6 +35,7 @@ impl WorkerTimeline {
             Some(WorkerFact::WorkerReported { what, .. }) => self.reported(event, what),
             Some(
                 WorkerFact::WorkerUnenforced { .. }
+                | WorkerFact::WorkerFlagged { .. }
                 | WorkerFact::WorkerActed { .. }
                 | WorkerFact::WorkerTold { .. }
                 | WorkerFact::WorkerToolsListed { .. }

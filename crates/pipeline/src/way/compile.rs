@@ -11,7 +11,7 @@ use std::sync::Arc;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{OnViolation, Phase, RetryFrom, Task, TaskId};
 use switchboard_protocol::run::way::{Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, Zone};
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared, TeamLimits};
 
 use super::Graph;
 use crate::paths::Pattern;
@@ -21,7 +21,6 @@ use crate::subtasks::{Expanded, Shape, WorkResult};
 use check::Wanted;
 pub use check::{WayRefusal, WayRefusalCode, failure};
 use team::TeamSteps;
-pub use team::{ADVERSARIAL, REVIEW, SECURITY, TESTS};
 
 /// The units of a run and the ways that they walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +58,15 @@ pub fn usual_attempts(settings: &Settings) -> u32 {
     if settings.command.is_some() { MAX_COMMAND_ATTEMPTS } else { MAX_ATTEMPTS }
 }
 
-/// Compiles the ways of all units of a plan as it was expanded and prepared. `attempts` returns how often a task is tried where its plan doesn't say.
+/// Compiles the ways of all units of a plan as it was expanded and prepared. `attempts` returns how often a task is tried where its plan doesn't say, `limits`
+/// hold for the workers of its steps.
 ///
 /// # Errors
 /// Everything that can't be judged, waited for or found, all at once.
 pub fn compile(
     expanded: &Expanded,
     prepared: &Prepared,
+    limits: &TeamLimits,
     attempts: impl Fn(&Settings) -> u32,
 ) -> Result<Compiled, Vec<WayRefusal>> {
     let Expanded { plan, shapes, .. } = expanded;
@@ -101,6 +102,7 @@ pub fn compile(
             &settings,
             Kind {
                 tries,
+                limits: *limits,
                 shape,
                 confirm: settings.confirm.as_deref(),
                 asks_nobody: settings.asks_nobody,
@@ -146,6 +148,7 @@ struct Tries {
 #[derive(Debug, Clone, Copy)]
 struct Kind<'a> {
     tries: Tries,
+    limits: TeamLimits,
     shape: &'a Shape,
     /// What a person is asked before the merge.
     confirm: Option<&'a str>,
@@ -229,6 +232,7 @@ impl Compiler {
         let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
         let (team, is_landing) = (kind.team, kind.shape.is_landing());
+        let team = team.map(|team| team.key().collect::<Vec<_>>());
         let rest = format!(
             "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing}"
         );

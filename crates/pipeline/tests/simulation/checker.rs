@@ -6,7 +6,9 @@ use switchboard_pipeline::paths::Pattern;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
-use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, PersonAnswer, RunEvent, Verdict};
+use switchboard_protocol::run::{
+    AtCeiling, Budget, Effect, MAX_ATTEMPTS, MAX_RATE_WAITS, PauseCause, PersonAnswer, RunEvent, TurnOutcome, Verdict,
+};
 
 use super::reviews::Reviews;
 
@@ -64,6 +66,8 @@ pub(crate) struct Checker {
     refused: BTreeMap<(TaskId, u32), Refusals>,
     /// What is said about changes by those who judge them.
     pub(crate) reviews: Reviews,
+    /// Transient errors of models of each task, one after the other.
+    model_failures: BTreeMap<TaskId, u32>,
 }
 
 /// The tree that was refused, and by whom with which words.
@@ -91,6 +95,7 @@ impl Checker {
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn see(&mut self, event: &RunEvent) {
         self.reviews.see(event);
+        self.count_model_failure(event);
         match event {
             RunEvent::RunStarted { max_workers, .. } => self.max_workers = *max_workers as usize,
             RunEvent::WayRecorded { way, text, .. } => {
@@ -323,6 +328,21 @@ impl Checker {
         let attempts = self.attempts.entry(task.clone()).or_default();
         attempts.insert(attempt);
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");
+    }
+
+    /// Models that can't be reached hold a task in the end, and a turn that succeeds begins anew.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events say nothing about models")]
+    fn count_model_failure(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::TurnEnded { task, outcome: TurnOutcome::ModelFailed, .. } => {
+                let failures = self.model_failures.entry(task.clone()).or_default();
+                *failures += 1;
+                assert!(*failures <= MAX_RATE_WAITS + 1, "{task} goes on after {failures} errors of its models");
+            }
+            RunEvent::TurnEnded { task, outcome: TurnOutcome::Finished, .. } => drop(self.model_failures.remove(task)),
+            RunEvent::TaskRetryRequested { .. } => self.model_failures.clear(),
+            _ => {}
+        }
     }
 
     /// What a task waits for is done, or enough of it.

@@ -248,7 +248,7 @@ impl Judged {
                 self.is_held = count(&mut self.failed, &step) >= MAX_FAILURES;
             }
             TurnOutcome::Stopped => self.is_held = count(&mut self.lost, &step) >= MAX_LOSSES,
-            TurnOutcome::Paused | TurnOutcome::RateLimited => {}
+            TurnOutcome::Paused | TurnOutcome::RateLimited | TurnOutcome::ModelFailed => {}
         }
         self.at = None;
     }

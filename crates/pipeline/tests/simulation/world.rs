@@ -452,7 +452,13 @@ impl World {
             false => TurnOutcome::Finished,
             true => *pick(
                 &mut self.rng,
-                &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped, TurnOutcome::RateLimited],
+                &[
+                    TurnOutcome::Failed,
+                    TurnOutcome::Refused,
+                    TurnOutcome::Stopped,
+                    TurnOutcome::RateLimited,
+                    TurnOutcome::ModelFailed,
+                ],
             ),
         };
         self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });

@@ -301,6 +301,9 @@ pub struct PlanSettings {
     /// Whether each change gets the security review, whatever files it touches; only with `team`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always_security_review: Option<bool>,
+    /// Whether a change that is not critical has its gates only, without review and tests by others; only with `team`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turbo: Option<bool>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,

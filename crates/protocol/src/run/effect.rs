@@ -101,6 +101,10 @@ pub enum Effect {
         attempt: u32,
         /// How many workers the task had before, lost ones included.
         starts: u32,
+        /// How many transient errors of models they had last, one after the other.
+        transients: u32,
+        /// How often its change was refused since a person last asked for a retry, and how often that may be; 0 is no limit.
+        tried: (u32, u32),
         /// What its tree begins as.
         from: StartFrom,
         /// Whether a worker of the same attempt was lost: if its tree is still there, what it left is kept.

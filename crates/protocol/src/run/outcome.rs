@@ -21,6 +21,8 @@ pub enum TurnOutcome {
     Paused,
     /// Its service wants its clients to wait: the same attempt goes on in the same tree after that.
     RateLimited,
+    /// Its model can't be reached for now: the same attempt goes on in the same tree, with a fallback model or the same one later.
+    ModelFailed,
 }
 
 /// What a person says about a task whose worker ended without what it was denied, or about a change that waits for a yes.

@@ -362,6 +362,9 @@ pub struct Limits {
     /// How often the worker of a step that answers may fail, or run out of time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
+    /// How many transient errors of its models, one after the other, are waited out or go to a fallback model.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub transients: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
@@ -373,8 +376,8 @@ impl Limits {
     /// Whether there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        let Self { attempts, losses, runs, repeats, refusals, failures } = *self;
-        attempts == 0 && losses == 0 && runs == 0 && repeats == 0 && refusals == 0 && failures == 0
+        let Self { attempts, losses, runs, repeats, refusals, failures, transients } = *self;
+        attempts == 0 && losses == 0 && runs == 0 && repeats == 0 && refusals == 0 && failures == 0 && transients == 0
     }
 }
 

@@ -23,7 +23,8 @@ use crate::message::Message;
 use crate::plan::AutoMerge;
 use crate::run::way::UnitId;
 use crate::run::{
-    AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
+    AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, TeamLimits, Wait,
+    WorkerTimeout,
 };
 use crate::time::Millis;
 use crate::worker::PauseState;
@@ -59,6 +60,12 @@ pub struct StartRunRequest {
     /// Who is what in the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleChoice>,
+    /// Whether a change that is not critical has its gates only, without review and tests by others. A plan may say so itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turbo: bool,
+    /// How often something may fail in the team before somebody else decides.
+    #[serde(default, skip_serializing_if = "TeamLimits::is_usual")]
+    pub team_limits: TeamLimits,
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,

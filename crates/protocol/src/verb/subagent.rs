@@ -145,6 +145,9 @@ pub struct SubagentReply {
     /// What to do next, where it is not over.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub next: String,
+    /// What its caller should know, a sentence each: that it asks for the same again and again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 verb! {

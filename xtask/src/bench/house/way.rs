@@ -8,7 +8,7 @@ use serde_json::json;
 use switchboard_pipeline::run::RunState;
 use switchboard_pipeline::{plan_json, prepare, subtasks, way};
 use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::run::{Effect, RunEvent, TurnOutcome, Verdict};
+use switchboard_protocol::run::{Effect, RunEvent, TeamLimits, TurnOutcome, Verdict};
 use switchboard_protocol::time::Millis;
 
 use crate::bench::stats::median;
@@ -64,7 +64,7 @@ impl Walk {
         // One at a time: every change stands on the head that it is merged onto.
         let expanded = subtasks::expand(&plan)?;
         let prepared = prepare::prepare(&plan, &BTreeSet::new(), Some(1));
-        let compiled = way::compile(&expanded, &prepared, way::usual_attempts)
+        let compiled = way::compile(&expanded, &prepared, &TeamLimits::default(), way::usual_attempts)
             .map_err(|refusals| anyhow::anyhow!("{refusals:?}"))?;
         let mut ways = Vec::new();
         for graph in &compiled.ways {

@@ -9,7 +9,7 @@ use switchboard_pipeline::run::RunState;
 use switchboard_pipeline::{plan_json, prepare, subtasks, way};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::When;
-use switchboard_protocol::run::{Effect, RunEvent, TurnOutcome, Verdict};
+use switchboard_protocol::run::{Effect, RunEvent, TeamLimits, TurnOutcome, Verdict};
 use switchboard_protocol::time::Millis;
 
 const TASKS: usize = 1_000;
@@ -60,7 +60,7 @@ impl Machine {
         let plan = plan_json::parse(&plan().to_string()).map_err(|errors| anyhow::anyhow!("{errors:?}"))?;
         let expanded = subtasks::expand(&plan).map_err(|error| anyhow::anyhow!("{error:?}"))?;
         let prepared = prepare::prepare(&plan, &BTreeSet::new(), None);
-        let compiled = way::compile(&expanded, &prepared, way::usual_attempts)
+        let compiled = way::compile(&expanded, &prepared, &TeamLimits::default(), way::usual_attempts)
             .map_err(|refusals| anyhow::anyhow!("{}", way::failure(&refusals).what))?;
         let parts = u32::try_from(compiled.ways.len() + compiled.units.len())?;
         let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), self.head.clone());

@@ -71,6 +71,10 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
             told(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
         }
         WorkerFact::WorkerTold { by, .. } => with_text(Some(Tone::Notice), format!("is told by {by}"), body),
+        WorkerFact::WorkerFlagged { stops, words, .. } => {
+            let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
+            told(Some(tone), format!("{what}{words}"))
+        }
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
             told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
@@ -148,6 +152,7 @@ const fn how_ended(outcome: TurnOutcome) -> &'static str {
         TurnOutcome::TimedOut => "took too long",
         TurnOutcome::Paused => "was interrupted for a pause",
         TurnOutcome::RateLimited => "waits for a rate limit",
+        TurnOutcome::ModelFailed => "could not reach its model",
     }
 }
 

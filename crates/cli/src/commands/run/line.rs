@@ -103,9 +103,12 @@ impl<'a> Printer<'a> {
             });
         }
         match event.kind.as_str() {
-            "worker_acted" | "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
-                event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out))
-            }
+            "worker_acted"
+            | "worker_equipped"
+            | "worker_flagged"
+            | "worker_reported"
+            | "worker_tools_missed"
+            | "worker_unenforced" => event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out)),
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
             _ => event.fact().map_or_else(Vec::new, |fact| of_message(fact, event)),
         }
@@ -180,6 +183,13 @@ impl<'a> Printer<'a> {
                 let told = |task: &String| {
                     let line = format!("{} its sandbox is incomplete here: {}", self.head(task), gaps.join("; "));
                     out.paint(Tone::Notice, &line)
+                };
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
+            WorkerFact::WorkerFlagged { worker, stops, words, .. } => {
+                let told = |task: &String| {
+                    let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
+                    out.paint(tone, &format!("{} {what}{}", self.head(task), one_line(&words, 3 * WIDTH)))
                 };
                 self.workers.get(&worker).map(told).into_iter().collect()
             }
@@ -385,6 +395,7 @@ impl<'a> Printer<'a> {
             TurnOutcome::TimedOut => "took too long",
             TurnOutcome::Paused => "was interrupted: it goes on later",
             TurnOutcome::RateLimited => "waits for a rate limit and goes on then",
+            TurnOutcome::ModelFailed => "could not reach its model, and goes on",
         };
         // A script says in every turn that it is one; the first line of the task has said so.
         let reason = reason.strip_prefix(switchboard_agents::script::GREETING).unwrap_or(reason).trim();

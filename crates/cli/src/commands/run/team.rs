@@ -9,6 +9,7 @@ use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::verb::run::RoleChoice;
 
+use crate::role_files::RoleFiles;
 use crate::settings::Agents;
 
 /// The team of a run.
@@ -17,6 +18,9 @@ pub(crate) struct TeamFlags {
     /// Have a team carry the plan out: each change is reviewed and tested by others than who made it
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     pub(crate) team: bool,
+    /// Leave review and tests by others out of every change that is not critical
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    pub(crate) turbo: bool,
     /// Who has a role in the team: reviewer=codex; may be given several times
     #[arg(long = "role", value_name = "ROLE=AGENT", value_parser = named, conflicts_with_all = ["example", "resume"])]
     pub(crate) roles: Vec<(String, String)>,
@@ -34,18 +38,24 @@ impl TeamFlags {
     ///
     /// # Errors
     /// A role that no step has or that is named twice, or a bad name; roles where no team works.
-    pub(crate) fn choices(&self, plan: &Plan, settings: &Agents) -> Result<Vec<RoleChoice>, Failure> {
-        let mut choices: BTreeMap<RoleId, RoleChoice> = BTreeMap::new();
+    pub(crate) fn choices(
+        &self,
+        plan: &Plan,
+        settings: &Agents,
+        files: &RoleFiles,
+    ) -> Result<Vec<RoleChoice>, Failure> {
         if !self.is_team(plan) {
             let Some((role, _)) = self.roles.first() else { return Ok(Vec::new()) };
             let what = format!("--role {role} names somebody of a team, and none carries the plan out");
             return Err(Failure::new("request.bad-args", what).hint("add --team"));
         }
+        let mut choices: BTreeMap<RoleId, RoleChoice> =
+            files.choices()?.into_iter().map(|choice| (choice.role.clone(), choice)).collect();
         for (role, described) in &settings.roles {
             let agent = described.agent.as_deref().map(agent).transpose()?;
-            let choice =
-                RoleChoice { role: role.clone(), agent, model: described.model.clone(), instructions: String::new() };
-            choices.insert(role.clone(), choice);
+            let choice = choices.entry(role.clone()).or_insert_with(|| RoleChoice::new(role.clone()));
+            choice.agent = agent;
+            choice.model = described.model.clone().or(choice.model.take());
         }
         let mut named = BTreeMap::new();
         for (name, wanted) in &self.roles {
@@ -54,10 +64,13 @@ impl TeamFlags {
                 let what = format!("--role names two agents for the {role}: {other} and {wanted}");
                 return Err(Failure::new("request.bad-args", what).hint("name one"));
             }
-            let unsaid = || RoleChoice { role: role.clone(), agent: None, model: None, instructions: String::new() };
+            let of_settings = settings.roles.get(&role).and_then(|described| described.model.as_ref());
+            let choice = choices.entry(role.clone()).or_insert_with(|| RoleChoice::new(role.clone()));
+            choice.agent = Some(agent(wanted)?);
             // A model of the settings belongs to their agent.
-            let choice = choices.entry(role.clone()).or_insert_with(unsaid);
-            (choice.agent, choice.model) = (Some(agent(wanted)?), None);
+            if choice.model.as_ref() == of_settings {
+                choice.model = None;
+            }
         }
         Ok(choices.into_values().collect())
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::gate::SCOPE;
-use switchboard_pipeline::roles::way_zone_of;
-use switchboard_pipeline::settings::ScopeVerdict;
+use switchboard_pipeline::roles::{Denied, Why, may_write, way_zone_of};
+use switchboard_pipeline::settings::{ScopeVerdict, Settings};
 use switchboard_process::git::Oid;
 use switchboard_protocol::evidence::{Detail, Verdict as Evidenced};
 use switchboard_protocol::finding::Base;
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::Verdict;
 use switchboard_protocol::run::way::Zone;
 use switchboard_protocol::text::cut;
@@ -29,7 +30,7 @@ pub(super) struct Judged {
     pub(super) halts: bool,
 }
 
-/// Compares the files in which the change differs from its base with what the task declares.
+/// Compares the files in which the change differs from its base with what the task declares, and what its coder may write.
 pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> Result<Judged, Error> {
     let (_, settings) = ctx.plan.settings(change.task)?;
     let Base::Rev(base) = base else {
@@ -46,14 +47,40 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
         outside = settings.outside(paths(), &by_maker(ctx, change).await?);
     }
     let missing = not_made(ctx, &settings.outputs, &commit).await?;
-    let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, missing.is_empty());
-    let all = missing.len() + outside.len();
+    let denied = denied(ctx, change, &settings, &files).await?;
+    let is_whole = missing.is_empty() && denied.is_empty();
+    let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, is_whole);
+    let all = missing.len() + denied.len() + outside.len();
     let more = (all > REASONS).then(|| format!("{} more files", all - REASONS));
     let outside = outside.iter().map(|one| format!("{} is not in the task's {}", cut(one.file, PATH_BYTES), one.of));
     let missing = missing.iter().map(|path| format!("{} is an output, and was not made", cut(path, PATH_BYTES)));
     let stops = halts.then(|| "the run stops, as its plan says (`on_violation`) [gate.refused]".to_owned());
-    let reasons = missing.chain(outside).take(REASONS).chain(more).chain(stops).collect();
+    let denied = denied.iter().map(|denied| cut(&format!("the {denied}"), 2 * PATH_BYTES));
+    let reasons = missing.chain(denied).chain(outside).take(REASONS).chain(more).chain(stops).collect();
     Ok(Judged { said: (verdict, reasons), asks, halts })
+}
+
+/// The files that a team's coder has written and may not. A file of a zone that it has no right to is its own where the task declares it by its name: the
+/// plan wants it changed.
+async fn denied(
+    ctx: &Ctx,
+    change: super::Judged<'_>,
+    settings: &Settings,
+    files: &[String],
+) -> Result<Vec<Denied>, Error> {
+    if !settings.team {
+        return Ok(Vec::new());
+    }
+    let (coder, names) = (RoleName::Coder.id(), &settings.files_touched);
+    let rights = ctx.plan.rights(&coder);
+    let is_wanted = |denied: &Denied| matches!(denied.why, Why::Zone(_)) && names.contains(&denied.path);
+    let denied = files.iter().filter_map(|file| may_write(&coder, &rights, file).err());
+    let mut denied: Vec<_> = denied.filter(|denied| !is_wanted(denied)).collect();
+    if !denied.is_empty() {
+        let own = by_maker(ctx, change).await?;
+        denied.retain(|denied| own.contains(&denied.path));
+    }
+    Ok(denied)
 }
 
 /// What the gate says, in the form of evidence.
@@ -65,7 +92,7 @@ pub(super) fn evidence(judged: &Judged) -> Found {
         Verdict::Skipped | Verdict::NotConfigured => Evidenced::Skip,
         Verdict::Fail | Verdict::Error | Verdict::NoReply => Evidenced::Fail,
     };
-    let summary = if reasons.is_empty() { "all files are declared".to_owned() } else { reasons.join("; ") };
+    let summary = if reasons.is_empty() { "all files are the task's own".to_owned() } else { reasons.join("; ") };
     Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note }
 }
 

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::role::RoleName;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::role::{MAX_FALLBACK_MODELS, RoleName};
+use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::verb::run::RoleChoice;
+
+use crate::plan::RunPart;
 
 /// Refuses roles where no team works, a role that no step of a team has, and one that is named twice.
 pub(super) fn check(choices: &[RoleChoice], is_team: bool) -> Result<(), Failure> {
@@ -16,13 +20,65 @@ pub(super) fn check(choices: &[RoleChoice], is_team: bool) -> Result<(), Failure
         );
     }
     let mut seen = BTreeSet::new();
-    for RoleChoice { role: id, .. } in choices {
-        let role = RoleName::of_team(id.as_str()).map_err(|failure| failure.at("roles"))?;
+    for choice in choices {
+        let id = &choice.role;
+        let role = match RoleName::of(id) {
+            // What a file says of a role names nobody for it.
+            Some(role) if choice.agent.is_none() && *choice != RoleChoice::new(id.clone()) => role,
+            Some(_) | None => RoleName::of_team(id.as_str()).map_err(|failure| failure.at("roles"))?,
+        };
         if role.id() != *id {
             return bad(format!("there is no role {id}"), &format!("did you mean {role}?"));
         }
         if !seen.insert(role) {
             return bad(format!("the role {role} is named twice"), "name it once");
+        }
+        if choice.fallback_models.len() > MAX_FALLBACK_MODELS {
+            return bad(
+                format!("the role {role} has more than {MAX_FALLBACK_MODELS} fallback models"),
+                "leave some out",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a limit outside of its range.
+pub(super) fn check_limits(limits: &TeamLimits) -> Result<(), Failure> {
+    let bad = |what| Err(Failure::new("request.bad-args", what).at("team_limits"));
+    limits.out_of_range().map_or(Ok(()), bad)
+}
+
+/// Refuses what a role says and its worker's agent can't be told, and a role that nobody may have.
+pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Result<(), Failure> {
+    let coder = RoleName::Coder.id();
+    for RunPart { task, settings, work, choice } in parts.iter().filter(|part| part.settings.team) {
+        let role = work.map_or(&coder, |work| &work.role);
+        // A command of the plan is no coder.
+        if work.is_none() && settings.command.is_some() {
+            continue;
+        }
+        let Some(said) = choices.iter().find(|said| said.role == *role) else { continue };
+        if said.disabled {
+            let what = format!("task {task} needs a {role}, and that role is disabled");
+            return Err(Failure::new("role.disabled", what).hint("switchboard roles shows the file that says so"));
+        }
+        if said.rights.as_ref().is_some_and(|rights| !rights.read) {
+            let what = format!("task {task} needs a {role}, and that role may not read: its work lies in a work tree");
+            return Err(Failure::new("plan.no-effect", what).hint("give it `read` among its `rights`"));
+        }
+        let is_command = matches!(choice.driver, DriverSpec::Exec { .. });
+        let (agent, hint) = (&choice.name, "leave it out of the role, or name another agent for it");
+        if is_command && (said.model.is_some() || !said.fallback_models.is_empty()) {
+            let what =
+                format!("the role {role} names models, and its agent {agent} is a command that can't be told one");
+            return Err(Failure::new("agent.no-model", what).hint(hint));
+        }
+        if said.temperature.is_some() && choice.temperature_args.is_empty() {
+            let what = format!("the role {role} sets a temperature, and its agent {agent} can't be told one");
+            return Err(
+                Failure::new("plan.no-effect", what).hint(format!("{hint}; or say `temperature_args` of {agent}"))
+            );
         }
     }
     Ok(())
@@ -30,15 +86,16 @@ pub(super) fn check(choices: &[RoleChoice], is_team: bool) -> Result<(), Failure
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::id::AgentName;
+    use switchboard_protocol::run::way::RoleId;
+
     use super::*;
 
     #[test]
     fn roles_that_would_not_be_heeded_are_refused() {
         let choice = |role: &str| RoleChoice {
-            role: switchboard_protocol::run::way::RoleId::new(role).unwrap(),
-            agent: None,
-            model: None,
-            instructions: String::new(),
+            agent: Some(AgentName::new("ada").unwrap()),
+            ..RoleChoice::new(RoleId::new(role).unwrap())
         };
         let refused = |roles: &[&str], is_team: bool| {
             let choices: Vec<_> = roles.iter().map(|role| choice(role)).collect();
@@ -57,6 +114,8 @@ mod tests {
             let (code, what, hint) = refused(roles, is_team).unwrap_err();
             assert!(code == "request.bad-args" && what.contains(words) && !hint.is_empty(), "{roles:?}: {what}");
         }
+        let of_file = RoleChoice { disabled: true, ..RoleChoice::new(RoleId::new("coder").unwrap()) };
+        assert_eq!(check(&[of_file], true), Ok(()), "what a file says of the coder names nobody");
         assert_eq!(refused(&["reviwer"], true).unwrap_err().2, "did you mean reviewer?");
     }
 }

@@ -16,8 +16,13 @@ pub(super) fn way_with(settings: &serde_json::Value) -> Way {
         "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
     let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
     let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
-    let compiled =
-        crate::way::compile(&crate::subtasks::expand(&plan).unwrap(), &prepared, crate::way::usual_attempts).unwrap();
+    let compiled = crate::way::compile(
+        &crate::subtasks::expand(&plan).unwrap(),
+        &prepared,
+        &switchboard_protocol::run::TeamLimits::default(),
+        crate::way::usual_attempts,
+    )
+    .unwrap();
     let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }

@@ -65,7 +65,13 @@ impl Played {
         let expanded = crate::subtasks::expand(&plan).unwrap();
         let plan = expanded.plan.clone();
         let prepared = prepare(&plan, &BTreeSet::new(), None);
-        let compiled = crate::way::compile(&expanded, &prepared, crate::way::usual_attempts).unwrap();
+        let compiled = crate::way::compile(
+            &expanded,
+            &prepared,
+            &switchboard_protocol::run::TeamLimits::default(),
+            crate::way::usual_attempts,
+        )
+        .unwrap();
         let begin = Opening { plan_hash: "h", base: "base", max_workers: prepared.max_workers };
         let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
         opening(&plan, &compiled, begin).unwrap().into_iter().for_each(|event| run.tell(event));

@@ -22,7 +22,13 @@ fn run_with(settings: &Value, max_workers: u32) -> Run {
         ] });
     let expanded = crate::subtasks::expand(&crate::plan_json::parse(&plan.to_string()).unwrap()).unwrap();
     let prepared = crate::prepare::prepare(&expanded.plan, &std::collections::BTreeSet::new(), None);
-    let compiled = crate::way::compile(&expanded, &prepared, crate::way::usual_attempts).unwrap();
+    let compiled = crate::way::compile(
+        &expanded,
+        &prepared,
+        &switchboard_protocol::run::TeamLimits::default(),
+        crate::way::usual_attempts,
+    )
+    .unwrap();
     let opening = crate::prepare::Opening { plan_hash: "h", base: "b", max_workers };
     let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
     for event in crate::prepare::opening(&expanded.plan, &compiled, opening).unwrap() {

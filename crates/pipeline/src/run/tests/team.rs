@@ -13,7 +13,13 @@ fn team_way() -> Way {
     let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
     let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
     let expanded = crate::subtasks::expand(&plan).unwrap();
-    let compiled = crate::way::compile(&expanded, &prepared, crate::way::usual_attempts).unwrap();
+    let compiled = crate::way::compile(
+        &expanded,
+        &prepared,
+        &switchboard_protocol::run::TeamLimits::default(),
+        crate::way::usual_attempts,
+    )
+    .unwrap();
     let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }

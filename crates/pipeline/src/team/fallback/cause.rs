@@ -86,16 +86,16 @@ const ABSENT_WORDS: [&str; 5] =
 /// Words directly before a number that make it an HTTP status.
 const STATUS_WORDS: [&str; 6] = ["status", "code", "http", "error", "statuscode", "status_code"];
 
-/// Returns what kind of error a failure is, by its HTTP status if there was one and the message of the agent. A status decides; without one, words of
-/// failures that stay count before words of those that pass. What nothing is known about stays.
+/// Returns what kind of error a failure is, by the message of the agent. An HTTP status in it decides; without one, words of failures that stay count
+/// before words of those that pass. What nothing is known about stays.
 #[must_use]
-pub fn cause(status: Option<u16>, message: &str) -> Cause {
+pub fn cause(message: &str) -> Cause {
     let text = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if has(&ABSENT_WORDS) {
         return Cause::ModelAbsent;
     }
-    match status.or_else(|| status_in(&text)) {
+    match status_in(&text) {
         // A quota that is used up is answered with 429 too, and does not pass.
         Some(429) if has(&["insufficient_quota", "insufficient quota", "billing", "credit balance"]) => {
             Cause::Permanent

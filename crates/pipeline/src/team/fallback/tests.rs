@@ -1,24 +1,15 @@
-use proptest::prelude::*;
-
 use super::*;
-
-fn fallback(count: usize) -> Fallback {
-    Fallback::new("own", &(1..=count).map(|n| format!("m{n}")).collect::<Vec<_>>())
-}
-
-const TRANSIENT: TurnEnd = TurnEnd::Failed(Cause::Transient);
 
 #[test]
 fn a_status_says_what_kind_of_error_it_is() {
     for status in [408, 429, 500, 502, 503, 504, 529] {
-        assert_eq!(cause(Some(status), ""), Cause::Transient, "{status}");
+        assert_eq!(cause(&format!("HTTP {status}")), Cause::Transient, "{status}");
     }
     for status in [400, 401, 402, 403, 404, 409, 413, 422, 501] {
-        assert_eq!(cause(Some(status), "timeout"), Cause::Permanent, "{status}");
+        assert_eq!(cause(&format!("HTTP {status} timeout")), Cause::Permanent, "{status}");
     }
-    assert_eq!(cause(Some(429), "You exceeded your quota: insufficient_quota"), Cause::Permanent);
-    assert_eq!(cause(Some(404), "model not found: x"), Cause::ModelAbsent);
-    assert_eq!(cause(Some(200), "connection reset"), Cause::Transient);
+    assert_eq!(cause("429: You exceeded your quota: insufficient_quota"), Cause::Permanent);
+    assert_eq!(cause("status 404: model not found: x"), Cause::ModelAbsent);
 }
 
 #[test]
@@ -40,7 +31,7 @@ fn words_say_what_kind_of_error_it_is_where_there_is_no_status() {
         "API Error: status code: 502",
         "internal server error",
     ] {
-        assert_eq!(cause(None, text), Cause::Transient, "{text}");
+        assert_eq!(cause(text), Cause::Transient, "{text}");
     }
     for text in [
         "",
@@ -56,82 +47,31 @@ fn words_say_what_kind_of_error_it_is_where_there_is_no_status() {
         "Your credit balance is too low",
         "expected 500 got 404 rows",
     ] {
-        assert_eq!(cause(None, text), Cause::Permanent, "{text}");
+        assert_eq!(cause(text), Cause::Permanent, "{text}");
     }
-    assert_eq!(cause(None, "model_not_found"), Cause::ModelAbsent);
+    assert_eq!(cause("model_not_found"), Cause::ModelAbsent);
 }
 
 #[test]
-fn each_transient_error_goes_to_the_next_model_until_none_is_left() {
-    let mut fallback = fallback(2);
+fn each_transient_error_goes_to_the_next_model_and_the_last_is_asked_again() {
+    let fallbacks = ["b".to_owned(), "c".to_owned()];
+    let models = Models::new(None, &fallbacks);
 
-    let steps: Vec<_> = (0..4).map(|_| fallback.step(TRANSIENT)).collect();
-
-    assert_eq!(steps.iter().map(|next| next.model).collect::<Vec<_>>(), [1, 2, 2, 2]);
-    assert_eq!(steps.iter().map(|next| next.counts).collect::<Vec<_>>(), [false, false, true, true]);
-    assert_eq!(
-        steps.iter().map(|next| next.shown.is_some()).collect::<Vec<_>>(),
-        [true, true, true, false],
-        "said once"
-    );
-    assert!(fallback.is_exhausted() && fallback.model() == "m2");
+    assert_eq!([0, 1, 2, 3, 9].map(|failed| models.after(failed)), [None, Some("b"), Some("c"), Some("c"), Some("c")]);
+    assert_eq!([None, Some("b"), Some("c"), Some("d")].map(|asked| models.has_next(asked)), [true, true, false, false]);
+    assert_eq!(models.told(0), None);
+    assert_eq!(models.told(1).as_deref(), Some("the agent's own model failed for now, b is asked"));
+    assert!(models.told(3).is_some_and(|told| told.contains("last fallback model")));
+    let alone = Models::new(Some("a".to_owned()), &[]);
+    assert_eq!((alone.after(4), alone.has_next(Some("a"))), (Some("a"), false));
+    assert!(alone.told(1).is_some_and(|told| told.contains("no fallback model")));
 }
 
 #[test]
-fn a_success_goes_back_to_the_first_model() {
-    let mut fallback = fallback(1);
-    fallback.step(TRANSIENT);
-    fallback.step(TRANSIENT);
+fn a_model_that_is_not_there_is_passed_over_as_long_as_another_is_left() {
+    let models = Models::new(Some("a".to_owned()), &["b".to_owned()]);
 
-    let next = fallback.step(TurnEnd::Answered);
-
-    assert_eq!((next.model, next.counts, fallback.is_exhausted(), fallback.model()), (0, false, false, "own"));
-    assert_eq!(fallback.step(TRANSIENT).model, 1);
-}
-
-#[test]
-fn an_error_that_stays_counts_and_changes_no_model() {
-    let mut fallback = fallback(3);
-
-    let next = fallback.step(TurnEnd::Failed(Cause::Permanent));
-
-    assert_eq!((next.model, next.counts, next.shown), (0, true, None));
-}
-
-#[test]
-fn without_a_fallback_every_transient_error_counts() {
-    let mut fallback = Fallback::new("", &[]);
-
-    let next = fallback.step(TurnEnd::Failed(Cause::ModelAbsent));
-
-    assert!(next.counts && fallback.is_exhausted());
-    assert!(next.shown.unwrap().1.contains("the agent's own model"));
-}
-
-proptest! {
-    #[test]
-    fn the_index_stays_among_at_most_three_fallbacks(count in 0..6_usize, ends in proptest::collection::vec(0..4_u8, 0..40)) {
-        let mut fallback = fallback(count);
-        let mut before = 0;
-        for end in ends {
-            let end = match end {
-                0 => TurnEnd::Answered,
-                1 => TRANSIENT,
-                2 => TurnEnd::Failed(Cause::ModelAbsent),
-                _ => TurnEnd::Failed(Cause::Permanent),
-            };
-
-            let next = fallback.step(end);
-
-            prop_assert!(next.model <= count.min(MAX_FALLBACK_MODELS));
-            let expected = match end {
-                TurnEnd::Answered => 0,
-                TurnEnd::Failed(Cause::Permanent) => before,
-                TurnEnd::Failed(Cause::Transient | Cause::ModelAbsent) => (before + 1).min(count.min(MAX_FALLBACK_MODELS)),
-            };
-            prop_assert_eq!(next.model, expected);
-            prop_assert!(next.counts || end == TurnEnd::Answered || next.model > before);
-            before = next.model;
-        }
-    }
+    assert!(models.passes("model not found: a", Some("a")) && !models.passes("model not found: b", Some("b")));
+    assert!(models.passes("HTTP 529 overloaded", Some("b")), "an overload passes whatever model it is");
+    assert!(!models.passes("401 unauthorized", Some("a")) && !models.passes("the tests failed", None));
 }

@@ -26,23 +26,30 @@ fn plan(changes: &Value) -> Plan {
     serde_json::from_value(json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": phases })).unwrap()
 }
 
-fn problems(changes: &Value, phase: u64, done: &[&str], evidence: &[&str]) -> Vec<(&'static str, String)> {
+fn problems(changes: &Value, phase: u64, done: &[&str], evidence: &[&str]) -> Vec<(String, String)> {
     let set = |ids: &[&str]| ids.iter().map(|text| id(text)).collect::<BTreeSet<_>>();
     let (done, evidence) = (set(done), set(evidence));
     let found = preflight(&plan(changes), phase, Known { done: &done, evidence: &evidence });
     assert!(found.iter().all(|problem| !problem.reason.is_empty() && !problem.remedy.is_empty()));
-    found
-        .into_iter()
-        .map(|one| (one.kind.as_str(), one.task.map(|task| task.to_string()).unwrap_or_default()))
-        .collect()
+    found.into_iter().map(|one| (kebab(one.kind), one.task.map(|task| task.to_string()).unwrap_or_default())).collect()
 }
 
 fn both() -> [&'static str; 2] {
     ["1.1", "1.2"]
 }
 
-fn named(kind: &'static str, task: &str) -> (&'static str, String) {
-    (kind, task.to_owned())
+fn named(kind: &str, task: &str) -> (String, String) {
+    (kind.to_owned(), task.to_owned())
+}
+
+/// The kind in small letters: `EarlierOpen` is `earlier-open`.
+fn kebab(kind: impl std::fmt::Debug) -> String {
+    let name = format!("{kind:?}");
+    let letters = name.char_indices().map(|(at, c)| match c.is_uppercase() && at > 0 {
+        true => format!("-{}", c.to_lowercase()),
+        false => c.to_lowercase().to_string(),
+    });
+    letters.collect()
 }
 
 #[test]
@@ -114,6 +121,20 @@ fn blockers_are_named_with_all_that_waits_and_stop_nothing_else() {
     assert!(!ProblemKind::Blocked.stops() && ProblemKind::EvidenceMissing.stops());
 }
 
+#[test]
+fn roles_that_a_phase_requires_and_nobody_has_are_named_with_what_there_is() {
+    let mut plan = plan(&json!({}));
+    plan.phases[0].required_agents =
+        Some(["coder", "s_reviewer", "Test Engineer", "docs", "reviwer"].map(str::to_owned).to_vec());
+    let none = BTreeSet::new();
+
+    let found = preflight(&plan, 1, Known { done: &none, evidence: &none });
+
+    let found: Vec<_> = found.iter().map(|problem| (problem.kind, problem.remedy.as_str())).collect();
+    let idle = (ProblemKind::IdleRole, "a team has: coder, reviewer, test_engineer");
+    assert_eq!(found, [idle, (ProblemKind::UnknownRole, "did you mean reviewer?")]);
+}
+
 proptest! {
     #[test]
     fn a_plan_of_any_dependencies_is_judged(edges in proptest::collection::vec((0..6_usize, 0..7_usize), 0..12), blocked in 0..6_usize) {
@@ -128,7 +149,7 @@ proptest! {
 
         let found = problems(&changes, 2, &both(), &both());
 
-        let waits = found.iter().filter(|(kind, _)| *kind == "waits-for-blocked");
+        let waits = found.iter().filter(|(kind, _)| kind == "waits-for-blocked");
         prop_assert!(waits.clone().count() <= 2 && waits.clone().collect::<BTreeSet<_>>().len() == waits.count());
     }
 }

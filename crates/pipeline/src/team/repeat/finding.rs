@@ -3,12 +3,10 @@
 /// What a finding leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reaction {
-    /// The worker is told; it goes on.
+    /// It is recorded and shown; the worker goes on.
     Warn,
     /// What was to be done is not done, or the worker is stopped.
     Stop,
-    /// A person decides.
-    Ask,
 }
 
 /// What was found.
@@ -28,14 +26,8 @@ pub enum FindingKind {
     Idle,
     /// Calls that change nothing.
     NoChange,
-    /// Too many attempts of one task.
-    Revisions,
     /// Turns of nothing but text.
     Runaway,
-    /// A delegation that has ended or says nothing.
-    StaleDelegation,
-    /// Something that is called fails again and again.
-    CircuitOpen,
 }
 
 impl FindingKind {
@@ -50,10 +42,7 @@ impl FindingKind {
             Self::Errors => "errors",
             Self::Idle => "idle",
             Self::NoChange => "no-change",
-            Self::Revisions => "revisions",
             Self::Runaway => "runaway-output",
-            Self::StaleDelegation => "stale-delegation",
-            Self::CircuitOpen => "circuit-open",
         }
     }
 }

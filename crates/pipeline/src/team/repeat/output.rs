@@ -10,10 +10,8 @@ const RUNAWAY_TURNS: u32 = 5;
 pub struct Turn {
     /// Characters of text.
     pub chars: u64,
-    /// Calls of tools.
+    /// Calls of tools, `report_step` among them.
     pub calls: u32,
-    /// Whether it gave the answer of its step.
-    pub has_answered: bool,
 }
 
 /// Turns in a row that only had text.
@@ -26,7 +24,7 @@ pub struct Turns {
 impl Turns {
     /// Takes a turn that has ended.
     pub fn step(&mut self, turn: Turn) -> Option<Finding> {
-        if turn.calls > 0 || turn.has_answered || turn.chars == 0 {
+        if turn.calls > 0 || turn.chars == 0 {
             *self = Self::default();
             return None;
         }

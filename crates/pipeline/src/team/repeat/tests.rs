@@ -1,12 +1,11 @@
 use proptest::prelude::*;
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleLimits;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::time::Millis;
+use switchboard_protocol::worker::{PauseState, WorkerEvent};
 
 use super::*;
 use crate::roles::Roles;
-use crate::team::limits::Limits;
 
 const MINUTE: i64 = 60_000;
 
@@ -100,6 +99,7 @@ fn the_architect_has_no_limit_of_calls_and_minutes() {
 #[test]
 fn minutes_and_idle_time_are_found_by_the_clock() {
     let mut usage = Usage::new("coder", limits("coder"), Millis(0));
+    usage.step(Used::Call, Millis(0));
 
     let at = |usage: &mut Usage, minute: i64| {
         usage.step(Used::Tick, Millis(minute * MINUTE)).map(|found| (found.kind, found.reaction))
@@ -115,15 +115,13 @@ fn minutes_and_idle_time_are_found_by_the_clock() {
 #[test]
 fn errors_in_a_row_stop_and_a_success_begins_anew() {
     let mut usage = Usage::new("critic", limits("critic"), Millis(0));
-    let fail = |usage: &mut Usage, counts| usage.step(Used::Failed { counts }, Millis(0)).map(|found| found.reaction);
+    let fail = |usage: &mut Usage| usage.step(Used::Failed, Millis(0)).map(|found| found.reaction);
 
-    let first: Vec<_> = (0..4).map(|_| fail(&mut usage, true)).collect();
+    let first: Vec<_> = (0..4).map(|_| fail(&mut usage)).collect();
     usage.step(Used::Succeeded { has_changed: false }, Millis(0));
-    let transient: Vec<_> = (0..20).map(|_| fail(&mut usage, false)).collect();
-    let second: Vec<_> = (0..5).map(|_| fail(&mut usage, true)).collect();
+    let second: Vec<_> = (0..5).map(|_| fail(&mut usage)).collect();
 
     assert_eq!(first, [None, None, None, Some(Reaction::Warn)]);
-    assert!(transient.iter().all(Option::is_none), "transient errors don't count while a fallback is left");
     assert_eq!(second, [None, None, None, Some(Reaction::Warn), Some(Reaction::Stop)]);
 }
 
@@ -142,22 +140,9 @@ fn a_coder_whose_calls_change_nothing_is_warned_and_an_explorer_is_not() {
 }
 
 #[test]
-fn a_person_is_asked_about_a_task_that_was_tried_too_often() {
-    let mut revisions = Revisions::new(&Limits::default().with("revisions", 2).unwrap());
-    let (one, other) = (TaskId::new("1.1").unwrap(), TaskId::new("1.2").unwrap());
-
-    let found = reactions([&one, &other, &one, &one].map(|task| revisions.step(task)));
-    revisions.reset(&one);
-
-    assert_eq!(found, [None, None, Some(Reaction::Ask), Some(Reaction::Ask)]);
-    assert_eq!((revisions.count(&one), revisions.count(&other)), (0, 1));
-    assert!(revisions.step(&one).is_none());
-}
-
-#[test]
 fn five_turns_of_nothing_but_text_stop_a_worker() {
-    let text = Turn { chars: 9_000, calls: 0, has_answered: false };
-    for break_off in [Turn { calls: 1, ..text }, Turn { has_answered: true, ..text }] {
+    let text = Turn { chars: 9_000, calls: 0 };
+    for break_off in [Turn { calls: 1, ..text }, Turn { chars: 0, ..text }] {
         let mut turns = Turns::default();
         let first = reactions((0..4).map(|_| turns.step(text)));
         turns.step(break_off);
@@ -169,43 +154,90 @@ fn five_turns_of_nothing_but_text_stop_a_worker() {
     }
 }
 
-#[test]
-fn a_delegation_is_over_once_it_has_ended_and_was_silent() {
-    let mut window = DelegationWindow::new("coder", Millis(0));
+fn called(call: &str, kind: &str, title: &str, status: &str) -> WorkerEvent {
+    let (call, title, tool_kind, status) = (call.to_owned(), title.to_owned(), kind.to_owned(), status.to_owned());
+    WorkerEvent::ToolCalled { call, title, tool_kind, status, paths: Vec::new(), why: String::new() }
+}
 
-    assert!(window.step(Heard::Tick, Millis(60_000)).is_none(), "it has not ended");
-    window.step(Heard::Ended, Millis(60_000));
-    assert!(window.step(Heard::Event, Millis(69_000)).is_none(), "a late call is still its own");
-    assert!(window.step(Heard::Tick, Millis(79_000)).is_none(), "10 s are not over");
-    let found = window.step(Heard::Tick, Millis(79_001)).unwrap();
-    assert_eq!((found.kind, found.reaction), (FindingKind::StaleDelegation, Reaction::Warn));
-    assert!(window.is_over() && window.step(Heard::Tick, Millis(99_000)).is_none(), "it is said once");
+/// Plays calls that are one after the other; the findings, each with the number of its call.
+fn played(
+    guard: &mut Guard,
+    calls: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> Vec<(usize, FindingKind, Reaction)> {
+    let mut found = Vec::new();
+    for (at, (kind, title)) in calls.into_iter().enumerate() {
+        for status in ["pending", "in_progress", "completed"] {
+            let call = called(&format!("c{at}"), kind, title, status);
+            found.extend(guard.step(&call, Millis(0)).into_iter().map(|found| (at + 1, found.kind, found.reaction)));
+        }
+    }
+    found
 }
 
 #[test]
-fn a_delegation_that_says_nothing_for_two_hours_is_stopped() {
-    let mut window = DelegationWindow::new("coder", Millis(0));
+fn a_worker_that_calls_the_same_again_and_again_is_stopped_unless_it_changes_something_in_between() {
+    let limits = RoleLimits { warn_at: 75, ..RoleLimits::default() };
+    let guard = || Guard::new("reviewer", limits, Millis(0));
 
-    assert!(window.step(Heard::Tick, Millis(SILENT - 1)).is_none());
-    assert_eq!(window.step(Heard::Tick, Millis(SILENT)).map(|found| found.reaction), Some(Reaction::Stop));
+    let found = played(&mut guard(), (0..12).map(|_| ("execute", "mcp__x__list")));
+    let mended = (0..40).map(|n| if n % 4 == 3 { ("edit", "Edit a.rs") } else { ("execute", "cargo test") });
+    let mended = played(&mut guard(), mended);
+
+    let (warn, stop) = ((8, FindingKind::Repetition, Reaction::Warn), (10, FindingKind::Repetition, Reaction::Stop));
+    assert_eq!(found[..2], [warn, stop]);
+    assert_eq!(mended, []);
 }
 
-const SILENT: i64 = window::SILENT_MS;
+#[test]
+fn a_guard_counts_each_call_once_and_failed_ones_in_a_row() {
+    let limits = RoleLimits { tool_calls: 4, errors: 2, warn_at: 100, minutes: 0 };
+    let mut guard = Guard::new("docs", limits, Millis(0));
+
+    let calls = played(&mut guard, [("read", "a"), ("read", "b"), ("read", "c"), ("read", "d")]);
+    let failed: Vec<_> =
+        ["e", "f"].into_iter().flat_map(|call| guard.step(&called(call, "read", call, "failed"), Millis(0))).collect();
+
+    assert_eq!(calls, [(4, FindingKind::Calls, Reaction::Stop)]);
+    let failed: Vec<_> = failed.iter().map(|found| (found.kind, found.reaction)).collect();
+    assert_eq!(failed, [(FindingKind::Errors, Reaction::Stop)]);
+}
 
 #[test]
-fn a_circuit_opens_after_five_errors_and_closes_after_three_successes() {
-    let mut circuit = Circuit::default();
-    let mut step = |outcome, at| (circuit.step("build", outcome, Millis(at)).is_some(), circuit.allows(Millis(at)));
+fn the_time_of_a_worker_that_waits_stands_still() {
+    let limits = RoleLimits { minutes: 10, warn_at: 100, ..RoleLimits::default() };
+    let mut guard = Guard::new("coder", limits, Millis(0));
+    let paused = |state| WorkerEvent::PauseChanged { state };
 
-    let errors: Vec<_> = (0..5).map(|_| step(Outcome::Failed, 0)).collect();
-    assert_eq!(errors[3..], [(false, true), (true, false)]);
-    assert_eq!(step(Outcome::Failed, 29_999), (false, false), "a late end changes nothing");
-    assert_eq!(step(Outcome::Succeeded, 30_000), (false, true));
-    assert_eq!(step(Outcome::Failed, 30_001), (true, false), "one error while it is tried opens it again");
-    let tries: Vec<_> = (0..3).map(|_| step(Outcome::Succeeded, 60_001)).collect();
-    assert!(tries.iter().all(|(found, allows)| !found && *allows));
-    let errors: Vec<_> = (0..4).map(|_| step(Outcome::Failed, 60_001)).collect();
-    assert!(errors.iter().all(|(found, _)| !found), "it is closed and counts anew");
+    assert_eq!(guard.due(), Some(Millis(10 * MINUTE)));
+    guard.step(&paused(PauseState::Paused), Millis(MINUTE));
+    assert!(guard.tick(Millis(50 * MINUTE)).is_empty() && guard.due().is_none());
+    guard.step(&paused(PauseState::Resumed), Millis(50 * MINUTE));
+    assert_eq!(guard.due(), Some(Millis(59 * MINUTE)));
+
+    let found = guard.tick(Millis(59 * MINUTE));
+
+    assert_eq!(
+        found.iter().map(|found| (found.kind, found.reaction)).collect::<Vec<_>>(),
+        [(FindingKind::Minutes, Reaction::Stop)]
+    );
+    assert_eq!(guard.due(), None, "it is found once");
+}
+
+#[test]
+fn turns_of_nothing_but_text_are_told_from_those_with_calls() {
+    let mut guard = Guard::new("critic", RoleLimits::default(), Millis(0));
+    let mut turn = |calls: bool| {
+        if calls {
+            guard.step(&called("c", "read", "a", "completed"), Millis(0));
+        }
+        let ended = WorkerEvent::TurnEnded { turn: 1, stop: "end_turn".to_owned(), text: "so".to_owned() };
+        guard.step(&ended, Millis(0)).iter().map(|found| found.kind).collect::<Vec<_>>()
+    };
+
+    let quiet: Vec<_> =
+        [false, false, false, false, true, false, false, false, false].into_iter().flat_map(&mut turn).collect();
+    assert_eq!(quiet, []);
+    assert_eq!(turn(false), [FindingKind::Runaway]);
 }
 
 proptest! {
@@ -231,7 +263,7 @@ proptest! {
         for (at, call) in calls.into_iter().enumerate() {
             let used = match call {
                 0 => Used::Call,
-                1 => Used::Failed { counts: true },
+                1 => Used::Failed,
                 _ => Used::Tick,
             };
             let now = Millis(i64::try_from(at).unwrap() * 30_000);

@@ -22,10 +22,7 @@ pub enum Used {
         has_changed: bool,
     },
     /// A call failed.
-    Failed {
-        /// Whether it counts: a transient error of a model doesn't while a fallback is left.
-        counts: bool,
-    },
+    Failed,
     /// Time has passed.
     Tick,
 }
@@ -66,13 +63,39 @@ impl Usage {
                     self.said.retain(|(kind, _)| *kind != FindingKind::NoChange);
                 }
             }
-            Used::Failed { counts } => self.errors = self.errors.saturating_add(u32::from(counts)),
+            Used::Failed => self.errors = self.errors.saturating_add(1),
             Used::Tick => {}
         }
         let found = self.findings(now).into_iter().filter(|found| !self.said.contains(&(found.kind, found.reaction)));
         let found = found.max_by_key(|found| found.reaction)?;
         self.said.push((found.kind, found.reaction));
         Some(found)
+    }
+
+    /// Its time stood still for so long.
+    pub fn stood_still(&mut self, ms: i64) {
+        (self.begun, self.last_success) = (self.begun.plus(ms), self.last_success.plus(ms));
+    }
+
+    /// When the next limit of time is reached that was not found yet.
+    #[must_use]
+    pub fn due(&self) -> Option<Millis> {
+        let RoleLimits { minutes, warn_at, .. } = self.limits;
+        let at = |kind, reaction, from: Millis, minutes: i64| {
+            (!self.said.contains(&(kind, reaction))).then(|| from.plus(minutes * MINUTE_MS))
+        };
+        let share = (i64::from(minutes) * i64::from(warn_at)).div_euclid(100).max(1);
+        let share = if share * 100 < i64::from(minutes) * i64::from(warn_at) { share + 1 } else { share };
+        let limited = (minutes > 0).then(|| {
+            [
+                at(FindingKind::Minutes, Reaction::Warn, self.begun, share).filter(|_| {
+                    share < i64::from(minutes) && !self.said.contains(&(FindingKind::Minutes, Reaction::Stop))
+                }),
+                at(FindingKind::Minutes, Reaction::Stop, self.begun, i64::from(minutes)),
+            ]
+        });
+        let idle = at(FindingKind::Idle, Reaction::Stop, self.last_success, IDLE_MINUTES).filter(|_| self.calls > 0);
+        limited.into_iter().flatten().chain([idle]).flatten().min()
     }
 
     fn findings(&self, now: Millis) -> Vec<Finding> {
@@ -84,7 +107,8 @@ impl Usage {
             self.limited(FindingKind::Errors, self.errors, errors, "errors in a row"),
         ];
         let silent = now.since(self.last_success) / MINUTE_MS;
-        let idle = (silent >= IDLE_MINUTES).then(|| {
+        // A command calls no tools: its time limit is all that ends it.
+        let idle = (self.calls > 0 && silent >= IDLE_MINUTES).then(|| {
             let words = format!("{} has had no call that succeeded for {silent} minutes", self.role);
             Finding::new(FindingKind::Idle, Reaction::Stop, words)
         });

@@ -233,17 +233,16 @@ fn a_plan_is_refused_with_everything_that_is_wrong_at_once() {
 
     let found = plan_refusals(&plan, is_folder_by_name);
 
-    let kinds: Vec<_> =
-        found.iter().map(|refusal| (refusal.kind.as_str(), refusal.task.as_ref().map(TaskId::as_str))).collect();
+    let kinds: Vec<_> = found.iter().map(|refusal| (refusal.kind, refusal.task.as_ref().map(TaskId::as_str))).collect();
     assert_eq!(
         kinds,
         [
-            ("placeholder", None),
-            ("placeholder", None),
-            ("placeholder", Some("1.1")),
-            ("placeholder", Some("1.2")),
-            ("compound-verb", Some("1.1")),
-            ("acceptance-missing", Some("1.1")),
+            (RefusalKind::Placeholder, None),
+            (RefusalKind::Placeholder, None),
+            (RefusalKind::Placeholder, Some("1.1")),
+            (RefusalKind::Placeholder, Some("1.2")),
+            (RefusalKind::CompoundVerb, Some("1.1")),
+            (RefusalKind::AcceptanceMissing, Some("1.1")),
         ]
     );
     assert!(found.iter().all(|refusal| !refusal.reason.is_empty() && !refusal.remedy.is_empty()));

@@ -195,37 +195,31 @@ fn the_designer_comes_where_users_see_the_change() {
 }
 
 #[test]
-fn what_is_left_out_has_a_reason_in_words() {
-    let steps = |path: &str, turbo: bool| -> Vec<&str> {
-        let left = left_out(&of(&[path], ""), turbo);
-        assert!(left.iter().all(|left| left.reason.len() > 20), "{left:?}");
-        left.into_iter().map(|left| left.step).collect()
+fn what_a_tier_and_turbo_leave_out_has_a_reason_and_a_critical_change_is_judged_twice() {
+    let done = |path: &str, wishes: Wishes| -> Vec<&str> {
+        let found = of(&[path], "");
+        let is_done = |step: &&&str| {
+            left_out(step, &found, wishes).is_none_or(|why| {
+                assert!(why.len() > 20, "{why}");
+                false
+            })
+        };
+        steps(found.tier).iter().filter(is_done).copied().collect()
     };
-    let tests = ["test_engineer", "adversarial_tests", "regression_sweep"];
+    let (usual, turbo) = (Wishes::default(), Wishes { turbo: true, ..Wishes::default() });
+    let all = ["review", "second_review", "security_review", "tests", "second_tests", "adversarial_tests"];
 
-    let metadata = steps(".gitignore", false);
-    assert!(tests.iter().chain(&["reviewer", "build_check"]).all(|step| metadata.contains(step)));
-    assert!(!metadata.contains(&"secretscan") && !metadata.contains(&"lint") && !metadata.contains(&"diff"));
-    assert_eq!(steps("README.md", false), [&tests[..], &["security_review", "designer"]].concat());
-    assert_eq!(steps("src/a.rs", false), ["security_review", "designer"]);
-    assert_eq!(steps("src/a.rs", true), [&["reviewer"], &tests[..], &["security_review", "designer"]].concat());
-    assert_eq!(steps("src/auth.rs", true), ["designer"], "turbo leaves nothing out of a critical change");
-    for path in [".gitignore", "README.md", "src/a.rs"] {
-        let all = steps(path, true);
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{path}: each step once");
-    }
-}
-
-#[test]
-fn a_critical_change_has_two_of_each_judging_role() {
-    let of = |tier, turbo| {
-        let staff = staff(tier, turbo);
-        (staff.reviewers, staff.test_engineers)
-    };
-
-    let tiers = [Tier::Metadata, Tier::Docs, Tier::Code, Tier::Critical];
-    assert_eq!(tiers.map(|tier| of(tier, false)), [(0, 0), (1, 0), (1, 1), (2, 2)]);
-    assert_eq!(tiers.map(|tier| of(tier, true)), [(0, 0), (0, 0), (0, 0), (2, 2)]);
+    assert_eq!(done(".gitignore", usual), [""; 0]);
+    assert_eq!(done("README.md", usual), ["review"]);
+    assert_eq!(done("src/a.rs", usual), ["review", "tests", "adversarial_tests"]);
+    assert_eq!(done("src/auth.rs", usual), all);
+    assert_eq!(done("README.md", turbo), [""; 0]);
+    assert_eq!(done("src/a.rs", turbo), [""; 0]);
+    assert_eq!(done("src/auth.rs", turbo), all, "turbo leaves nothing out of a critical change");
+    let needs = Wishes { needs_test_engineer: true, ..turbo };
+    assert_eq!(done("README.md", needs), ["tests", "adversarial_tests"], "a phase that requires a role has it");
+    let always = Wishes { always_security_review: true, ..usual };
+    assert_eq!(done("README.md", always), ["review", "security_review"]);
 }
 
 fn assessment() -> impl Strategy<Value = Assessment> {

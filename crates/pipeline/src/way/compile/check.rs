@@ -137,7 +137,7 @@ pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<Way
     if settings.team {
         wanted.extend(OF_TEAM.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))));
     }
-    if settings.declares_files() {
+    if settings.declares_files() || settings.team {
         wanted.extend(gate::find(gate::SCOPE).map(|gate| Wanted::new(gate, Need::Required)));
     }
     if settings.lint.is_some() && !settings.team {

@@ -8,7 +8,7 @@ use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, Step, StepId, Way, When, Zone,
 };
-use switchboard_protocol::run::{MAX_LOSSES, MAX_REBASES, MAX_REPEATS};
+use switchboard_protocol::run::{MAX_REBASES, MAX_REPEATS};
 
 use super::check::Wanted;
 use super::team::{self, TeamSteps};
@@ -35,7 +35,7 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     }
     for one in kind.team.into_iter().flat_map(TeamSteps::steps) {
         let after = steps.iter().map(|step| step.id.clone()).collect();
-        steps.push(team::step(one, &maker_id, after)?);
+        steps.push(team::step(one, &kind.limits, &maker_id, after)?);
     }
     if shape.result == WorkResult::Merged {
         let about_scope = |wanted: &Wanted| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
@@ -94,7 +94,8 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
         back: Some(id.clone()),
         limits: Limits {
             attempts: tries.attempts,
-            losses: MAX_LOSSES,
+            losses: kind.limits.lost_workers,
+            transients: kind.team.map_or(0, |_| kind.limits.transient_errors),
             repeats: MAX_REPEATS,
             refusals: MAX_REPEATS,
             ..Limits::default()

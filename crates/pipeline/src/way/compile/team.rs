@@ -6,14 +6,15 @@
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::plan::{RetryFrom, Task};
 use switchboard_protocol::role::RoleName;
-use switchboard_protocol::run::way::{Do, Input, Limits, Step, StepId, When, Zone};
-use switchboard_protocol::run::{MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES};
+use switchboard_protocol::run::TeamLimits;
+use switchboard_protocol::run::way::{Do, Input, Limits, Step, StepId, Zone};
 
 use super::step_id;
 use super::steps::step as plain;
 use crate::settings::Settings;
 use crate::subtasks::{Shape, WorkResult};
-use crate::team::tier::{Assessment, Tier};
+use crate::team::steps::{REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY};
+use crate::team::tier::{self, Assessment, Tier};
 
 /// A step of a team, before it is one of a way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,30 +22,56 @@ pub(super) struct TeamStep {
     id: &'static str,
     role: RoleName,
     answer: AnswerKind,
-    writes_tests: bool,
-    when: When,
+    /// Why it is left out, as long as the change is what its task declares.
+    left_out: Option<String>,
 }
 
 /// The steps of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TeamSteps(Vec<TeamStep>);
+pub(super) struct TeamSteps {
+    steps: Vec<TeamStep>,
+    /// Why some are there twice, if they are.
+    doubled: Option<String>,
+}
+
+// === impl TeamStep ===
+
+impl TeamStep {
+    fn new(id: &'static str, found: &Assessment, settings: &Settings) -> Self {
+        let (role, answer) = match id {
+            SECURITY => (RoleName::Reviewer, AnswerKind::SecurityReview),
+            REVIEW | SECOND_REVIEW => (RoleName::Reviewer, AnswerKind::Review),
+            _ => (RoleName::TestEngineer, AnswerKind::Tests),
+        };
+        // Only the change shows whether it has to do with security.
+        let left_out =
+            tier::left_out(id, found, settings.wishes()).filter(|_| id != SECURITY || found.tier < Tier::Code);
+        Self { id, role, answer, left_out }
+    }
+
+    const fn writes_tests(&self) -> bool {
+        matches!(self.role, RoleName::TestEngineer)
+    }
+}
 
 // === impl TeamSteps ===
 
 impl TeamSteps {
     pub(super) fn steps(&self) -> impl Iterator<Item = &TeamStep> {
-        self.0.iter()
+        self.steps.iter()
     }
 
-    /// What is left out, and why.
+    /// What is left out or done twice, and why.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        let note = |step: &TeamStep| match &step.when {
-            When::Always => None,
-            When::Never { reason } | When::NotConfigured { reason } => {
-                Some(format!("step {} is left out: {reason}", step.id))
-            }
-        };
-        self.0.iter().filter_map(note)
+        let note = |step: &TeamStep| Some(format!("step {} is left out: {}", step.id, step.left_out.as_ref()?));
+        let doubled =
+            self.doubled.iter().map(|why| format!("steps {SECOND_REVIEW} and {SECOND_TESTS} are added: {why}"));
+        self.steps.iter().filter_map(note).chain(doubled)
+    }
+
+    /// What tells the steps of two tasks apart that walk different ways.
+    pub(super) fn key(&self) -> impl Iterator<Item = &'static str> {
+        self.steps.iter().map(|step| step.id)
     }
 }
 
@@ -53,50 +80,34 @@ pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<Team
     if !settings.team || shape.result != WorkResult::Merged || shape.is_landing() {
         return None;
     }
-    let Assessment { tier, because, .. } = Assessment::of(&settings.files_touched, &task.description);
-    let because = because.first().map(String::as_str).unwrap_or_default();
-    let at_least = |least: Tier| match tier >= least {
-        true => When::Always,
-        false => {
-            When::Never { reason: format!("the task is of tier {} ({}): {because}", tier.number(), tier.as_str()) }
-        }
-    };
-    let review = |id, answer, when| TeamStep { id, role: RoleName::Reviewer, answer, writes_tests: false, when };
-    let tests =
-        |id, when| TeamStep { id, role: RoleName::TestEngineer, answer: AnswerKind::Tests, writes_tests: true, when };
-    Some(TeamSteps(vec![
-        review(REVIEW, AnswerKind::Review, at_least(Tier::Docs)),
-        review(SECURITY, AnswerKind::SecurityReview, at_least(Tier::Code)),
-        tests(TESTS, at_least(Tier::Code)),
-        tests(ADVERSARIAL, at_least(Tier::Code)),
-    ]))
+    let found = Assessment::of(&settings.files_touched, &task.description);
+    let steps = tier::steps(found.tier).iter().map(|id| TeamStep::new(id, &found, settings)).collect();
+    let because = found.because.first().map(String::as_str).unwrap_or_default();
+    let doubled = (found.tier == Tier::Critical).then(|| format!("the task is of tier 3 (critical): {because}"));
+    Some(TeamSteps { steps, doubled })
 }
 
-/// The review of correctness, edge cases and performance.
-pub const REVIEW: &str = "review";
-/// The review of security alone; skipped where neither files nor words call for it.
-pub const SECURITY: &str = "security_review";
-/// Tests of what the task asks for.
-pub const TESTS: &str = "tests";
-/// Tests that attack the change.
-pub const ADVERSARIAL: &str = "adversarial_tests";
-
-pub(super) fn step(one: &TeamStep, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
+pub(super) fn step(one: &TeamStep, limits: &TeamLimits, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
     let does = Do::Work {
         role: one.role.id(),
-        writes: if one.writes_tests { vec![Zone::Tests] } else { Vec::new() },
+        writes: if one.writes_tests() { vec![Zone::Tests] } else { Vec::new() },
         retry_from: RetryFrom::Change,
         begins_on: None,
         // Tests that are there already may be all that is needed.
-        may_keep: one.writes_tests,
+        may_keep: one.writes_tests(),
         answer: Some(one.answer),
     };
     Some(Step {
         after,
         reads: vec![Input::Spec, Input::Output(maker.clone())],
-        when: one.when.clone(),
         back: Some(maker.clone()),
-        limits: Limits { attempts: MAX_ANSWERS, losses: MAX_LOSSES, failures: MAX_FAILURES, ..Limits::default() },
+        limits: Limits {
+            attempts: limits.malformed_answers + 1,
+            losses: limits.lost_workers,
+            failures: limits.agent_errors + 1,
+            transients: limits.transient_errors,
+            ..Limits::default()
+        },
         ..plain(step_id(one.id)?, does)
     })
 }

@@ -27,7 +27,12 @@ fn plan(settings: Value, tasks: &[(&str, &[&str], Value)]) -> Plan {
 
 fn compiled(plan: &Plan) -> Result<Compiled, Vec<WayRefusal>> {
     let expanded = crate::subtasks::expand(plan).unwrap();
-    compile(&expanded, &prepare(&expanded.plan, &BTreeSet::new(), None), usual_attempts)
+    compile(
+        &expanded,
+        &prepare(&expanded.plan, &BTreeSet::new(), None),
+        &switchboard_protocol::run::TeamLimits::default(),
+        usual_attempts,
+    )
 }
 
 /// The gates of a way: name, need, and whether each applies.

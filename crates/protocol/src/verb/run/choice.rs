@@ -7,6 +7,7 @@ use crate::frame::DriverSpec;
 use crate::id::AgentName;
 use crate::isolation::{Isolation, Reach, Tool};
 use crate::permission::Permissions;
+use crate::role::{Rights, RoleLimits};
 use crate::run::way::RoleId;
 
 /// An agent that the caller has resolved: what to start under which name.
@@ -38,6 +39,9 @@ pub struct AgentChoice {
     /// Variables with which its program is told the model; `{model}` stands for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_env: Vec<(String, String)>,
+    /// Arguments with which its program is told the temperature of a role; `{temperature}` stands for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub temperature_args: Vec<String>,
     /// How often its tasks are tried, where the plan doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
@@ -80,6 +84,41 @@ pub struct RoleChoice {
     /// What it is told about its role in place of the shipped text, at most 32 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
+    /// Models that take over one after the other while that one can't be reached, at most three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback_models: Vec<String>,
+    /// The temperature, 0 to 2, as it is written to the agent's program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<String>,
+    /// Whether no worker may be started in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
+    /// What it may do; as the shipped role where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights: Option<Rights>,
+    /// What a worker in it may use up; as the shipped role where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<RoleLimits>,
+}
+
+// === impl RoleChoice ===
+
+impl RoleChoice {
+    /// A role of which nothing else is said.
+    #[must_use]
+    pub fn new(role: RoleId) -> Self {
+        Self {
+            role,
+            agent: None,
+            model: None,
+            instructions: String::new(),
+            fallback_models: Vec::new(),
+            temperature: None,
+            disabled: false,
+            rights: None,
+            limits: None,
+        }
+    }
 }
 
 /// What tokens cost, in millionths of a US dollar for a million of them.
@@ -107,6 +146,9 @@ impl TokenPrice {
 /// Stands for the model in arguments and variables of an agent.
 pub const MODEL: &str = "{model}";
 
+/// Stands for the temperature in arguments of an agent.
+pub const TEMPERATURE: &str = "{temperature}";
+
 // === impl AgentChoice ===
 
 impl AgentChoice {
@@ -126,6 +168,7 @@ impl AgentChoice {
             model_first: false,
             model_args: Vec::new(),
             model_env: Vec::new(),
+            temperature_args: Vec::new(),
             attempts: None,
             price: None,
             instructions: String::new(),
@@ -147,8 +190,15 @@ impl AgentChoice {
             model_first: false,
             model_args: Vec::new(),
             model_env: Vec::new(),
+            temperature_args: Vec::new(),
             ..self
         }
+    }
+
+    /// Arguments that tell its program the temperature.
+    #[must_use]
+    pub fn told_temperature(&self, temperature: &str) -> Vec<String> {
+        self.temperature_args.iter().map(|text| text.replace(TEMPERATURE, temperature)).collect()
     }
 
     /// Whether its program is told the model when it is started.

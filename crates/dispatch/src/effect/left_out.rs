@@ -1,7 +1,6 @@
-//! Whether a change gets the review of security: files or words of it call for one, or the plan asks for it always.
+//! Whether a change makes a step of a team unnecessary: what it touches decides, beside what the plan said of it.
 
-use switchboard_pipeline::team::tier::Assessment;
-use switchboard_pipeline::way::SECURITY;
+use switchboard_pipeline::team::tier::{Assessment, left_out};
 use switchboard_process::git::Oid;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StartFrom};
@@ -13,28 +12,32 @@ use crate::Error;
 /// Bytes of a change that are searched for words.
 const SEARCHED: usize = 1 << 20;
 
-/// The event that skips the step, where nothing calls for it. What the plan said of the task's files is not believed: the change itself is looked at.
+/// The event that skips the step, where nothing calls for it. What the plan said of the task's files is not believed: the change itself is looked at, which
+/// can only add to it.
 pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Option<RunEvent>, Error> {
     let StartFrom::Change { commit, base } = &start.from else { return Ok(None) };
+    if start.work.answer.is_none() {
+        return Ok(None);
+    }
     let (task, settings) = ctx.plan.settings(id)?;
-    if start.step.as_str() != SECURITY || settings.always_security_review {
+    let of_plan = Assessment::of(&settings.files_touched, &task.description);
+    if left_out(start.step.as_str(), &of_plan, settings.wishes()).is_none() {
         return Ok(None);
     }
     let (old, new) = (Oid::parse(base)?, Oid::parse(commit)?);
     let looked_at =
         ctx.world.git(move |git| Ok((git.changed_files(&old, &new)?, git.diff_text(&old, &new, SEARCHED)?)));
     let (files, diff) = looked_at.await?;
+    // A change that is too long to be searched is judged.
+    if diff.len() >= SEARCHED {
+        return Ok(None);
+    }
     let files: Vec<_> = files.iter().map(|file| crate::plan::text(&file.path)).collect();
-    let of_plan = Assessment::of(&settings.files_touched, &task.description);
     // What was taken away counts as well: it may have been a check.
     let changed = diff.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: String = changed.flat_map(|line| [line, "\n"]).collect();
     let found = of_plan.raise(Assessment::of(&files, &changed));
-    // A change that is too long to be searched is reviewed.
-    if diff.len() >= SEARCHED || found.is_security_relevant() {
-        return Ok(None);
-    }
     let (step, attempt, input) = (start.step.clone(), start.attempt, start.work.input);
-    let reason = "no file and no word of the change has to do with security".to_owned();
-    Ok(Some(RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason }))
+    let skipped = |reason| RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason };
+    Ok(left_out(start.step.as_str(), &found, settings.wishes()).map(skipped))
 }

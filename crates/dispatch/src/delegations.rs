@@ -1,0 +1,62 @@
+//! Agents that hand the same work on again and again: warned, then refused.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use switchboard_pipeline::team::repeat::{Delegation, Delegations, Finding, Reaction};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::fold;
+use switchboard_protocol::text::cut;
+
+use crate::lock::lock;
+
+/// Bytes of a task by which delegations are told apart.
+const ARGUMENT: usize = 1000;
+
+/// Callers that are remembered; beyond them all are forgotten, which only lets a loop go on a little longer.
+const CALLERS: usize = 1000;
+
+/// What each caller has delegated lately.
+#[derive(Debug, Default)]
+pub(crate) struct DelegationLog(Mutex<BTreeMap<String, Delegations>>);
+
+// === impl DelegationLog ===
+
+impl DelegationLog {
+    /// Counts a task that somebody hands to an agent; returns a warning where that is the same again.
+    ///
+    /// # Errors
+    /// `agent.loop` where it is the same too often.
+    pub(crate) fn count(&self, by: &str, agent: &str, task: &str) -> Result<Option<String>, Failure> {
+        let delegation =
+            Delegation { role: "agent".to_owned(), agent: fold(agent), argument: cut(task.trim(), ARGUMENT) };
+        let mut callers = lock(&self.0);
+        if callers.len() > CALLERS {
+            callers.clear();
+        }
+        match callers.entry(fold(by)).or_default().step(delegation) {
+            None => Ok(None),
+            Some(Finding { reaction: Reaction::Warn, words, .. }) => Ok(Some(words)),
+            Some(Finding { reaction: Reaction::Stop, words, .. }) => {
+                Err(Failure::new("agent.loop", words).hint("read what came of it before, and ask for something else"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_task_is_warned_of_and_refused_for_its_caller_alone() {
+        let log = DelegationLog::default();
+        let mut said = (0..5).map(|_| log.count("ann", "Codex", " look "));
+
+        assert!(said.by_ref().take(2).all(|said| said == Ok(None)));
+        assert!(said.by_ref().take(2).all(|said| said.is_ok_and(|warning| warning.is_some())));
+        assert_eq!(said.next().unwrap().unwrap_err().code, "agent.loop");
+        assert_eq!(log.count("ben", "codex", "look"), Ok(None));
+        assert_eq!(log.count("ann", "codex", "look elsewhere"), Ok(None));
+    }
+}

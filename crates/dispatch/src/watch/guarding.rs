@@ -1,0 +1,173 @@
+//! Stops a worker of a team that makes no progress or uses up what its role may, and tells which of its failures are its model's.
+
+use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::team::fallback::Models;
+use switchboard_pipeline::team::repeat::{Finding, FindingKind, Guard, Reaction};
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::{ShimCommand, WorkerEvent};
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::RoleId;
+use switchboard_protocol::run::{StepWork, TurnOutcome};
+use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::worker::{HOPELESS, WorkerFact};
+use switchboard_store::{Batch, Durability, Store};
+use tokio::time::Instant;
+
+use super::Watch;
+use super::ending::RATE_LIMITED;
+use crate::error::shape;
+use crate::flag::flagged;
+use crate::plan::RunPlan;
+use crate::{Error, history};
+
+/// Between asking an agent to end and ending it.
+const GRACE_MS: u64 = 5_000;
+
+/// The fault of a service that has no such model.
+const NO_MODEL: &str = "agent.no-model";
+
+/// A worker of a team as the guardrails see it.
+pub(super) struct Guarded {
+    guard: Guard,
+    models: Models,
+    /// The model that it was told.
+    model: Option<String>,
+    /// Why it was stopped, and whether time alone was the reason.
+    halted: Option<(String, bool)>,
+}
+
+// === impl Guarded ===
+
+impl Guarded {
+    /// What the record tells of a worker; `None` where no team works.
+    pub(super) fn recall(
+        store: &Store,
+        plan: &RunPlan,
+        (settings, choice): (&Settings, Option<&AgentChoice>),
+        (worker, role): (&WorkerId, Option<RoleId>),
+    ) -> Result<Option<Self>, Error> {
+        let (true, Some(choice)) = (settings.team, choice) else { return Ok(None) };
+        let answers = role.is_some();
+        let role = role.unwrap_or_else(|| RoleName::Coder.id());
+        let limits = plan.role_limits(&role);
+        let kind = answers.then_some(AnswerKind::Review);
+        let work = StepWork { role: role.clone(), writes: Vec::new(), answer: kind, input: Digest::ZERO };
+        let models = plan.models(choice, settings, &work);
+        let mut guarded =
+            Self { guard: Guard::new(role.as_str(), limits, store.now()), models, model: None, halted: None };
+        history::events_of_worker(store, worker.as_str(), |event| match event.fact::<WorkerFact>() {
+            Some(WorkerFact::WorkerEquipped { model, .. }) => {
+                guarded.guard = Guard::new(role.as_str(), limits, event.ts);
+                guarded.model = model;
+            }
+            Some(WorkerFact::WorkerReported { mut what, .. }) => {
+                // What it said lies beside the facts.
+                if let (WorkerEvent::TurnEnded { text, .. }, Some(body)) = (&mut what, &event.body) {
+                    text.clone_from(body);
+                }
+                drop(guarded.guard.step(&what, event.ts));
+            }
+            Some(WorkerFact::WorkerFlagged { rule, stops: true, words, .. }) => {
+                guarded.halted = Some((words, rule == FindingKind::Minutes.as_str()));
+            }
+            Some(_) | None => {}
+        })?;
+        Ok(Some(guarded))
+    }
+
+    fn halt(&mut self, found: &[Finding]) -> bool {
+        let stop = found.iter().find(|found| found.reaction == Reaction::Stop);
+        let (None, Some(stop)) = (&self.halted, stop) else { return false };
+        self.halted = Some((stop.words.clone(), stop.kind == FindingKind::Minutes));
+        true
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    /// The events of what is found when a report is taken in, and whether the worker has to end because of it.
+    pub(super) fn guard(&mut self, event: &WorkerEvent) -> Result<(Vec<NewEvent>, bool), Error> {
+        let now = self.world.store.now();
+        let Some(guarded) = self.guarded.as_mut().filter(|guarded| guarded.halted.is_none()) else {
+            return Ok((Vec::new(), false));
+        };
+        let found = guarded.guard.step(event, now);
+        let must_end = guarded.halt(&found);
+        Ok((self.flags(&found)?, must_end))
+    }
+
+    /// When time alone leads to the next finding.
+    pub(super) fn guard_due(&self) -> Option<Instant> {
+        let guarded = self.guarded.as_ref().filter(|guarded| guarded.halted.is_none() && !self.is_concluded)?;
+        let left = guarded.guard.due()?.since(self.world.store.now()).max(1);
+        Some(Instant::now() + std::time::Duration::from_millis(left.unsigned_abs()))
+    }
+
+    /// Time has passed: records what is found, and ends a worker whose time is over.
+    pub(super) async fn tick(&mut self) -> Result<(), Error> {
+        let now = self.world.store.now();
+        let Some(guarded) = self.guarded.as_mut() else { return Ok(()) };
+        let found = guarded.guard.tick(now);
+        let must_end = guarded.halt(&found);
+        let events = self.flags(&found)?;
+        if !events.is_empty() {
+            self.world.commit_patiently(&Batch { events, ..Batch::new(Durability::Written) }).await?;
+        }
+        if must_end {
+            self.end_halted().await;
+        }
+        Ok(())
+    }
+
+    /// Has a worker end that was stopped.
+    pub(super) async fn end_halted(&mut self) {
+        if self.guarded.as_ref().is_some_and(|guarded| guarded.halted.is_some()) {
+            self.tell(ShimCommand::Stop { grace_ms: GRACE_MS }).await;
+        }
+    }
+
+    fn flags(&self, found: &[Finding]) -> Result<Vec<NewEvent>, Error> {
+        let flag = |found: &Finding| {
+            let fact = flagged(&self.worker, found.kind.as_str(), found.reaction == Reaction::Stop, &found.words);
+            NewEvent::of(&fact, format!("worker/{}", self.worker), "daemon").map_err(shape("worker_flagged"))
+        };
+        found.iter().map(flag).collect()
+    }
+
+    /// Whether no further attempt can succeed before a person has done something.
+    pub(super) fn is_hopeless(&self, code: &str) -> bool {
+        HOPELESS.contains(&code) && !(code == NO_MODEL && self.has_fallback())
+    }
+
+    /// Whether another model may be asked while this one can't be reached.
+    pub(super) fn has_fallback(&self) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.models.has_next(guarded.model.as_deref()))
+    }
+
+    /// What the end of a worker means, where a limit of its role or its model is the reason.
+    pub(super) fn judged(&self, (outcome, reason): (TurnOutcome, String)) -> (TurnOutcome, String) {
+        let Some(guarded) = &self.guarded else { return (outcome, reason) };
+        if let (Some((words, is_time)), None) = (&guarded.halted, self.stopping) {
+            let outcome = if *is_time { TurnOutcome::TimedOut } else { TurnOutcome::Failed };
+            return (outcome, format!("{words} [worker.halted]"));
+        }
+        let is_models = match outcome {
+            TurnOutcome::Failed if !self.is_exec => {
+                let is_absent = self.stop.as_deref() == Some(NO_MODEL) && self.has_fallback();
+                is_absent || guarded.models.passes(&reason, guarded.model.as_deref())
+            }
+            TurnOutcome::RateLimited => self.stop.as_deref() == Some(RATE_LIMITED) && self.has_fallback(),
+            TurnOutcome::Failed
+            | TurnOutcome::Finished
+            | TurnOutcome::Stopped
+            | TurnOutcome::Refused
+            | TurnOutcome::TimedOut
+            | TurnOutcome::Paused
+            | TurnOutcome::ModelFailed => false,
+        };
+        if is_models { (TurnOutcome::ModelFailed, reason) } else { (outcome, reason) }
+    }
+}

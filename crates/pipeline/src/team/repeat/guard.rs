@@ -1,0 +1,121 @@
+//! All rules about one worker of a team, fed by its events: tool calls, turns and time.
+
+use std::collections::VecDeque;
+
+use switchboard_protocol::role::RoleLimits;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::worker::{PauseState, WorkerEvent};
+
+use super::{Finding, ToolCalls, Turn, Turns, Usage, Used};
+use crate::roles::tool_of;
+
+/// Calls that may be under way at once and are told apart; agents run a few beside each other.
+const CALLS_KNOWN: usize = 64;
+
+/// Kinds of tool calls that change files, in ACP's words.
+const CHANGING: [&str; 3] = ["edit", "delete", "move"];
+
+/// A worker as far as the rules look at it.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    usage: Usage,
+    calls: ToolCalls,
+    turns: Turns,
+    /// Calls that were counted, the last ones.
+    known: VecDeque<String>,
+    /// Calls of the turn that is under way.
+    in_turn: u32,
+    paused_since: Option<Millis>,
+}
+
+// === impl Guard ===
+
+impl Guard {
+    /// A worker that begins in a role with these limits.
+    #[must_use]
+    pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
+        Self {
+            usage: Usage::new(role, limits, now),
+            calls: ToolCalls::default(),
+            turns: Turns::default(),
+            known: VecDeque::new(),
+            in_turn: 0,
+            paused_since: None,
+        }
+    }
+
+    /// Takes an event of the worker; returns what was found.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about progress")]
+    pub fn step(&mut self, event: &WorkerEvent, now: Millis) -> Vec<Finding> {
+        match event {
+            // As the record has it, so that a worker that is looked up there counts as it did.
+            WorkerEvent::ToolCalled { .. } => self.called(&event.clone().fitted(), now),
+            WorkerEvent::TurnEnded { text, .. } => {
+                let turn = Turn { chars: text.chars().count() as u64, calls: std::mem::take(&mut self.in_turn) };
+                self.turns.step(turn).into_iter().collect()
+            }
+            WorkerEvent::PauseChanged { state: PauseState::Paused } => {
+                self.paused_since.get_or_insert(now);
+                Vec::new()
+            }
+            WorkerEvent::PauseChanged { state: PauseState::Resumed } => {
+                if let Some(since) = self.paused_since.take() {
+                    self.usage.stood_still(now.since(since));
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn called(&mut self, event: &WorkerEvent, now: Millis) -> Vec<Finding> {
+        let WorkerEvent::ToolCalled { call, title, tool_kind, status, paths, why: _ } = event else {
+            return Vec::new();
+        };
+        let arguments = format!("{} {}", tool_of(title), paths.join(" "));
+        let mut found = self.begin(call, tool_kind, arguments.trim_end(), now);
+        found.extend(self.end(tool_kind, status, now));
+        found
+    }
+    /// Time has passed.
+    pub fn tick(&mut self, now: Millis) -> Vec<Finding> {
+        match self.paused_since {
+            Some(_) => Vec::new(),
+            None => self.usage.step(Used::Tick, now).into_iter().collect(),
+        }
+    }
+
+    /// When time alone leads to the next finding; `None` while the worker waits.
+    #[must_use]
+    pub fn due(&self) -> Option<Millis> {
+        self.usage.due().filter(|_| self.paused_since.is_none())
+    }
+
+    /// A call is counted when it is heard of first.
+    fn begin(&mut self, call: &str, kind: &str, arguments: &str, now: Millis) -> Vec<Finding> {
+        if self.known.iter().any(|known| known == call) {
+            return Vec::new();
+        }
+        self.known.push_back(call.to_owned());
+        if self.known.len() > CALLS_KNOWN {
+            self.known.pop_front();
+        }
+        self.in_turn = self.in_turn.saturating_add(1);
+        let repeated = self.calls.step(kind, arguments);
+        self.usage.step(Used::Call, now).into_iter().chain(repeated).collect()
+    }
+
+    fn end(&mut self, kind: &str, status: &str, now: Millis) -> Option<Finding> {
+        let has_changed = CHANGING.contains(&kind);
+        match status {
+            "completed" => {
+                if has_changed {
+                    self.calls.forget();
+                }
+                self.usage.step(Used::Succeeded { has_changed }, now)
+            }
+            "failed" => self.usage.step(Used::Failed, now),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Which steps a tier and the turbo mode leave out, with the reason: evidence of the task, and a line on the screen.
+
+use super::{Assessment, Tier};
+use crate::team::steps::{ADVERSARIAL, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
+
+/// What decides beside a change's tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wishes {
+    /// Whether changes that are not critical have their gates only.
+    pub turbo: bool,
+    /// Whether each change has the security review.
+    pub always_security_review: bool,
+    /// Whether a reviewer has to take part.
+    pub needs_reviewer: bool,
+    /// Whether a test engineer has to take part.
+    pub needs_test_engineer: bool,
+}
+
+/// Returns the steps in which others judge a change of a tier, in their order. What the change itself makes unnecessary is left out when it is there.
+#[must_use]
+pub fn steps(tier: Tier) -> &'static [&'static str] {
+    match tier {
+        Tier::Metadata | Tier::Docs | Tier::Code => &[REVIEW, SECURITY, TESTS, ADVERSARIAL],
+        Tier::Critical => &[REVIEW, SECOND_REVIEW, SECURITY, TESTS, SECOND_TESTS, ADVERSARIAL],
+    }
+}
+
+/// Returns why a step is not done for a change; `None` where it is.
+#[must_use]
+pub fn left_out(step: &str, found: &Assessment, wishes: Wishes) -> Option<String> {
+    let tier = found.tier;
+    let because = found.because.first().map(String::as_str).unwrap_or_default();
+    let of_tier =
+        |why: &str| Some(format!("the task is of tier {} ({}), {why}: {because}", tier.number(), tier.as_str()));
+    let of_turbo = || {
+        let is_left_out = wishes.turbo && tier < Tier::Critical;
+        is_left_out.then(|| "turbo: a change that is not critical has its gates only".to_owned())
+    };
+    match step {
+        SECURITY if wishes.always_security_review || found.is_security_relevant() => None,
+        SECURITY => Some("no file and no word of the change has to do with security".to_owned()),
+        REVIEW if wishes.needs_reviewer => None,
+        TESTS | ADVERSARIAL if wishes.needs_test_engineer => None,
+        REVIEW if tier == Tier::Metadata => of_tier("and its gates show all of the change"),
+        TESTS | ADVERSARIAL if tier < Tier::Code => of_tier("which has no behaviour to test"),
+        REVIEW | TESTS | ADVERSARIAL => of_turbo(),
+        SECOND_REVIEW | SECOND_TESTS if tier < Tier::Critical => of_tier("for which one of each role is enough"),
+        _ => None,
+    }
+}

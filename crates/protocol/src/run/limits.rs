@@ -1,0 +1,83 @@
+//! How often something may fail in a team's run before somebody else decides: one table, each row a setting.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
+
+/// The limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/` format, so
+/// that settings carry over. Maxima bound the money that one task can cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TeamLimits {
+    /// Refused changes of a task before a person decides, where neither its plan nor its agent says: 1 to 20. Default: 5.
+    pub gate_retries: u32,
+    /// How often an answer that can't be used is asked for again: 0 to 5. Default: 2.
+    pub malformed_answers: u32,
+    /// How often a worker of a step that fails or takes too long is replaced: 0 to 5. Default: 1.
+    pub agent_errors: u32,
+    /// Workers of a step that may be lost: 1 to 10. Default: 3.
+    pub lost_workers: u32,
+    /// Transient errors of models in a row that are waited out, or go to a fallback model: 1 to 20. Default: 5.
+    pub transient_errors: u32,
+}
+
+/// A row of the table: its name, its value, and the smallest and the largest that it can have.
+type Row = (&'static str, u32, (u32, u32));
+
+// === impl TeamLimits ===
+
+impl Default for TeamLimits {
+    fn default() -> Self {
+        Self {
+            gate_retries: MAX_ATTEMPTS,
+            malformed_answers: MAX_ANSWERS - 1,
+            agent_errors: MAX_FAILURES - 1,
+            lost_workers: MAX_LOSSES,
+            transient_errors: MAX_RATE_WAITS,
+        }
+    }
+}
+
+impl TeamLimits {
+    /// Whether all are the usual ones.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The table.
+    #[must_use]
+    pub const fn rows(&self) -> [Row; 5] {
+        [
+            ("gate_retries", self.gate_retries, (1, 20)),
+            ("malformed_answers", self.malformed_answers, (0, 5)),
+            ("agent_errors", self.agent_errors, (0, 5)),
+            ("lost_workers", self.lost_workers, (1, 10)),
+            ("transient_errors", self.transient_errors, (1, 20)),
+        ]
+    }
+
+    /// Returns what is out of its range, in words.
+    #[must_use]
+    pub fn out_of_range(&self) -> Option<String> {
+        let bad = self.rows().into_iter().find(|(_, value, (min, max))| value < min || value > max);
+        bad.map(|(name, value, (min, max))| format!("`{name}` is {value}, not {min} to {max}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_limits_are_in_their_ranges_and_a_value_outside_is_named() {
+        let usual = TeamLimits::default();
+
+        assert_eq!(usual.rows().map(|(_, value, _)| value), [5, 2, 1, 3, 5]);
+        assert_eq!(usual.out_of_range(), None);
+        let bad = TeamLimits { gate_retries: 21, ..usual };
+        assert_eq!(bad.out_of_range().as_deref(), Some("`gate_retries` is 21, not 1 to 20"));
+        assert!(TeamLimits { lost_workers: 0, ..usual }.out_of_range().is_some());
+    }
+}
