@@ -212,6 +212,10 @@ mod tests {
         let tree = base.join("1.1");
         git.worktree_add(&tree, "switchboard-task/run/1.1", &first, &[]).unwrap();
         std::fs::write(tree.join("left.txt"), "not committed").unwrap();
+        std::fs::write(repository.repo.common_dir().join("info/exclude"), "*.log\nbuilt/\n").unwrap();
+        std::fs::write(tree.join("notes.log"), "small").unwrap();
+        std::fs::create_dir(tree.join("built")).unwrap();
+        std::fs::write(tree.join("built/large"), vec![1; 1 << 20]).unwrap();
         let removal = Removal {
             run: RunId::from_bits(1),
             task: TaskId::new("1.1").ok(),
@@ -228,6 +232,9 @@ mod tests {
         let [(name, kept)] = git.archived().unwrap().try_into().unwrap();
         assert_eq!(name, format!("{}/1.1", removal.run));
         let files = git.changed_files(&first, &kept).unwrap();
-        assert_eq!(files.iter().map(|change| change.path.as_path()).collect::<Vec<_>>(), [Path::new("left.txt")]);
+        let paths: Vec<_> = files.iter().map(|change| change.path.as_path()).collect();
+        assert_eq!(paths, [Path::new("left.txt"), Path::new("notes.log")]);
+        let log = repository.log(&kept);
+        assert!(log.contains("Left out, because git ignores them and they are large: built"), "{log}");
     }
 }

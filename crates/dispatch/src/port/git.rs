@@ -88,6 +88,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktrees_remove(&self, folder: &Path, base: &Path) -> Result<()>;
     /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
+    /// The same with small files that git ignores; the commit's message names what is left out of these.
+    fn capture_whole(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
 }
 
 /// The commit that a capture makes.
@@ -261,6 +263,16 @@ impl Git for Repo {
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.capture(commit.branch, commit.parent, commit.author, commit.message)?)
+    }
+
+    fn capture_whole(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        let ignored = tree.ignored(Self::root(self))?;
+        let message = match ignored.told() {
+            Some(told) => format!("{}\n\n{told}", commit.message),
+            None => commit.message.to_owned(),
+        };
+        Ok(tree.capture_with(commit.branch, commit.parent, commit.author, &message, &ignored.kept)?)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What is removed and merged nowhere is archived first: its commits, and as one more commit what stands in its work tree. What git ignores there is not.
+//! What is removed and merged nowhere is archived first: its commits, and as one more commit what stands in its work tree, with what git
+//! ignores there as far as it is small.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ impl Removal {
         let captured = match of_tree {
             Some(_) => {
                 let author = author("Switchboard", Millis(0));
-                git.capture(path, &Commit { branch, parent: &parent, author: &author, message: MESSAGE })?
+                git.capture_whole(path, &Commit { branch, parent: &parent, author: &author, message: MESSAGE })?
             }
             None => None,
         };

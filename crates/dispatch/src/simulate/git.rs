@@ -250,6 +250,10 @@ impl Git for SimGit {
         })
     }
 
+    fn capture_whole(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        self.capture(path, commit)
+    }
+
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
         #[cfg(test)]
         self.0.note(format!("commit by {} <{}>: {}", commit.author.name, commit.author.email, commit.message));

@@ -31,10 +31,16 @@ impl Repository {
         git(&self.env, self.folder.path(), &["commit", "-q", "--allow-empty", "-m", message]);
         self.repo.head_commit().unwrap()
     }
+
+    /// The message of a commit.
+    pub(crate) fn log(&self, commit: &Oid) -> String {
+        git(&self.env, self.folder.path(), &["log", "-1", "--format=%B", commit.as_str()])
+    }
 }
 
-fn git(env: &Env, folder: &Path, args: &[&str]) {
+fn git(env: &Env, folder: &Path, args: &[&str]) -> String {
     let argv = ["git", "-c", "user.name=U", "-c", "user.email=u@example.com"].iter().chain(args).copied();
     let done = Spawn::new(argv).env_only(env.clone()).cwd(folder).output().unwrap();
     assert!(done.succeeded(), "git {args:?}: {}", done.stderr.text());
+    done.stdout.text()
 }

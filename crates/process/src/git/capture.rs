@@ -31,11 +31,26 @@ impl Worktree {
     /// # Errors
     /// [`crate::Error::Moved`] when the branch moves meanwhile; [`crate::Error::Git`], for instance for a file that can't be read.
     pub fn capture(&self, branch: &str, parent: &Oid, author: &Author, message: &str) -> Result<Option<Captured>> {
+        self.capture_with(branch, parent, author, message, &[])
+    }
+
+    /// The same, also with these files that git ignores.
+    ///
+    /// # Errors
+    /// As [`capture`](Self::capture).
+    pub fn capture_with(
+        &self,
+        branch: &str,
+        parent: &Oid,
+        author: &Author,
+        message: &str,
+        ignored: &[PathBuf],
+    ) -> Result<Option<Captured>> {
         // What looks at the tree from here on may ask git where it stands, and must not be led to settings that the agent wrote.
         self.restore_link()?;
         let before = self.repo.branch(branch)?;
         let index = self.admin.join("switchboard-capture");
-        let (tree, left_out) = self.write_tree(&index, parent)?;
+        let (tree, left_out) = self.write_tree(&index, parent, ignored)?;
         remove_file(&index)?;
         let is_same = tree == self.repo.tree_of(parent)?;
         let commit = if is_same { parent.clone() } else { self.repo.commit_tree(&tree, &[parent], author, message)? };
@@ -46,7 +61,7 @@ impl Worktree {
     }
 
     /// The tree of all files, written by way of an index of our own: flags that an agent set in its index hide nothing.
-    fn write_tree(&self, index: &Path, parent: &Oid) -> Result<(Oid, Vec<PathBuf>)> {
+    fn write_tree(&self, index: &Path, parent: &Oid, ignored: &[PathBuf]) -> Result<(Oid, Vec<PathBuf>)> {
         remove_file(index)?;
         remove_file(&index.with_extension("lock"))?;
         self.private(index, &["read-tree", parent.as_str()])?.done()?;
@@ -59,6 +74,12 @@ impl Worktree {
         }
         let add = ["add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
         self.private(index, &add)?.input(paths).done()?;
+        if !ignored.is_empty() {
+            let named =
+                ignored.iter().flat_map(|path| [b":(top,literal)", path.as_os_str().as_bytes(), b"\0"].concat());
+            let add = ["add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            self.private(index, &add)?.input(named.collect::<Vec<u8>>()).done()?;
+        }
         let tree = self.private_tree(index)?;
         let moved = self.repo.changed_files(parent, &tree)?.into_iter().filter(touches_submodule).collect::<Vec<_>>();
         if moved.is_empty() {

@@ -170,3 +170,29 @@ fn a_forged_git_file_leads_nowhere() {
     repo.worktree_add(path, BRANCH, &at, &[]).unwrap();
     assert!(path.join(".git").is_file());
 }
+
+#[test]
+fn small_files_that_git_ignores_are_told_from_large_ones_and_from_copies_of_the_users() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "*.log\nbuilt/\nlib/\n.env\n");
+    fixture.commit("ignore");
+    let (_, worktree, at) = fixture.worktree("t1");
+    let path = worktree.path();
+    fixture.write(".env", "KEY=user's\n");
+    for (name, text) in [("a.log", "small"), (".env", "KEY=user's\n"), ("built/out/result", "r"), ("seen", "x")] {
+        write(path, name, text);
+    }
+    write(path, "lib/package", &"x".repeat(1 << 20));
+
+    let ignored = worktree.ignored(&fixture.root).unwrap();
+    let captured = worktree.capture_with("switchboard/t1", &at, &author(), "all", &ignored.kept).unwrap().unwrap();
+
+    assert_eq!(ignored.left_out, [std::path::PathBuf::from("lib")]);
+    assert!(ignored.told().unwrap().contains("lib"));
+    let listed = fixture.run(&["ls-tree", "-r", "--name-only", captured.commit.as_str()]);
+    for (name, is_there) in
+        [("a.log", true), ("built/out/result", true), ("seen", true), (".env", false), ("lib", false)]
+    {
+        assert_eq!(listed.lines().any(|line| line.starts_with(name)), is_there, "{name}: {listed}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What git ignores in a work tree that is about to be removed: small files are kept, the rest is named.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::repo::OWN_FOLDER;
+use super::worktree::Worktree;
+use crate::Result;
+
+/// Largest file that is kept, in bytes.
+const FILE: u64 = 256 << 10;
+
+/// Bytes and files that are kept of one tree: notes, settings and results, not the folders of a package manager or a build.
+const ALL: (u64, usize) = (4 << 20, 500);
+
+/// Names of what was not kept that are told.
+const NAMED: usize = 20;
+
+/// Files that git ignores.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Small files, which are kept.
+    pub kept: Vec<PathBuf>,
+    /// Files and folders that are too large, or that are repositories of their own.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// What is left of what may be kept.
+struct Room {
+    bytes: u64,
+    files: usize,
+}
+
+// === impl Ignored ===
+
+impl Ignored {
+    /// A sentence about what was not kept; `None` if that is nothing.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        if self.left_out.is_empty() {
+            return None;
+        }
+        let names: Vec<_> = self.left_out.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+        let more = self.left_out.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(format!("Left out, because git ignores them and they are large: {}{more}", names.join(", ")))
+    }
+}
+
+// === impl Worktree ===
+
+impl Worktree {
+    /// What git ignores in the work tree. Files that the user's tree has with the same content are neither kept nor told of.
+    ///
+    /// # Errors
+    /// [`crate::Error::Git`].
+    pub fn ignored(&self, users: &Path) -> Result<Ignored> {
+        let listed = self.call(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"])?;
+        let listed = listed.bytes()?;
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path))));
+        let (mut found, mut room) = (Ignored::default(), Room { bytes: ALL.0, files: ALL.1 });
+        for path in paths.filter(|path| !path.starts_with(OWN_FOLDER)) {
+            let before = found.kept.len();
+            match self.take(&path, users, &mut room, &mut found.kept) {
+                Some(()) => {}
+                None => {
+                    found.kept.truncate(before);
+                    found.left_out.push(path);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes a file, or all files of a folder; `None` if they are too large, or can't be read.
+    fn take(&self, path: &Path, users: &Path, room: &mut Room, kept: &mut Vec<PathBuf>) -> Option<()> {
+        let full = self.path.join(path);
+        let data = fs::symlink_metadata(&full).ok()?;
+        if data.is_dir() {
+            if full.join(".git").exists() {
+                return None;
+            }
+            for entry in fs::read_dir(&full).ok()? {
+                self.take(&path.join(entry.ok()?.file_name()), users, room, kept)?;
+            }
+            return Some(());
+        }
+        if !data.is_file() && !data.is_symlink() {
+            // A socket or a pipe holds nothing.
+            return Some(());
+        }
+        if data.len() > FILE {
+            return None;
+        }
+        if data.is_file()
+            && fs::read(users.join(path)).is_ok_and(|theirs| fs::read(&full).is_ok_and(|ours| ours == theirs))
+        {
+            return Some(());
+        }
+        room.files = room.files.checked_sub(1)?;
+        room.bytes = room.bytes.checked_sub(data.len())?;
+        kept.push(path.to_owned());
+        Some(())
+    }
+}
