@@ -113,6 +113,28 @@ fn a_worker_starts_and_merges_no_run() {
 }
 
 #[test]
+fn the_calls_of_a_worker_that_are_denied_stand_in_the_record_and_a_loop_of_them_as_a_count() {
+    let sandbox = Sandbox::new();
+    let again = line(&sandbox, ("loop", "for i in 1 2 3 4 5 6 7 8; do $SW > $OUT 2>&1; done"), TRY);
+    let plan = one_task(&sandbox, &format!("{again}; touch done"));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+    // The end of the daemon records what was only counted.
+    sandbox.switchboard(&["down"]).ends_with(0);
+
+    let denied = sandbox.call(&["read_events", "kinds:=[\"call_denied\"]"]);
+    let facts: Vec<_> = denied["events"].as_array().unwrap().iter().map(|event| &event["facts"]).collect();
+    let counts: Vec<_> = facts.iter().map(|facts| facts["count"].as_u64().unwrap()).collect();
+    assert_eq!((&counts[..3], counts.last()), (&[1, 2, 3][..], Some(&8)), "{denied}");
+    assert!(counts.len() < 8, "each is recorded: {denied}");
+    for facts in facts {
+        assert_eq!((&facts["verb"], &facts["code"]), (&json!("sign_head"), &json!("policy.denied")), "{facts}");
+        assert!(!facts["rule"].as_str().unwrap().is_empty() && facts["worker"].as_str().is_some(), "{facts}");
+    }
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("was denied sign_head");
+}
+
+#[test]
 fn what_a_killed_shim_leaves_behind_is_nobody() {
     let sandbox = Sandbox::new();
     let first = sandbox.folder().join("first").display().to_string();

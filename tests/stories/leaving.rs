@@ -206,3 +206,24 @@ fn a_runs_verbs_repeated_under_their_key_answer_as_the_first_time() {
     let merged = twice(&["merge_run", &format!("run={run}")], "k-merge", &["run_merge_intended", "run_merged"]);
     assert_eq!(merged, ["run_merge_intended", "run_merged"], "an intent, and the outcome with the answer");
 }
+
+#[test]
+fn a_daemon_in_the_foreground_that_is_told_to_end_stops_its_workers_and_ends_with_the_code_of_the_signal() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let sandbox = Sandbox::new();
+        let plan = waiting_plan(&sandbox);
+        let spawn = Spawn::new([BINARY, "up", "--yes"]).cwd(sandbox.root()).env_only(sandbox.environment());
+        let spawn = spawn.wall(Duration::from_secs(120));
+        let daemon = std::thread::spawn(move || spawn.output().unwrap());
+        let answers = || sandbox.root().join(".switchboard/server_info.json").exists();
+        assert!(within(Duration::from_secs(30), answers), "no daemon");
+        interrupted(&sandbox, &plan, &[Signal::INT]).ends_with(130);
+        let pid = sandbox.call(&["get_status"])["pid"].as_i64().unwrap();
+
+        kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+
+        assert_eq!(daemon.join().unwrap().exit.code(), Some(code));
+        let left = || processes_of(&sandbox);
+        assert!(within(Duration::from_secs(20), || left().is_empty()), "these still run: {:?}", left());
+    }
+}

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authority::Authority;
 use crate::bound::Bound;
+use crate::denials::Denials;
 use crate::error::io;
 use crate::for_dispatch::{Mail, Reserved, Rules};
 use crate::http::Http;
@@ -59,6 +60,20 @@ impl Default for Options {
     }
 }
 
+/// Why the daemon has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Somebody asked for it, it had nothing to do, or its store failed.
+    Asked {
+        /// Whether workers are left at work.
+        keep_workers: bool,
+    },
+    /// By SIGTERM. It stops the workers, as `down` does.
+    Terminated,
+    /// By SIGINT, likewise.
+    Interrupted,
+}
+
 /// Reads what the settings files say, each time that it is needed.
 #[derive(Debug, Clone)]
 pub struct ReadSettings {
@@ -72,7 +87,7 @@ pub struct ReadSettings {
 ///
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
-pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Result<(), Error> {
+pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Result<Ended, Error> {
     log();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -104,7 +119,7 @@ fn leave_word(place: &RootPaths, error: &Error) {
     }
 }
 
-async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Result<(), Error> {
+async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Result<Ended, Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
     switchboard_process::orphans::become_subreaper()?;
@@ -130,6 +145,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let info = ServerInfo::new(&place, http.address().port(), started_at);
     let (asks, inbox) = mpsc::channel(16);
     let last_call = Mutex::new(tokio::time::Instant::now());
+    let denials = Arc::<Denials>::default();
     let parts = Verbs {
         store: store.clone(),
         leases: Arc::clone(&leases),
@@ -140,6 +156,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
         sessions: Sessions::default(),
         bound: Bound::default(),
         tokens: Arc::default(),
+        denials: Arc::clone(&denials),
         limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,
@@ -173,8 +190,8 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     }
     tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
 
-    let keep_workers = life(&verbs, &dispatch, options, inbox).await;
-    if !keep_workers {
+    let ended = life(&verbs, &dispatch, options, inbox).await;
+    if ended != (Ended::Asked { keep_workers: true }) {
         dispatch.stop_workers(STOP_WORKERS).await;
     }
     info.retract(&place.project);
@@ -189,11 +206,12 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
         ends(task).await;
     }
     remove_socket(&place);
+    denials.flush(&store).await;
     drop(verbs);
     crate::record::note_head(&place, &store, false);
     store.close();
     drop(lock);
-    Ok(())
+    Ok(ended)
 }
 
 async fn ends(task: tokio::task::JoinHandle<()>) {
@@ -272,8 +290,9 @@ fn remove_socket(place: &RootPaths) {
     }
 }
 
-/// Waits until the daemon is to end; says whether workers are left at work.
-async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mpsc::Receiver<Ask>) -> bool {
+/// Waits until the daemon is to end.
+async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mpsc::Receiver<Ask>) -> Ended {
+    const KEPT: Ended = Ended::Asked { keep_workers: true };
     let mut ends_with_run = options.ends_with_run;
     let mut had_run = false;
     let mut signals = Signals::new();
@@ -288,18 +307,18 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             ask = asks.recv() => match ask {
                 Some(Ask::Shutdown { keep_workers }) => {
                     tracing::info!(keep_workers, "somebody asked the daemon to end");
-                    return keep_workers;
+                    return Ended::Asked { keep_workers };
                 }
                 Some(Ask::EndWithRun) => ends_with_run = true,
-                None => return true,
+                None => return KEPT,
             },
             () = one(&mut signals.terminate) => {
                 tracing::info!("the daemon was told to end by SIGTERM");
-                return false;
+                return Ended::Terminated;
             }
             () = one(&mut signals.interrupt) => {
                 tracing::info!("the daemon was told to end by SIGINT");
-                return false;
+                return Ended::Interrupted;
             }
             // An orphan may have ended; most often a call of git has, which its caller collects.
             () = one(&mut signals.child) => {
@@ -313,7 +332,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             changed = runs.changed() => {
                 busy = tokio::time::Instant::now();
                 if changed.is_err() {
-                    return true;
+                    return KEPT;
                 }
             }
             // That the store has ended is seen below.
@@ -323,7 +342,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
         if let Some(error) = verbs.store.dead() {
             // Nothing can be promised any more: the next daemon opens the store again and adopts the workers.
             tracing::error!(%error, "the store does not write any more; the daemon ends");
-            return true;
+            return KEPT;
         }
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
@@ -338,7 +357,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
         };
         let idle = quiet.min(busy.elapsed());
         if !live && limit.is_some_and(|limit| idle > limit) {
-            return true;
+            return KEPT;
         }
         wait = limit.filter(|_| !live).map_or(LOOK.0, |limit| limit.saturating_sub(idle)).clamp(LOOK.1, LOOK.0);
     }

@@ -10,6 +10,7 @@ mod authority;
 mod blocking;
 mod boot;
 mod bound;
+mod denials;
 mod error;
 mod expiry;
 pub mod face;
@@ -35,7 +36,7 @@ mod token;
 pub mod trust;
 mod verbs;
 
-pub use boot::{Options, ReadSettings, serve};
+pub use boot::{Ended, Options, ReadSettings, serve};
 pub use error::Error;
 pub use launch::{Launch, is_below_a_worker, launch, wait_for_start};
 pub use owner::Owner;

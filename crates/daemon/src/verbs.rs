@@ -33,6 +33,7 @@ use tokio::sync::mpsc;
 use crate::agent_token::Used;
 use crate::authority::{Authority, Peer, Proof, without_authority};
 use crate::bound::{Bound, names_its_caller};
+use crate::denials::Denials;
 use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
 use crate::sessions::Sessions;
 use crate::{RootPaths, ServerInfo, token};
@@ -67,6 +68,8 @@ pub(crate) struct Verbs {
     pub(crate) bound: Bound,
     /// Which tokens of agents over HTTP were used lately.
     pub(crate) tokens: Arc<Used>,
+    /// Calls of workers that were denied.
+    pub(crate) denials: Arc<Denials>,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
@@ -100,6 +103,7 @@ impl Invoke for Verbs {
                     hold::hold(&self.store, &call.caller, &row, (&call.args, call.key.as_deref()), &decision).await?;
                 }
                 Verdict::Deny => {
+                    self.denials.note(&self.store, &call.caller, &call.verb, &decision).await;
                     decision.refused(&call.verb).map_or(Ok(()), |refused| Err(known_by(refused, &call.caller)))?
                 }
             }

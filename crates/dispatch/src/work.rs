@@ -388,7 +388,8 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
         WorkerFact::WorkerActed { worker, action, index: _ } => acted(event, &worker, &action),
         WorkerFact::WorkerToolsMissed { .. }
         | WorkerFact::WorkerUnenforced { .. }
-        | WorkerFact::WorkerFlagged { .. } => Vec::new(),
+        | WorkerFact::WorkerFlagged { .. }
+        | WorkerFact::CallDenied { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
         }

@@ -135,6 +135,20 @@ pub enum WorkerFact {
         /// Who told it.
         by: AgentName,
     },
+    /// The policy has denied a call of the worker. The first ones of a kind are recorded one by one, further ones as a count, after a pause that grows
+    /// while more come.
+    CallDenied {
+        /// Who.
+        worker: WorkerId,
+        /// Which verb, or which tool.
+        verb: String,
+        /// The rule that decided, cut where it is long.
+        rule: String,
+        /// The code that the caller was answered with.
+        code: String,
+        /// How many calls of this kind were denied since the daemon began, with this one.
+        count: u64,
+    },
     /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
     WorkerToolsListed {
         /// Who.

@@ -136,6 +136,7 @@ impl Log {
                 WorkerFact::WorkerReported { worker, .. }
                 | WorkerFact::WorkerActed { worker, .. }
                 | WorkerFact::WorkerTold { worker, .. }
+                | WorkerFact::CallDenied { worker, .. }
                 | WorkerFact::WorkerToolsListed { worker }
                 | WorkerFact::WorkerToolsMissed { worker }
                 | WorkerFact::WorkerUnenforced { worker, .. }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_daemon::{Launch, Options, Owner, ReadLimits, ReadSettings, ReadWorktrees, RootPaths, serve};
+use switchboard_daemon::{Ended, Launch, Options, Owner, ReadLimits, ReadSettings, ReadWorktrees, RootPaths, serve};
 use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
 use crate::available::Available;
 use crate::context::Context;
-use crate::report::Outcome;
+use crate::report::{Ending, Outcome};
 use crate::settings::Agents;
 
 /// Run the daemon of this repository, here or in the background
@@ -63,7 +63,11 @@ fn foreground(args: &Args, context: &mut Context) -> Outcome {
     let worktrees = ReadWorktrees(Arc::new(move || {
         Available::of(Some(&folder), Some(&root), AgentScope::User)?.worktrees(&root, home.as_deref())
     }));
-    serve(place, options, ReadSettings { limits, worktrees }).map_err(|error| Failure::from(error).into())
+    match serve(place, options, ReadSettings { limits, worktrees }).map_err(Failure::from)? {
+        Ended::Asked { .. } => Ok(()),
+        Ended::Terminated => Err(Ending::Signal(143)),
+        Ended::Interrupted => Err(Ending::Signal(130)),
+    }
 }
 
 fn detach(context: &mut Context) -> Outcome {

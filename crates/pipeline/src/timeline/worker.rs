@@ -38,6 +38,7 @@ impl WorkerTimeline {
                 | WorkerFact::WorkerFlagged { .. }
                 | WorkerFact::WorkerActed { .. }
                 | WorkerFact::WorkerTold { .. }
+                | WorkerFact::CallDenied { .. }
                 | WorkerFact::WorkerToolsListed { .. }
                 | WorkerFact::WorkerToolsMissed { .. },
             )

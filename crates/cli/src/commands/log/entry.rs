@@ -75,6 +75,10 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
             let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
             told(Some(tone), format!("{what}{words}"))
         }
+        WorkerFact::CallDenied { verb, rule, code, count, .. } => {
+            let times = if count > 1 { format!(", {count} times by now") } else { String::new() };
+            told(Some(Tone::Notice), format!("was denied {verb}: rule {rule} [{code}]{times}"))
+        }
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
             told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")

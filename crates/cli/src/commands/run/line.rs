@@ -179,6 +179,10 @@ impl<'a> Printer<'a> {
                 let told = |task: &String| format!("{} is told something by {by}", self.head(task));
                 self.workers.get(&worker).map(told).into_iter().collect()
             }
+            WorkerFact::CallDenied { worker, verb, rule, count, .. } => {
+                let told = |task: &String| self.denied(task, &verb, &rule, count, out);
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
             WorkerFact::WorkerUnenforced { worker, gaps } => {
                 let told = |task: &String| {
                     let line = format!("{} its sandbox is incomplete here: {}", self.head(task), gaps.join("; "));
@@ -375,6 +379,11 @@ impl<'a> Printer<'a> {
                 format!("{what}, {reserved}; {how} {run}")
             }
         }
+    }
+
+    fn denied(&self, task: &str, verb: &str, rule: &str, count: u64, out: &Output) -> String {
+        let times = if count > 1 { format!(", {count} times by now") } else { String::new() };
+        out.paint(Tone::Notice, &format!("{} was denied {verb}: rule {rule}{times}", self.head(task)))
     }
 
     /// A tree that is as it was: allowed in a step that only judges, else a failure with what may have led to it.
