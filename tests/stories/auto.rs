@@ -92,3 +92,46 @@ fn a_part_of_the_plan_is_the_only_unit_and_flags_that_have_no_meaning_beside_it_
         sandbox.switchboard(&[&["run"], &refused[..]].concat()).ends_with(2);
     }
 }
+
+#[test]
+fn a_loop_that_is_begun_at_another_branch_goes_on_there_and_leaves_the_one_that_is_checked_out() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "release"]);
+    sandbox.write("later.txt", "only on main\n");
+    sandbox.commit("later");
+    let first = task("1.1", "test ! -e later.txt && echo one > one");
+    let plan = two_phases(&sandbox, &json!([first]), &json!([task("2.1", "cat one && echo two > two")]));
+    let auto = |more: &[&str]| sandbox.switchboard(&[&["run", "--auto", &plan, "--yes"], more].concat());
+    let before = sandbox.state_of_user();
+
+    auto(&["--base", "release", "--merge"]).ends_with(0).says("the plan is done, 2 tasks merged");
+
+    assert_eq!(sandbox.git(&["show", "release:two"]), "two\n");
+    assert_eq!(sandbox.state_of_user(), before);
+    auto(&["--base", "release"]).ends_with(0).says("the plan is done");
+    assert_eq!(runs(&sandbox).len(), 2, "nothing is done twice");
+    let refused = auto(&["--base", "relaese", "--json"]).ends_with(2).failure();
+    assert_eq!((&refused["code"], &refused["hint"]), (&json!("git.unknown-revision"), &json!("did you mean release?")));
+    // What was done for the release is not in main, and main is not taken for it.
+    let main = auto(&["--dry-run"]).ends_with(0).out;
+    assert!(main.contains("phase 1 is next"), "{main}");
+}
+
+#[test]
+fn a_loop_that_is_begun_at_a_commit_goes_on_with_what_it_has_merged_from_there() {
+    let sandbox = Sandbox::new();
+    let commit = sandbox.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    sandbox.write("later.txt", "only on main\n");
+    sandbox.commit("later");
+    let first = task("1.1", "test ! -e later.txt && echo one > one");
+    let second = task("2.1", "test ! -e later.txt && cat one && echo two > two");
+    let plan = two_phases(&sandbox, &json!([first]), &json!([second]));
+
+    let auto = || sandbox.switchboard(&["run", "--auto", &plan, "--base", &commit, "--yes"]);
+    auto().ends_with(0).says("the plan is done, 2 tasks merged");
+    auto().ends_with(0).says("the plan is done");
+
+    assert_eq!(runs(&sandbox).len(), 2);
+    let branch = runs(&sandbox)[0]["branch"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.git(&["rev-list", "--count", &format!("{commit}..{branch}")]), "2\n");
+}

@@ -28,8 +28,10 @@ const RUNS_READ: u64 = 200;
 pub(crate) struct Progress {
     /// The commit that the next run begins at.
     pub(crate) base: Oid,
-    /// The run whose work that is; `None` for the commit that is checked out.
+    /// The run whose work that is; `None` for the branch or commit that the loop was begun at.
     pub(crate) follows: Option<RunId>,
+    /// The turns of the loop that began there, in their order.
+    pub(crate) turns: Vec<Turn>,
     /// Tasks whose changes are in `base`, or that were done without one.
     pub(crate) done: BTreeSet<TaskId>,
 }
@@ -38,6 +40,9 @@ pub(crate) struct Progress {
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     run: Option<RunId>,
+    /// The branch that it is merged into, and the commit that it began at.
+    target: String,
+    base: String,
     /// Tasks of the plan that it has merged.
     merged: Vec<TaskId>,
     /// Tasks of the plan whose results are reports.
@@ -50,15 +55,16 @@ pub(crate) struct Earlier {
     turns: TurnLog,
 }
 
-/// Reads what earlier runs of a plan say, newest first, and the turns of its loop in their order. `hash` is the plan's: turns for another plan of this
-/// title, or for an earlier text of this one, don't count.
-pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<(Vec<Earlier>, Vec<Turn>), Error> {
+/// Reads what earlier runs of a plan say, newest first. `hash` is the plan's: turns for another plan of this title, or for an earlier text of this
+/// one, don't count.
+pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<Vec<Earlier>, Error> {
     let tasks: BTreeMap<_, _> = plan.tasks().map(|task| (task.id.clone(), work_of(task))).collect();
     let query = Query::table(RUNS).eq("title", cut(&plan.title, TITLE)).desc("seq").limit(RUNS_READ);
-    let (mut runs, mut turns) = (Vec::new(), Vec::new());
+    let mut runs = Vec::new();
     for row in world.store.read(&query)? {
         let run = run_id(&row)?;
-        let mut found = Earlier { run: Some(run.clone()), ..Earlier::default() };
+        let (target, base) = (row.try_text("target")?.to_owned(), row.try_text("base")?.to_owned());
+        let mut found = Earlier { run: Some(run.clone()), target, base, ..Earlier::default() };
         history::events(&world.store, &run, 0, |event| {
             if let Some(fact) = event.fact::<RunEvent>() {
                 found.turns.take(&fact, event.ts);
@@ -66,29 +72,36 @@ pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<(Vec<Ear
             }
             true
         })?;
-        if row.get_text("plan_hash") == Some(hash) {
-            turns.extend(std::mem::take(&mut found.turns).into_turns());
+        if row.get_text("plan_hash") != Some(hash) {
+            found.turns = TurnLog::default();
         }
         found.keep(&tasks)?;
         runs.push(found);
     }
-    turns.sort_by_key(|turn| turn.number);
-    Ok((runs, turns))
+    Ok(runs)
 }
 
-/// Finds the commit that the next run begins at, and which tasks are done there.
-pub(crate) fn resolve(git: &dyn Git, runs: &[Earlier]) -> Result<Progress, Error> {
-    let (_, head) = user_tree::checked_out(git)?;
+/// Finds the commit that the next run begins at, and which tasks are done there. `named` is the branch or commit that the loop is begun at; what is
+/// checked out if there is none. What a run has merged that was begun elsewhere counts only where it is in there.
+pub(crate) fn resolve(git: &dyn Git, runs: Vec<Earlier>, named: Option<&str>) -> Result<Progress, Error> {
+    let (target, head) = user_tree::start(git, named)?;
+    let is_commit = named.is_some_and(|named| named != target);
+    let target = (!is_commit).then_some(target.as_str());
+    let belong = runs.iter().map(|run| run.belongs_to(git, target, &head)).collect::<Result<Vec<_>, _>>()?;
     let (mut base, mut follows) = (head, None);
-    for earlier in runs.iter().filter(|earlier| !earlier.merged.is_empty()) {
+    let own = || runs.iter().zip(&belong).filter(|(_, belongs)| **belongs).map(|(run, _)| run);
+    for earlier in own().filter(|earlier| !earlier.merged.is_empty()) {
         let Some(tip) = earlier.tip(git)? else { continue };
         if !git.is_ancestor(&tip, &base)? {
             (base, follows) = (tip, earlier.run.clone());
         }
         break;
     }
-    let done = done_at(git, runs, &base)?.into_keys().collect();
-    Ok(Progress { base, follows, done })
+    let done = done_at(git, &runs, &base)?.into_keys().collect();
+    let own = runs.into_iter().zip(belong).filter(|(_, belongs)| *belongs);
+    let mut turns: Vec<_> = own.flat_map(|(run, _)| run.turns.into_turns()).collect();
+    turns.sort_by_key(|turn| turn.number);
+    Ok(Progress { base, follows, done, turns })
 }
 
 /// Finds the tasks that are done where a run begins, each with the newest run that did it.
@@ -170,6 +183,18 @@ impl Earlier {
         self.reported.retain(|task| same.contains(task));
         self.plan.clear();
         Ok(())
+    }
+
+    /// Whether a loop that is begun at `head` may go on with it: it is for the same branch, or was begun at `head` or later, so that nothing of that
+    /// is left out. Of a loop that is begun at a commit `target` is `None`.
+    fn belongs_to(&self, git: &dyn Git, target: Option<&str>, head: &Oid) -> Result<bool, Error> {
+        if target == Some(self.target.as_str()) {
+            return Ok(true);
+        }
+        match git.rev_parse(&format!("{}^{{commit}}", self.base))? {
+            Some(base) => git.is_ancestor(head, &base),
+            None => Ok(false),
+        }
     }
 
     /// The last commit that it has merged, if the repository still has it.

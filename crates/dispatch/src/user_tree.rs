@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use switchboard_process::git::{Head, Oid};
-use switchboard_protocol::error::Failure;
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::text::cut;
 
 use crate::Error;
 use crate::port::Git;
@@ -55,6 +56,70 @@ pub(crate) fn checked_out(git: &dyn Git) -> Result<(String, Oid), Error> {
         Head::Unborn { name } => {
             let what = format!("the branch {name} has no commit yet, so there is nothing to work on");
             Err(Failure::new("git.no-commits", what).hint("git commit --allow-empty -m start").into())
+        }
+    }
+}
+
+/// The branch that a run is merged into, and the commit that it starts at: of the branch or commit that was named, else what is checked out.
+///
+/// # Errors
+/// `git.unknown-revision` at `base`; those of [`checked_out`].
+pub(crate) fn start(git: &dyn Git, named: Option<&str>) -> Result<(String, Oid), Error> {
+    let Some(named) = named else { return checked_out(git) };
+    let Some(base) = git.rev_parse(named)? else { return Err(unknown(git, named)?.into()) };
+    // A branch of a run is a commit to start at: nobody wants to merge into it.
+    let is_branch = !is_our_branch(named) && git.names()?.iter().any(|name| name == named);
+    if is_branch && git.branch(named)?.is_some() {
+        return Ok((named.to_owned(), base));
+    }
+    Ok((checked_out(git)?.0, base))
+}
+
+fn unknown(git: &dyn Git, named: &str) -> Result<Failure, Error> {
+    let names = git.names()?;
+    let what = format!("there is no branch, tag or commit {}", cut(named, 100));
+    let hint = match near_matches(named, names.iter().map(String::as_str)).first() {
+        Some(near) => format!("did you mean {near}?"),
+        None => "git branch --all".to_owned(),
+    };
+    Ok(Failure::new("git.unknown-revision", what).at("base").hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Repository;
+
+    #[test]
+    fn a_branch_is_started_at_and_merged_into_and_a_commit_is_started_at() {
+        let repository = Repository::new();
+        let (first, last) = (repository.commit("first"), repository.commit("last"));
+        let repo = &repository.repo;
+        let (checked_out, head) = checked_out(repo).unwrap();
+        repo.update_branch("release", &first, None).unwrap();
+        repo.update_branch("switchboard/run_1", &first, None).unwrap();
+
+        assert_eq!(start(repo, None).unwrap(), (checked_out.clone(), head.clone()));
+        assert_eq!((start(repo, Some("HEAD")).unwrap(), &head), ((checked_out.clone(), head.clone()), &last));
+        assert_eq!(start(repo, Some("release")).unwrap(), ("release".to_owned(), first.clone()));
+        assert_eq!(start(repo, Some("switchboard/run_1")).unwrap(), (checked_out.clone(), first.clone()));
+        assert_eq!(start(repo, Some(first.short())).unwrap(), (checked_out, first));
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_refused_with_what_is_spelt_nearly_so() {
+        let repository = Repository::new();
+        let first = repository.commit("first");
+        repository.repo.update_branch("release", &first, None).unwrap();
+
+        for (name, hint) in
+            [("relaese", "did you mean release?"), ("--all", "git branch --all"), ("", "git branch --all")]
+        {
+            let failure = start(&repository.repo, Some(name)).unwrap_err().to_failure();
+            assert_eq!(
+                (failure.code.as_str(), failure.place.as_str(), failure.hint.as_str()),
+                ("git.unknown-revision", "base", hint)
+            );
         }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
     /// Go on with the next phase, again and again, until the plan is done or wants you
-    #[arg(long, conflicts_with_all = ["example", "resume", "base"])]
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
     auto: bool,
     #[command(flatten)]
     scope: scope::ScopeFlags,

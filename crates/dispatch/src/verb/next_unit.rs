@@ -31,9 +31,10 @@ impl Dispatch {
             switchboard_pipeline::scope::part(&plan, unit).map_err(|failure| failure.at(&request.source))?;
         }
         let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
-        let (runs, turns) = progress::earlier(world, &plan, &plan_hash::whole(&plan))?;
-        let Progress { done, follows, .. } =
-            world.git_on(&tree, move |git: &dyn Git| progress::resolve(git, &runs)).await?;
+        let runs = progress::earlier(world, &plan, &plan_hash::whole(&plan))?;
+        let base = request.base.clone();
+        let resolve = move |git: &dyn Git| progress::resolve(git, runs, base.as_deref());
+        let Progress { done, follows, turns, .. } = world.git_on(&tree, resolve).await?;
         let (eligible, left_out) = eligible(&plan);
         let units = units(&plan, &eligible, request.scope.as_ref());
         let turns = self.with_waits(turns)?;

@@ -284,12 +284,8 @@ async fn rest(
         let what = "a loop runs a plan, and a job is none";
         return Err(Failure::new("request.bad-args", what).at("turn").into());
     }
-    if request.base.is_some() {
-        let what = "a loop goes on at what earlier runs of the plan have merged, or at what is checked out";
-        return Err(Failure::new("request.bad-args", what).at("base").into());
-    }
-    let (runs, _) = progress::earlier(world, &written, hash)?;
-    let found = world.git_on(tree, move |git| progress::resolve(git, &runs)).await?;
+    let (runs, base) = (progress::earlier(world, &written, hash)?, request.base.clone());
+    let found = world.git_on(tree, move |git| progress::resolve(git, runs, base.as_deref())).await?;
     let (eligible, _) = super::next_unit::eligible(&written);
     let unit = request.scope.as_ref().map_or_else(|| written.clone(), |unit| unit.of_plan(&written));
     let is_left = |id: &TaskId| eligible.contains(id) && !found.done.contains(id);

@@ -22,6 +22,9 @@ pub struct NextUnitRequest {
     /// The only unit of the plan that is run; all of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
+    /// The branch or commit that the loop is begun at, as `base` of `start_run`; what is checked out by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// The number of the last turn before this loop began: what was wrong until then is a person's doing to start again. Without it, that of the last turn
     /// that there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

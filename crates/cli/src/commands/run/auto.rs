@@ -77,6 +77,7 @@ impl Auto<'_> {
             plan: self.request.plan.clone(),
             source: self.request.source.clone(),
             scope: self.scope.clone(),
+            base: self.request.base.clone(),
             since: self.since,
         };
         let reply = client.call::<NextUnit>(&request)?;

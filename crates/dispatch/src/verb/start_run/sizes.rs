@@ -41,7 +41,7 @@ pub(super) async fn preflight(
     let has_earlier = written.phases.iter().any(|phase| phase.id < first);
     let merged = match has_earlier {
         true => {
-            let ((runs, _), base) = (progress::earlier(world, written, hash)?, base.clone());
+            let (runs, base) = (progress::earlier(world, written, hash)?, base.clone());
             world.git_on(tree, move |git| progress::done_at(git, &runs, &base)).await?
         }
         false => BTreeMap::new(),
