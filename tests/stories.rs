@@ -24,6 +24,7 @@ mod stories {
     mod exec_runs;
     mod false_done;
     mod files;
+    mod full_disk;
     mod gates;
     mod guardrails;
     mod held_calls;

@@ -39,7 +39,7 @@ use self::judged::Judged;
 use self::start_worker::Start;
 use crate::handle::Outcome;
 
-/// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
+/// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it. A full disk pauses the run instead.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
         Effect::StartWorker {

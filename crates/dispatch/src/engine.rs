@@ -32,6 +32,9 @@ use crate::watch::Reachable;
 use crate::world::World;
 use crate::{Error, effect, history};
 
+/// Before an effect that failed for a reason that may pass can be decided again.
+const AGAIN: Duration = Duration::from_secs(1);
+
 pub(crate) struct Engine {
     world: Arc<World>,
     plan: Arc<RunPlan>,
@@ -334,6 +337,9 @@ impl Engine {
                 Ok(outcome) => outcome,
                 Err(error) => effect::panicked(about, &error),
             };
+            if outcome.has_failed {
+                tokio::time::sleep(AGAIN).await;
+            }
             me.done(key, outcome).await;
         })
     }

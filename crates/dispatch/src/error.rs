@@ -69,13 +69,27 @@ impl Error {
             Self::Store(error) => error.failure(),
             Self::Process(error) => error.failure(),
             Self::Io { path, source } => {
-                let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
+                use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+                let is_full = matches!(source.kind(), StorageFull | QuotaExceeded);
+                let code = if is_full { "io.disk-full" } else { "io.denied" };
                 Failure::new(code, self.to_string()).at(path.clone()).because(source)
             }
             Self::Shape { source, .. } => Failure::new("internal.bug", self.to_string()).because(source),
             Self::Missing(_) => Failure::new("internal.bug", self.to_string()),
             Self::Stopping => Failure::new("daemon.unreachable", self.to_string()).hint("call again in a moment"),
         }
+    }
+}
+
+impl Error {
+    /// Whether there was no room on the disk.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.to_failure().code == "io.disk-full"
+    }
+
+    /// Whether the store may answer in a moment.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.to_failure().code == "store.busy"
     }
 }
 

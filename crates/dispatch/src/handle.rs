@@ -4,7 +4,7 @@ use serde_json::Value;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{EffectKey, RunEvent, TaskView};
+use switchboard_protocol::run::{EffectKey, PauseCause, RunEvent, TaskView};
 use switchboard_store::{Durability, Guard, Idempotency};
 use tokio::sync::{mpsc, oneshot};
 
@@ -54,6 +54,8 @@ pub(crate) struct Outcome {
     pub(crate) steps: Vec<RunEvent>,
     /// The worker that was started, for the attempts after it.
     pub(crate) last: Option<(TaskId, LastWorker)>,
+    /// Whether it failed for a reason that may pass: then a moment goes by before it can be decided again.
+    pub(crate) has_failed: bool,
 }
 
 /// The last worker of a task: what the next attempt may build on.
@@ -82,6 +84,16 @@ impl Record {
 impl Outcome {
     pub(crate) fn step(event: RunEvent) -> Self {
         Self { steps: vec![event], ..Self::default() }
+    }
+
+    /// What failed for want of room on the disk waits with its run, and is done again once that is resumed.
+    pub(crate) fn disk_full() -> Self {
+        Self { has_failed: true, ..Self::step(RunEvent::RunPaused { cause: PauseCause::Disk }) }
+    }
+
+    /// What failed may succeed in a moment.
+    pub(crate) fn again() -> Self {
+        Self { has_failed: true, ..Self::default() }
     }
 }
 

@@ -50,7 +50,7 @@ use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::approval::approval;
-pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
+pub use self::spec::{Defect, FullDisk, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
 use self::stage::Stage;

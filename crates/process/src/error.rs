@@ -182,6 +182,18 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
+    /// Whether there was no room on the disk, or none left of the user's quota.
+    fn is_disk_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        // What strerror says of ENOSPC and EDQUOT: git is called with the C locale.
+        let says_so =
+            |said: &str| ["No space left on device", "Disk quota exceeded"].iter().any(|what| said.contains(what));
+        if let Self::Io { source, .. } = self {
+            return matches!(source.kind(), StorageFull | QuotaExceeded);
+        }
+        matches!(self, Self::Git { said, .. } if says_so(said))
+    }
+
     /// The code of the table that belongs to it.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -190,7 +202,7 @@ impl Error {
             Self::Unenforceable { .. } => "isolation.unsupported",
             Self::OpensClosed { .. } => "isolation.opens-state",
             Self::Missing { .. } => "agent.missing",
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "io.disk-full",
+            Self::Io { .. } | Self::Git { .. } if self.is_disk_full() => "io.disk-full",
             Self::Io { .. } => "io.denied",
             Self::Held { .. } => "store.locked",
             Self::GitTooOld { .. } | Self::GitMissing => "git.missing",

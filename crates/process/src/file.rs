@@ -31,6 +31,14 @@ pub enum Sync {
     No,
 }
 
+/// Bytes that the disk of a path has left for the user; of what is not there yet, the disk that it would lie on. `None` if that can't be said.
+#[must_use]
+pub fn room(path: &Path) -> Option<u64> {
+    let there = path.ancestors().find(|ancestor| ancestor.exists())?;
+    let stat = rustix::fs::statvfs(there).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
 /// Replaces a file: writes a draft beside it, then renames it. The draft is removed when that fails.
 ///
 /// # Errors

@@ -9,7 +9,8 @@ use tokio::task::JoinError;
 use crate::Error;
 use crate::handle::Outcome;
 
-/// Blocks a task with the reason; nothing happens to it when the daemon stops or the run has gone on.
+/// Blocks a task with the reason; nothing happens to it when the daemon stops or the run has gone on. A full disk pauses the run, and a store that
+/// is busy is asked again: neither is the task's failure.
 pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     match error {
         // The next daemon, or the next decision, sees what is to be done.
@@ -24,6 +25,14 @@ pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
         | Error::Io { .. }
         | Error::Shape { .. }
         | Error::Missing(_) => {}
+    }
+    if error.is_disk_full() {
+        tracing::error!(%task, %error, "the disk is full; the run is paused");
+        return Outcome::disk_full();
+    }
+    if error.is_busy() {
+        tracing::warn!(%task, %error, "the store is busy; this is tried again");
+        return Outcome::again();
     }
     let failure = Failure::from(error);
     tracing::error!(%task, code = %failure.code, what = %failure.what, cause = ?failure.cause, "a task can't go on");

@@ -1,7 +1,11 @@
 //! What an effect has to work with.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use switchboard_protocol::error::Failure;
+
+use crate::Error;
 use crate::handle::{Handle, LastWorker};
 use crate::plan::RunPlan;
 use crate::world::World;
@@ -15,4 +19,19 @@ pub(crate) struct Ctx {
     pub(crate) last: Option<LastWorker>,
     /// Head of the run's branch when an earlier daemon began the merge that is to be gone on with.
     pub(crate) onto: Option<String>,
+}
+
+// === impl Ctx ===
+
+impl Ctx {
+    /// Fails where the disk of a path is full: what went wrong there need not be wrong.
+    ///
+    /// # Errors
+    /// `io.disk-full`.
+    pub(super) fn has_room(&self, path: &Path) -> Result<(), Error> {
+        if self.world.ports.files.is_full(path) {
+            return Err(Failure::new("io.disk-full", "the disk is full").at(crate::plan::text(path)).into());
+        }
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 
 use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::{PauseCause, RunEvent};
 
 use super::author::of_change;
 use super::context::Ctx;
@@ -87,7 +87,15 @@ async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done
             Err(error) => error,
             Ok(done) => return Ok(done),
         };
-        tries += 1;
+        if error.is_disk_full() {
+            // It is intended, so it ends here, whatever the pause holds back.
+            if tries == 0 {
+                ctx.engine.step(RunEvent::RunPaused { cause: PauseCause::Disk }).await?;
+            }
+            tries = tries.max(1);
+        } else {
+            tries += 1;
+        }
         if tries == TRIES {
             let why = cut(&error.to_failure().to_string(), 300);
             return Ok(Done::Conflict(vec![format!("git can't merge it: {why}")]));

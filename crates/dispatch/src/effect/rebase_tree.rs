@@ -36,6 +36,10 @@ pub(super) async fn rebase_tree(ctx: &Ctx, id: &TaskId, worker: &WorkerId) -> Ou
         Ok(Some(outcome)) => outcome,
         Ok(None) => Outcome::default(),
         Err(Error::Stopping) => Outcome::default(),
+        Err(error) if error.is_disk_full() => {
+            tracing::error!(task = %id, %worker, %error, "the disk is full; the run is paused");
+            Outcome::disk_full()
+        }
         Err(error) => {
             tracing::error!(task = %id, %worker, %error, "the tree of a worker can't be rebased");
             let files = vec![error.to_failure().to_string()];
@@ -72,7 +76,7 @@ async fn try_rebase(ctx: &Ctx, id: &TaskId, worker: &WorkerId) -> Result<Option<
             (RunEvent::TreeNotRebased { task, worker, onto: onto.to_string(), files }, None)
         }
     };
-    Ok(Some(Outcome { steps: vec![step], last }))
+    Ok(Some(Outcome { steps: vec![step], last, ..Outcome::default() }))
 }
 
 /// Waits until a worker waits between two tools; `None` where it ends first.

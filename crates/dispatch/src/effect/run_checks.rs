@@ -75,6 +75,9 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         (When::Always, _, _) => judge(&request, &check.gate, &by_name),
     };
     let judged: Vec<(&CheckAsked, Said)> = checks.iter().map(|check| (check, say(check))).collect();
+    if judged.iter().any(|(_, (verdict, _))| matches!(verdict, Verdict::Fail | Verdict::Error)) {
+        ctx.has_room(&tree.path)?;
+    }
     let verdicts: Vec<_> = judged.iter().map(|(check, (verdict, _))| (check.gate.clone(), *verdict)).collect();
     let found = reports
         .iter()

@@ -89,6 +89,7 @@ pub(super) async fn set_up(
             false => ended,
         };
         if let SetupEnd::Failed { how, tail } = ended {
+            ctx.has_room(&tree.path)?;
             let shown = setup::shown(&command.argv);
             return Ok(Some(format!(
                 "set-up of the work tree: `{shown}` {how}: {tail} (log: {}) [dispatch.setup]",

@@ -182,13 +182,21 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         }
         Ok(Launched::NotSetUp(reason)) => RunEvent::TreeSetupFailed { task: id, worker, reason },
         Err(error) => {
+            let is_disk_full = error.is_disk_full();
             let failure = Failure::from(error);
             let reason = format!("{failure} {}", failure.cause.join(": "));
-            RunEvent::WorkerLost { task: id, worker, reason }
+            let lost = RunEvent::WorkerLost { task: id, worker, reason };
+            if is_disk_full {
+                reachable.give_up();
+                let mut outcome = Outcome { last, ..Outcome::disk_full() };
+                outcome.steps.push(lost);
+                return outcome;
+            }
+            lost
         }
     };
     reachable.give_up();
-    Outcome { steps: vec![step], last }
+    Outcome { steps: vec![step], last, ..Outcome::default() }
 }
 
 /// Waits after an agent failed, twice as long after each failure in a row: what it lacked may be there by then. Returns whether the daemon is still up.
@@ -497,9 +505,10 @@ impl Tree {
         if let Some(parent) = self.path.parent() {
             files.make_folder(parent)?;
         }
-        let is_new = git.worktree_tip(&self.path)?.is_none();
+        // One that git lists though its folder is gone is made anew, so nothing is set up in it.
+        let is_new = !files.is_folder(&self.path) || git.worktree_tip(&self.path)?.is_none();
         // What git has just checked out needs no reset, which is three more processes; a tree that is there and that git lists without a commit does.
-        let is_made = is_new && files.read(&self.path.join(".git"))?.is_none();
+        let is_made = is_new && files.read(&self.path.join(".git")).is_ok_and(|link| link.is_none());
         let at = self.add(git)?;
         if let Some(commit) = &self.content
             && !(is_made && *commit == at)

@@ -6,7 +6,7 @@ use serde_json::Value;
 use switchboard_pipeline::run::Refused;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::run::{EffectKey, RunEvent};
+use switchboard_protocol::run::{EffectKey, PauseCause, RunEvent};
 use switchboard_store::Batch;
 use tokio::time::Instant;
 
@@ -84,7 +84,9 @@ impl Engine {
         if let Some((task, worker)) = outcome.last {
             self.last.insert(task, worker);
         }
-        if outcome.steps.is_empty() {
+        let is_known = [RunEvent::RunPaused { cause: PauseCause::Disk }] == outcome.steps[..]
+            && self.recorded.state().pause() == Some(PauseCause::Disk);
+        if outcome.steps.is_empty() || is_known {
             self.forget(&key);
         } else {
             self.happened(Record::steps(outcome.steps), Then::Forget(key)).await;

@@ -29,7 +29,12 @@ pub(crate) trait Files: Send + Sync {
     fn mark_signal(&self, folder: &Path, done: &SignalDone) -> Result<(), Error>;
     /// Removes a file if it is there.
     fn remove(&self, path: &Path) -> Result<(), Error>;
+    /// Whether the disk of a path has no room left: what failed there may have failed for that.
+    fn is_full(&self, path: &Path) -> bool;
 }
+
+/// Bytes below which a disk has no room for what a set-up or a gate writes.
+const FULL: u64 = 1 << 20;
 
 /// The disk.
 pub(crate) struct Disk;
@@ -76,6 +81,10 @@ impl Files for Disk {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path)(error)),
             Ok(()) | Err(_) => Ok(()),
         }
+    }
+
+    fn is_full(&self, path: &Path) -> bool {
+        file::room(path).is_some_and(|room| room < FULL)
     }
 }
 

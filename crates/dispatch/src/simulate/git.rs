@@ -31,6 +31,7 @@ impl SimGit {
 
     /// A call that changes something: git may fail before it, and also after it.
     fn changing<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
+        self.0.write()?;
         let done = self.with(call)?;
         self.with(|_| Ok(done))
     }

@@ -101,6 +101,8 @@ impl Commits for SimCommits {
                 #[cfg(test)]
                 self.stage.note_events(&events);
                 lock(&self.stage.observer).see(&events);
+                let is_pause = |event: &&NewEvent| event.kind == "run_paused" && event.facts["cause"] == "disk";
+                lock(&self.stage.report).disk_pauses += events.iter().filter(is_pause).count() as u64;
             }
             self.stage.step().await;
             Ok(committed)
@@ -124,6 +126,7 @@ impl Files for SimFiles {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        self.0.write()?;
         lock(&self.0.files).insert(path.to_owned(), bytes.to_owned());
         Ok(())
     }
@@ -138,6 +141,10 @@ impl Files for SimFiles {
 
     fn mark_signal(&self, _folder: &Path, _done: &SignalDone) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn is_full(&self, _path: &Path) -> bool {
+        false
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {

@@ -51,12 +51,23 @@ pub struct SimSpec {
     pub people: u64,
     /// One chosen commit that the store refuses, and for how long.
     pub refuse: Option<Refuse>,
+    /// A time in which the disk is full.
+    pub full_disk: Option<FullDisk>,
     /// The step (a commit, a call of git or of a check) at which the daemon dies, counted from 0.
     pub crash_at: Option<u64>,
     /// A mistake to be made on purpose: the simulation must find it.
     pub defect: Option<Defect>,
     /// Whether people look at the run once it is over, merge it, take that back, and clean up.
     pub afterwards: bool,
+}
+
+/// A time in which nothing can be written to the disk but by the store.
+#[derive(Debug, Clone, Copy)]
+pub struct FullDisk {
+    /// The first write of git or of a file that fails, counted from 0.
+    pub write: u64,
+    /// For how many milliseconds from then on.
+    pub ms: i64,
 }
 
 /// A refusal of commits.
@@ -115,6 +126,10 @@ pub struct SimReport {
     pub refused: u64,
     /// Steps at which a crash could come.
     pub steps: u64,
+    /// Writes of git and of files that were tried.
+    pub writes: u64,
+    /// Pauses for a full disk.
+    pub disk_pauses: u64,
     /// Events in the log.
     pub events: u64,
     /// Tasks of the run.
@@ -174,6 +189,7 @@ impl SimSpec {
             crashes: 0,
             people: 0,
             refuse: None,
+            full_disk: None,
             crash_at: None,
             defect: None,
             afterwards: false,

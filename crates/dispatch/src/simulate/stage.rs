@@ -49,6 +49,7 @@ pub(super) struct Stage {
     rng: Mutex<Rng>,
     crash: Notify,
     refuse_until: Mutex<i64>,
+    disk_full_until: Mutex<i64>,
 }
 
 // === impl Stage ===
@@ -92,6 +93,7 @@ impl Stage {
             rng: Mutex::new(rng),
             crash: Notify::new(),
             refuse_until: Mutex::new(i64::MIN),
+            disk_full_until: Mutex::new(i64::MIN),
         }
     }
 
@@ -121,6 +123,25 @@ impl Stage {
 
     pub(super) fn git_fails(&self) -> bool {
         self.chance(self.spec.failed_git)
+    }
+
+    // === the disk ===
+
+    /// Counts a write to the disk; fails while that is full.
+    pub(super) fn write(&self) -> Result<(), crate::Error> {
+        let mut report = lock(&self.report);
+        let (n, now) = (report.writes, self.clock.ms());
+        report.writes += 1;
+        let Some(full) = self.spec.full_disk else { return Ok(()) };
+        let mut until = lock(&self.disk_full_until);
+        if n == full.write {
+            *until = now + full.ms;
+        }
+        if n < full.write || now >= *until {
+            return Ok(());
+        }
+        let said = "fatal: could not write: No space left on device".to_owned();
+        Err(switchboard_process::Error::Git { call: "write".to_owned(), said }.into())
     }
 
     // === crashes ===

@@ -131,6 +131,22 @@ fn a_run_goes_on_to_its_right_end_when_any_of_its_commits_is_refused_for_a_while
 }
 
 #[test]
+fn a_run_that_meets_a_full_disk_at_any_of_its_writes_pauses_and_goes_on_to_its_right_end_once_it_is_resumed() {
+    let writes = plays(7, small()).writes;
+    assert!(writes > 10, "{writes}");
+    let mut pauses = 0;
+    for write in 0..writes {
+        let full_disk = Some(FullDisk { write, ms: 30_000 });
+        let report = plays(7, SimSpec { full_disk, ..small() });
+
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 2), "at write {write}: {report:?}");
+        pauses += report.disk_pauses;
+    }
+    // Those at the end of a run, when its trees are removed, hold nothing up.
+    assert!(pauses >= writes / 2, "{pauses} pauses at {writes} writes");
+}
+
+#[test]
 fn a_run_goes_on_to_its_right_end_when_the_daemon_dies_at_any_of_its_steps() {
     let steps = plays(7, small()).steps;
     assert!(steps > 50, "{steps}");

@@ -1,6 +1,6 @@
 //! How attempts end, and what follows for the task and for those that wait for it.
 
-use switchboard_protocol::run::{MAX_RATE_WAITS, Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
+use switchboard_protocol::run::{MAX_RATE_WAITS, PauseCause, Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
 use super::RunState;
 use super::consequences::Consequences;
@@ -133,9 +133,12 @@ impl RunState {
         if self.records[at].stopping {
             return self.stop_now(at);
         }
+        // One that a full disk has ended, or not let begin, is resumed when there is room, however often that takes.
+        let is_disk_full = self.pause == Some(PauseCause::Disk);
         let record = &mut self.records[at];
         record.resume = true;
-        let moved = record.unit.lose(step).unwrap_or(Moved::On);
+        let moved = if is_disk_full { record.unit.put_off(step) } else { record.unit.lose(step) };
+        let moved = moved.unwrap_or(Moved::On);
         self.after(at, moved, format!("{reason} [worker.lost]"))
     }
 

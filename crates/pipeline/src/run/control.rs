@@ -135,9 +135,18 @@ impl RunState {
     // === pauses ===
 
     pub(super) fn run_paused(&mut self, cause: PauseCause) -> Result<Consequences, Refused> {
-        self.expect_live()?;
-        // An earlier pause keeps its cause.
-        self.pause.get_or_insert(cause);
+        // Also a run that is being stopped has to write what its workers left.
+        if cause != PauseCause::Disk || self.finished.is_some() {
+            self.expect_live()?;
+        }
+        match cause {
+            // It holds back what other pauses let go on.
+            PauseCause::Disk => self.pause = Some(cause),
+            // An earlier pause keeps its cause.
+            PauseCause::Requested | PauseCause::Budget | PauseCause::Plan | PauseCause::Day => {
+                self.pause.get_or_insert(cause);
+            }
+        }
         Ok(Vec::new())
     }
 
@@ -150,9 +159,9 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// A retry ends a pause that a person asked for. Without room in the budget the run stays paused, for that reason.
+    /// A retry ends a pause that a person asked for, or that began with a full disk. Without room in the budget the run stays paused, for that reason.
     pub(super) fn end_requested_pause(&mut self) -> Option<RunEvent> {
-        if self.pause != Some(PauseCause::Requested) {
+        if !matches!(self.pause, Some(PauseCause::Requested | PauseCause::Disk)) {
             return None;
         }
         if self.account.has_room(1) {
@@ -215,12 +224,17 @@ impl RunState {
 
     /// Lets the time limits of paused workers stand still, and those of the others go on.
     pub(super) fn stop_clocks(&mut self, now: Millis) {
-        let is_all = self.pause == Some(PauseCause::Requested);
+        let is_all = self.pauses_workers();
         for at in self.queue.live().collect::<Vec<_>>() {
             let record = &mut self.records[at];
             record.stand_still(is_all || record.paused == Some(TaskPauseCause::Requested), now);
             self.reindex(at);
         }
+    }
+
+    /// Whether all workers of the run wait at their next boundary.
+    pub(super) fn pauses_workers(&self) -> bool {
+        matches!(self.pause, Some(PauseCause::Requested | PauseCause::Disk))
     }
 
     pub(super) fn with_subtasks(&self, at: usize) -> Vec<usize> {

@@ -29,6 +29,7 @@ impl RunState {
                 effects.extend(self.next_starts());
             }
             Some(PauseCause::Requested) => effects.retain(ends),
+            Some(PauseCause::Disk) => effects.retain(needs_no_room),
             // Gates and merges cost nothing.
             Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => effects.extend(self.next_turn()),
         }
@@ -62,7 +63,7 @@ impl RunState {
             Some(PauseCause::Budget) => self.account.reached() == Some(AtCeiling::Pause),
             // Such a pause begins when the ceiling is reached, or while nobody is at work.
             Some(PauseCause::Plan | PauseCause::Day) => true,
-            Some(PauseCause::Requested) | None => false,
+            Some(PauseCause::Requested | PauseCause::Disk) | None => false,
         };
         let is_dear = |at: &usize| self.records[*at].paused.is_some_and(|cause| !cause.is_requested());
         let over = self.queue.live().filter(move |at| !late.contains(at) && (is_all || is_dear(at)));
@@ -198,6 +199,23 @@ const fn ends(effect: &Effect) -> bool {
         | Effect::AskPerson { .. }
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
+        | Effect::Merge { .. }
+        | Effect::AwaitLease { .. }
+        | Effect::Finish { .. } => false,
+    }
+}
+
+/// Whether an effect writes nothing but to the log.
+const fn needs_no_room(effect: &Effect) -> bool {
+    match effect {
+        Effect::StopWorker { .. } | Effect::AwaitAnswer { .. } | Effect::WithdrawQuestion { .. } => true,
+        Effect::StartWorker { .. }
+        | Effect::Capture { .. }
+        | Effect::TakeAnswer { .. }
+        | Effect::AskPerson { .. }
+        | Effect::RunChecks { .. }
+        | Effect::RunCommand { .. }
+        | Effect::RebaseTree { .. }
         | Effect::Merge { .. }
         | Effect::AwaitLease { .. }
         | Effect::Finish { .. } => false,

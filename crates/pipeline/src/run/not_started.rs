@@ -60,6 +60,9 @@ impl RunState {
         }
         match self.pause {
             Some(PauseCause::Requested) => return Some((SkipCode::Paused, "its run is paused".to_owned())),
+            Some(PauseCause::Disk) => {
+                return Some((SkipCode::Paused, "its run is paused: the disk is full".to_owned()));
+            }
             Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => {
                 return Some((SkipCode::Budget, "its run is paused for want of budget".to_owned()));
             }

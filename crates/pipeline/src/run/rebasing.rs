@@ -52,7 +52,7 @@ impl Record {
 impl RunState {
     /// Workers that are to wait, in the order of their tasks.
     pub fn waiting_workers(&self) -> impl Iterator<Item = (&WorkerId, Waits)> {
-        let all = self.pause == Some(switchboard_protocol::run::PauseCause::Requested);
+        let all = self.pauses_workers();
         self.queue.live().map(|at| &self.records[at]).filter_map(move |record| {
             let is_paused = all || record.paused == Some(TaskPauseCause::Requested);
             let waits = Waits { is_paused, for_rebase: record.rebases_now() };

@@ -128,6 +128,7 @@ const fn why_run(cause: PauseCause) -> &'static str {
         PauseCause::Budget => "the run's ceiling",
         PauseCause::Plan => "the plan's ceiling",
         PauseCause::Day => "the day's ceiling",
+        PauseCause::Disk => "the disk is full",
     }
 }
 

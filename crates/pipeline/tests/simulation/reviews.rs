@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Step, StepId, Way};
-use switchboard_protocol::run::{MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, PersonAnswer, RunEvent, TurnOutcome};
+use switchboard_protocol::run::{
+    MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, PauseCause, PersonAnswer, RunEvent, TurnOutcome,
+};
 
 #[derive(Default)]
 pub(crate) struct Reviews {
@@ -19,6 +21,8 @@ pub(crate) struct Reviews {
     /// What each step was last to be about.
     offered: BTreeMap<(TaskId, StepId), Digest>,
     answered: BTreeSet<WorkerId>,
+    /// Whether the run is paused for a full disk: a worker that ends then is no loss.
+    is_disk_full: bool,
 }
 
 /// A task and what is said about its change.
@@ -99,7 +103,14 @@ impl Reviews {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about pauses")]
     pub(crate) fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::RunPaused { cause: PauseCause::Disk } => self.is_disk_full = true,
+            // A retry ends the pause for the disk, and begins one for want of budget where that is short.
+            RunEvent::RunPaused { cause: PauseCause::Budget } | RunEvent::RunResumed => self.is_disk_full = false,
+            _ => {}
+        }
         if let RunEvent::RunStopRequested = event {
             self.tasks.values_mut().for_each(Judged::stopped);
         }
@@ -114,7 +125,7 @@ impl Reviews {
         }
         let Some(task) = event.task() else { return };
         let Some(judged) = self.tasks.get_mut(task) else { return };
-        judged.see(task, event);
+        judged.see(task, event, self.is_disk_full);
     }
 }
 
@@ -122,7 +133,7 @@ impl Reviews {
 
 impl Judged {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about reviews")]
-    fn see(&mut self, task: &TaskId, event: &RunEvent) {
+    fn see(&mut self, task: &TaskId, event: &RunEvent, is_disk_full: bool) {
         match event {
             RunEvent::WorkerIntended { step, attempt, worker, .. } => self.intended(task, step, *attempt, worker),
             RunEvent::ChangeCaptured { attempt, .. } => match self.at_a_step() {
@@ -162,8 +173,8 @@ impl Judged {
                 assert!(at.is_some_and(|at| !at.accepts), "{task}: {worker} has no answer that could be refused");
                 self.is_held = count(&mut self.unusable, step) >= MAX_ANSWERS;
             }
-            RunEvent::TurnEnded { worker, outcome, .. } => self.turn_ended(worker, *outcome),
-            RunEvent::WorkerLost { worker, .. } => self.turn_ended(worker, TurnOutcome::Stopped),
+            RunEvent::TurnEnded { worker, outcome, .. } => self.turn_ended(worker, *outcome, is_disk_full),
+            RunEvent::WorkerLost { worker, .. } => self.turn_ended(worker, TurnOutcome::Stopped, is_disk_full),
             RunEvent::TreeSetupFailed { .. } | RunEvent::PersonAsked { .. } => self.at = None,
             RunEvent::GateReported { gate, verdict, .. } => {
                 self.is_refused |= !super::ways::need(gate).accepts(*verdict);
@@ -238,7 +249,7 @@ impl Judged {
         assert!(self.accepted.insert(step.clone()), "{task}: {step} accepts a change once");
     }
 
-    fn turn_ended(&mut self, worker: &WorkerId, outcome: TurnOutcome) {
+    fn turn_ended(&mut self, worker: &WorkerId, outcome: TurnOutcome, is_disk_full: bool) {
         let Some(at) = self.at.as_mut().filter(|at| at.worker == *worker && !at.has_ended) else { return };
         let step = at.step.clone();
         match outcome {
@@ -247,6 +258,7 @@ impl Judged {
             TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut => {
                 self.is_held = count(&mut self.failed, &step) >= MAX_FAILURES;
             }
+            TurnOutcome::Stopped if is_disk_full => {}
             TurnOutcome::Stopped => self.is_held = count(&mut self.lost, &step) >= MAX_LOSSES,
             TurnOutcome::Paused | TurnOutcome::RateLimited | TurnOutcome::ModelFailed => {}
         }

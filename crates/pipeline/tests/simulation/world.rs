@@ -624,8 +624,8 @@ impl World {
             let _refused = self.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
         }
         if chance(&mut self.rng, 4) {
-            // What all runs of a plan or a day have spent together is known outside of this run.
-            let cause = *pick(&mut self.rng, &[PauseCause::Plan, PauseCause::Day]);
+            // What all runs of a plan or a day have spent together is known outside of this run, and so is how full the disk is.
+            let cause = *pick(&mut self.rng, &[PauseCause::Plan, PauseCause::Day, PauseCause::Disk]);
             let _refused = self.tell(RunEvent::RunPaused { cause });
         }
         if chance(&mut self.rng, 4) {
@@ -648,7 +648,7 @@ impl World {
                 let budget = if chance(&mut self.rng, 900) { self.budget() } else { None };
                 self.surely(RunEvent::BudgetSet { budget, plan: None, day: false });
             }
-            Some(PauseCause::Requested | PauseCause::Plan | PauseCause::Day) => {
+            Some(PauseCause::Requested | PauseCause::Plan | PauseCause::Day | PauseCause::Disk) => {
                 // What is left of the budget may be in the way.
                 let _refused = self.tell(RunEvent::RunResumed);
             }

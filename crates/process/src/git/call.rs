@@ -1,6 +1,6 @@
 //! One git process: the settings that make it quiet and safe, its limits, and the reading of its answer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::repo::Git;
@@ -18,6 +18,9 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// Half of the longest answer in bytes.
 const KEEP: usize = 32 << 20;
+
+/// Bytes below which a disk counts as full where git could not write: it removes what it had made of a work tree before it ends.
+const NEARLY_FULL: u64 = 16 << 20;
 
 /// Settings that win over every file: nothing may run a program, prompt, sign, clean up behind our back, or vary the output.
 const SETTINGS: &[&str] = &[
@@ -54,6 +57,8 @@ pub(super) struct Call {
     cwd: Option<std::path::PathBuf>,
     input: Vec<u8>,
     keep: usize,
+    /// Where it may write: its folder, the repository's, and what its arguments name.
+    places: Vec<PathBuf>,
 }
 
 // === impl Call ===
@@ -71,13 +76,15 @@ impl Call {
             .set("GIT_PAGER", "cat")
             .set("GIT_TERMINAL_PROMPT", "0")
             .set("LC_ALL", "C");
-        let args = args.into_iter().map(Into::into).collect();
+        let args: Vec<String> = args.into_iter().map(Into::into).collect();
         let settings = SETTINGS.iter().map(|s| (*s).to_owned()).collect();
-        Self { env, settings, args, cwd: None, input: Vec::new(), keep: KEEP }
+        let places = args.iter().map(PathBuf::from).filter(|place| place.is_absolute()).collect();
+        Self { env, settings, args, cwd: None, input: Vec::new(), keep: KEEP, places }
     }
 
     pub(super) fn cwd(mut self, cwd: &Path) -> Self {
         self.cwd = Some(cwd.to_owned());
+        self.places.push(cwd.to_owned());
         self
     }
 
@@ -92,6 +99,10 @@ impl Call {
     }
 
     pub(super) fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        let value = value.into();
+        if name == "GIT_DIR" {
+            self.places.push(PathBuf::from(&value));
+        }
         self.env = self.env.set(name, value);
         self
     }
@@ -142,13 +153,21 @@ impl Call {
             }
             let said = said(&output, code);
             if repeats == REPEATS || !is_half_made(&said) {
-                return Err(Error::Git { call, said });
+                let why = if self.lacks_room(&said) { ": No space left on device" } else { "" };
+                return Err(Error::Git { call, said: format!("{said}{why}") });
             }
             repeats += 1;
             std::thread::sleep(PAUSE);
         };
         let whole = output.stdout.whole();
         whole.map(|bytes| (code, bytes)).ok_or_else(|| Error::GitAnswer { call, why: "it is too long".to_owned() })
+    }
+
+    /// Whether it failed for want of room where git does not say so: of some writes it tells only that they failed.
+    fn lacks_room(&self, said: &str) -> bool {
+        let failed_to_write = ["unable to write", "could not write", "write error", "failed to write"];
+        let is_full = |place: &PathBuf| crate::file::room(place).is_some_and(|room| room < NEARLY_FULL);
+        failed_to_write.iter().any(|words| said.contains(words)) && self.places.iter().any(is_full)
     }
 
     /// Runs it, expects exit code 0, and returns its whole answer.

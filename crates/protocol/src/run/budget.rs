@@ -147,6 +147,8 @@ pub enum PauseCause {
     Plan,
     /// The ceiling for all runs of the day is reached, or what is left is less than a reservation.
     Day,
+    /// The disk is full: what failed for that is done again once the run is resumed.
+    Disk,
 }
 
 /// Why nothing starts in a task.

@@ -32,6 +32,9 @@ const SECOND_THOUGHT: Duration = Duration::from_millis(1500);
 /// How long a daemon that went away is looked for, which covers a `switchboard restart`.
 const COME_BACK: Duration = Duration::from_secs(5);
 
+/// How long a store that is busy is asked again.
+const BUSY: Duration = Duration::from_secs(120);
+
 /// How long the merge at the end of a run is waited for.
 const MERGE_LIMIT: Duration = Duration::from_secs(300);
 
@@ -97,7 +100,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Prints what happens until the run has ended; an ending of its own when the person leaves before that.
     fn until_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
-        let mut is_running = self.get()?.summary.state == "running";
+        let mut is_running = self.get(context)?.summary.state == "running";
         loop {
             let reply = self.look(context)?;
             let is_all = reply.events.len() < PAGE as usize;
@@ -120,9 +123,9 @@ impl Watch<'_> {
                 return Ok(Some(Ending::Said(Exit::Failed)));
             }
             if reply.events.is_empty() {
-                let now = self.get()?;
+                let now = self.get(context)?;
                 is_running = now.summary.state == "running";
-                if is_running && waits_for_money(&now) {
+                if is_running && waits_for_person(&now) {
                     return Ok(Some(Ending::Said(Exit::Person)));
                 }
             }
@@ -137,13 +140,27 @@ impl Watch<'_> {
             with_bodies: true,
             ..ReadEventsRequest::default()
         };
-        let deadline = Instant::now() + COME_BACK;
+        self.patiently(context, |client| client.call::<ReadEvents>(&request))
+    }
+
+    /// Calls, and calls again while the daemon is away or its store is busy.
+    fn patiently<T>(
+        &mut self,
+        context: &Context,
+        call: impl Fn(&mut Client) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let began = Instant::now();
         loop {
-            let failure = match self.client.call::<ReadEvents>(&request) {
+            let failure = match call(&mut self.client) {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            if !failure.code.starts_with("daemon.") || Instant::now() >= deadline {
+            let limit = match failure.code.as_str() {
+                "store.busy" => BUSY,
+                code if code.starts_with("daemon.") => COME_BACK,
+                _ => Duration::ZERO,
+            };
+            if began.elapsed() >= limit {
                 return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -204,8 +221,9 @@ impl Watch<'_> {
         }
     }
 
-    fn get(&mut self) -> Result<GetRunReply, Failure> {
-        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), ..GetRunRequest::default() })
+    fn get(&mut self, context: &Context) -> Result<GetRunReply, Failure> {
+        let request = GetRunRequest { run: Some(self.run.to_string()), ..GetRunRequest::default() };
+        self.patiently(context, |client| client.call::<GetRun>(&request))
     }
 
     /// What the reports of the run say, of the first few, in the order of the plan.
@@ -223,7 +241,7 @@ impl Watch<'_> {
 
     /// The report, the merge that was asked for, and what the record says of itself.
     fn conclude(mut self, merge: bool, context: &mut Context) -> Outcome {
-        let mut report = self.get()?;
+        let mut report = self.get(context)?;
         let mut refused = None;
         if merge && report.summary.state == "succeeded" {
             let request = MergeRunRequest { run: Some(self.run.to_string()), partial: false };
@@ -231,7 +249,7 @@ impl Watch<'_> {
                 Ok(merged) => merged.notes.iter().for_each(|note| self.say(&format!("note: {note}"), context)),
                 Err(failure) => refused = Some(failure),
             }
-            report = self.get()?;
+            report = self.get(context)?;
         }
         let verified = self.client.call::<VerifyLog>(&VerifyLogRequest {})?;
         let answers = self.answers(&report)?;
@@ -256,9 +274,12 @@ impl Watch<'_> {
     }
 }
 
-/// Whether nothing happens to a task before somebody lets its run go on.
-/// Whether nobody is at work and nobody will be before a person allows more.
-fn waits_for_money(run: &GetRunReply) -> bool {
+/// Whether nobody is at work and nobody will be before a person allows more, or makes room on the disk.
+fn waits_for_person(run: &GetRunReply) -> bool {
+    if run.summary.paused == Some(PauseCause::Disk) {
+        // What was to be written waits as well.
+        return run.list.iter().all(|task| !matches!(task.state.as_str(), "starting" | "working"));
+    }
     let is_dear = |task: &TaskReport| task.paused.is_some_and(|cause| !cause.is_requested());
     let is_short = matches!(run.summary.paused, Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day));
     let is_held = is_short || run.list.iter().any(is_dear);

@@ -378,6 +378,9 @@ impl<'a> Printer<'a> {
                 let how = "raise `day` under [limits] in your config.toml, then: switchboard resume";
                 format!("{what}, {reserved}; {how} {run}")
             }
+            PauseCause::Disk => {
+                format!("paused: the disk is full; everything is kept; make room, then: switchboard resume {run}")
+            }
         }
     }
 

@@ -41,6 +41,45 @@ fn a_paused_run_ends_what_is_under_way_and_begins_nothing() {
 }
 
 #[test]
+fn a_full_disk_holds_back_what_writes_also_in_a_pause_and_in_a_run_that_is_stopped() {
+    let full = || RunEvent::RunPaused { cause: PauseCause::Disk };
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    let worker = run.start("1.1");
+    let other = run.start("1.2");
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Finished, reason: String::new() });
+    run.tell(paused());
+    assert!(matches!(run.effects()[..], [Effect::Capture { .. }]), "{:?}", run.effects());
+
+    run.tell(full());
+
+    assert_eq!((run.state.pause(), run.effects()), (Some(PauseCause::Disk), Vec::new()));
+    assert_eq!(
+        run.state.waiting_workers().map(|(worker, _)| worker).collect::<Vec<_>>(),
+        [&other],
+        "its worker waits as well"
+    );
+    run.tell(RunEvent::RunStopRequested);
+    assert!(matches!(run.effects()[..], [Effect::StopWorker { .. }]), "{:?}", run.effects());
+    run.tell(full());
+    run.tell(RunEvent::RunResumed);
+    assert!(run.effects().iter().all(|effect| !matches!(effect, Effect::StartWorker { .. })), "{:?}", run.effects());
+}
+
+#[test]
+fn a_worker_that_finds_no_room_is_no_loss_however_often_that_happens() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    for _ in 0..5 {
+        let worker = run.start("1.1");
+        run.tell(RunEvent::RunPaused { cause: PauseCause::Disk });
+        run.tell(RunEvent::WorkerLost { task: id("1.1"), worker, reason: "no room".to_owned() });
+        assert_eq!(run.effects(), []);
+        run.tell(RunEvent::RunResumed);
+    }
+
+    assert_eq!((run.starting(), run.view("1.1").attempt), (vec!["1.1".to_owned()], 1));
+}
+
+#[test]
 fn a_paused_run_can_be_stopped_and_a_retry_ends_the_pause() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     run.tell(paused());

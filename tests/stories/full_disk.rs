@@ -1,0 +1,131 @@
+//! A disk that is full in the middle of a run: the run pauses and says why, everything is kept, and it goes on once there is room.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use switchboard_process::spawn::Spawn;
+
+use super::sandbox::{Sandbox, within};
+
+/// Longest wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A small file system of its own, which only root can mount.
+struct SmallDisk(PathBuf);
+
+// === impl SmallDisk ===
+
+impl SmallDisk {
+    /// `None` where nothing can be mounted.
+    fn mount(at: &Path) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let place = at.display().to_string();
+        let done = Spawn::new(["mount", "-t", "tmpfs", "-o", "size=16m", "none", &place]).output();
+        if done.is_ok_and(|output| output.succeeded()) {
+            return Some(Self(at.to_owned()));
+        }
+        eprintln!("no small disk can be mounted here: nothing is tested");
+        None
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.0.join("ballast")
+    }
+
+    /// A shell line that leaves no room on the disk.
+    fn fill(&self) -> String {
+        format!("dd if=/dev/zero of={} bs=4k 2>/dev/null; true", self.ballast().display())
+    }
+
+    fn make_room(&self) {
+        std::fs::remove_file(self.ballast()).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let place = self.0.display().to_string();
+        // Whoever still stands in it must not keep the folder from being removed.
+        drop(Spawn::new(["umount", "--lazy", &place]).output());
+    }
+}
+
+fn task(id: &str, depends: &[&str], line: &str) -> serde_json::Value {
+    json!({ "id": id, "phase": 1, "description": "d", "depends": depends,
+        "x-switchboard": { "command": ["sh", "-c", line] } })
+}
+
+/// Insists that the newest run is paused for the disk, and that nothing of it was given up.
+#[track_caller]
+fn is_paused(sandbox: &Sandbox) {
+    let is_paused = || sandbox.call(&["get_run"])["paused"] == "disk";
+    assert!(within(PATIENCE, is_paused), "{}", sandbox.call(&["get_run"]));
+    let given_up = sandbox.call(&["read_events", "kinds:=[\"task_blocked\", \"task_refused\", \"run_finished\"]"]);
+    assert_eq!(given_up["events"], json!([]));
+}
+
+/// Makes room and lets the run go on to its end.
+#[track_caller]
+fn goes_on(sandbox: &Sandbox, disk: &SmallDisk, merged: &str) {
+    disk.make_room();
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["resume", &run]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says(merged);
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+#[test]
+fn a_run_that_finds_no_room_for_a_work_tree_pauses_and_goes_on_once_there_is_some() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = SmallDisk::mount(&sandbox.folder().join("trees")) else { return };
+    sandbox.run(["sh", "-c", &disk.fill()], sandbox.folder(), "").ends_with(0);
+    let plan = sandbox.trusted_plan(&json!([task("1.1", &[], "echo x > one")]));
+    let trees = disk.0.canonicalize().unwrap().display().to_string();
+
+    let run = sandbox.run_aside(&[&plan, "--yes", "--worktrees", &trees]);
+    is_paused(&sandbox);
+    let ended = run.join().unwrap().ends_with(4);
+    ended.says("the disk is full").says("switchboard resume run_");
+
+    goes_on(&sandbox, &disk, "1 of 1 tasks merged");
+}
+
+#[test]
+fn a_change_that_can_not_be_captured_for_want_of_room_is_kept_until_there_is_some() {
+    let sandbox = Sandbox::empty();
+    let Some(disk) = SmallDisk::mount(&sandbox.root()) else { return };
+    sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+    sandbox.write(".gitignore", "/ballast\n");
+    sandbox.write("src/lib.rs", "//! A crate.\n");
+    sandbox.commit("start");
+    let line = format!("head -c 100000 /dev/urandom | base64 > one; {}", disk.fill());
+    let plan = sandbox.trusted_plan(&json!([task("1.1", &[], &line), task("1.2", &["1.1"], "wc -c < one > two")]));
+
+    let run = sandbox.run_aside(&[&plan, "--yes"]);
+    is_paused(&sandbox);
+    run.join().unwrap().ends_with(4);
+
+    goes_on(&sandbox, &disk, "2 of 2 tasks merged");
+    let branch = sandbox.call(&["get_run"])["branch"].as_str().unwrap().to_owned();
+    let size = sandbox.git(&["cat-file", "-s", &format!("{branch}:one")]);
+    assert_eq!(sandbox.git(&["show", &format!("{branch}:two")]).trim(), size.trim());
+    drop(sandbox.switchboard(&["down"]));
+}
+
+#[test]
+fn a_gate_that_fails_on_a_full_disk_judges_again_once_there_is_room_and_spends_no_attempt() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = SmallDisk::mount(&sandbox.folder().join("trees")) else { return };
+    let mark = sandbox.folder().join("mark").display().to_string();
+    let test = format!("if test -e {mark}; then exit 0; fi; touch {mark}; {}; exit 1", disk.fill());
+    let plan = sandbox.trusted_plan_with(&json!({ "test": test }), &json!([task("1.1", &[], "echo x > one")]));
+    let trees = disk.0.canonicalize().unwrap().display().to_string();
+
+    let run = sandbox.run_aside(&[&plan, "--yes", "--worktrees", &trees]);
+    is_paused(&sandbox);
+    run.join().unwrap().ends_with(4);
+
+    goes_on(&sandbox, &disk, "1 of 1 tasks merged");
+    assert_eq!(sandbox.call(&["get_run"])["list"][0]["attempts"], 1);
+}
