@@ -317,3 +317,33 @@ fn a_git_folder_that_a_constrained_worker_makes_itself_runs_nothing_outside() {
     assert_eq!(on_the_branch(&sandbox, "own.txt"), "x\n");
     assert!(!escaped.exists());
 }
+
+/// The processes of a sandbox that have the store's database open, by the descriptors of each.
+fn holders(sandbox: &Sandbox) -> Vec<u32> {
+    let opens = |pid: &u32| {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+        let mut links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        links.any(|link| link.to_string_lossy().contains("store.db"))
+    };
+    sandbox.processes().into_iter().filter(opens).collect()
+}
+
+#[test]
+fn no_process_but_the_daemon_has_the_database_open_whatever_its_isolation_and_what_a_call_has_done_is_seen_at_once() {
+    for isolation in ["full", "constrained"] {
+        let sandbox = Sandbox::new();
+        let line = format!(
+            "{BINARY} call report_step state=working note=begun > told.txt 2>&1; touch begun; sleep 2; echo done > done.txt"
+        );
+        let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",
+            "x-switchboard": { "command": ["bash", "-c", line], "isolation": isolation } }]));
+        let run = sandbox.run_aside(&[&plan, "--yes"]);
+        let acted = || sandbox.call(&["read_events", "kinds:=[\"worker_acted\"]"]).to_string();
+        let is_seen = super::sandbox::within(std::time::Duration::from_secs(30), || acted().contains("begun"));
+
+        let daemon = sandbox.call(&["get_status"])["pid"].as_u64().unwrap();
+        assert_eq!(holders(&sandbox), [u32::try_from(daemon).unwrap()], "{isolation}");
+        run.join().unwrap().ends_with(0);
+        assert!(is_seen, "{isolation}: {}", on_the_branch(&sandbox, "told.txt"));
+    }
+}

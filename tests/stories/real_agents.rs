@@ -258,6 +258,37 @@ fn drive(agent: &str, programs: &Path) {
     assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
 }
 
+/// Claude Code alone can be cut to the tools of a constrained worker.
+#[test]
+fn a_real_agent_does_its_task_in_the_sandbox_and_reaches_its_model_and_nothing_else() {
+    if let Some(why) = switchboard_process::sandbox::supported().no_namespaces.as_ref() {
+        eprintln!("skipped: a worker can have no network of its own here: {why}");
+        return;
+    }
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    if !agents.iter().any(|agent| agent == "claude") {
+        return;
+    }
+    let mut sandbox = Sandbox::new();
+    let worktrees = sandbox.folder().join("trees");
+    let model = Model::start(sandbox.folder(), &worktrees);
+    let url = model.url().replace("127.0.0.1", "localhost");
+    equip(&mut sandbox, "claude", &programs, &url);
+    let host = url.trim_start_matches("http://");
+    sandbox.settings(&format!("[agents.claude]\nisolation = \"constrained\"\nnetwork = [\"{host}\"]\n"));
+    let task = "Write hello.txt with the word hello. You are called claude.";
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task }]));
+    let argv = ["run", &plan, "--agent", "claude", "--yes", "--worktrees", worktrees.to_str().unwrap()];
+
+    sandbox.switchboard(&argv).ends_with(0).says("constrained").says("1 of 1 tasks merged");
+
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("hello.txt"), "hello\n");
+    assert!(model.requests() > 0);
+    let offered = fs::read_to_string(&model.log).unwrap();
+    assert!(!offered.contains("WebFetch") && !offered.contains("WebSearch"), "it has more than its four tools");
+}
+
 /// Waits for a question and gives its id.
 fn asked(sandbox: &Sandbox, agent: &str) -> String {
     let need = sandbox.question_within(RUN);

@@ -48,6 +48,33 @@ fn a_slice_begins_where_the_milestone_stands_sees_no_other_and_lands_as_a_whole_
 }
 
 #[test]
+fn two_slices_of_a_milestone_run_at_the_same_time_and_both_land_and_leave_no_tree_and_no_branch() {
+    let sandbox = Sandbox::new();
+    let at = |name: &str| sandbox.folder().join(name).display().to_string();
+    // Each waits until the other has begun: one after the other they would never end.
+    let meet = |own: &str, other: &str| {
+        let (own_mark, other_mark) = (at(own), at(other));
+        format!(
+            "touch {own_mark}; i=0; while [ ! -e {other_mark} ]; do i=$((i+1)); [ $i -lt 600 ] || exit 9; sleep 0.05; done; echo {own} > {own}.txt"
+        )
+    };
+    let tasks = json!([task("1.1", "api", &[], &meet("api", "page")), task("1.2", "page", &[], &meet("page", "api"))]);
+    let path = sandbox.trusted_plan_with(&json!({ "merge": "slice", "max_workers": 2 }), &tasks);
+
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let files = sandbox.git(&["ls-tree", "--name-only", run["branch"].as_str().unwrap()]);
+    assert!(files.contains("api.txt") && files.contains("page.txt"), "{files}");
+    let claims = sandbox.call(&["read_events", "kinds:=[\"worker_equipped\"]"]);
+    let trees: std::collections::BTreeSet<_> =
+        claims["events"].as_array().unwrap().iter().map(|event| event["facts"]["worktree"].to_string()).collect();
+    assert_eq!(trees.len(), 2, "each has a tree of its own: {claims}");
+    assert_eq!(sandbox.git(&["branch", "--list", "switchboard-task/*"]), "");
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1, "no tree is left");
+}
+
+#[test]
 fn a_slice_of_which_a_task_fails_leaves_the_runs_branch_as_it_was_and_lands_after_a_retry() {
     let sandbox = Sandbox::new();
     let mended = sandbox.folder().join("mended").display().to_string();
