@@ -83,7 +83,7 @@ fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
                 except: said.write_except.unwrap_or_else(|| write.except.clone()),
             },
         },
-        answers: role.answers.clone(),
+        answers: said.answers.unwrap_or_else(|| role.answers.clone()),
         prompt: match (said.appends, said.body.is_empty()) {
             (_, true) => role.prompt.clone(),
             (true, false) => format!("{}\n\n{}", role.prompt, said.body),
