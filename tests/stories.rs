@@ -21,6 +21,7 @@ mod stories {
     mod crashes;
     mod definitions;
     mod dispatch;
+    mod driven;
     mod example;
     mod exec_runs;
     mod false_done;

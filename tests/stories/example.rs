@@ -50,14 +50,20 @@ fn the_story_of_the_example_is_json_when_that_is_asked_for() {
 }
 
 #[test]
-fn the_team_of_the_example_stops_four_bad_changes_and_merges_both_phases_with_their_tests() {
+fn the_team_of_the_example_leads_a_request_to_its_end_and_stops_four_bad_changes() {
     let sandbox = Sandbox::empty();
     let temporary = temporary(&sandbox);
 
     let done = run(&sandbox, &temporary, &["--example", "team"]).ends_with(0);
 
     for words in [
-        "ada, ben, cleo and dora are SCRIPTS that play agents",
+        "ada, ben, cleo, dora, emil, fay, gus, hana and ines are SCRIPTS that play agents",
+        "What may a day ticket cost at most?",
+        "CRITIC-GATE: NEEDS_REVISION",
+        "CRITIC-GATE: APPROVED",
+        "the plan brings 1 commands that you have not trusted",
+        "the retrospective of phase 1 is written",
+        "Ready for Phase 2?",
         "4 of 4 tasks merged",
         "hash chain verified",
         "its content doesn't match its hash",
@@ -83,7 +89,9 @@ fn the_team_of_the_example_stops_four_bad_changes_and_merges_both_phases_with_th
         .into()
     );
     let of_kind = |kind: &str| events.iter().filter(|event| event["kind"] == kind).collect::<Vec<_>>();
-    let merged = of_kind("task_merged");
+    let is_docs = |event: &&Value| event["facts"]["task"].as_str().is_some_and(|task| task.starts_with("docs-"));
+    let (docs, merged): (Vec<&Value>, Vec<&Value>) = of_kind("task_merged").into_iter().partition(is_docs);
+    assert_eq!(docs.len(), 2, "the documentation of both phases");
     let attempts: BTreeSet<_> =
         merged.iter().map(|event| (event["facts"]["task"].as_str(), event["facts"]["attempt"].as_u64())).collect();
     assert_eq!(attempts, ["1.1", "1.2", "2.1", "2.2"].map(|task| (Some(task), Some(2))).into(), "{merged:#?}");
@@ -98,7 +106,9 @@ fn the_team_of_the_example_stops_four_bad_changes_and_merges_both_phases_with_th
     let repo = scratch.join("team");
     let receipt = |argv: &[&str]| sandbox.run(argv.iter().copied(), &repo, "").ends_with(0);
     assert_eq!(receipt(&["python3", "tram.py", "1", "30"]).out, "Tram ride: 2.50 EUR\n", "main is as it was");
-    receipt(&["git", "checkout", "--quiet", &format!("switchboard/{}", subject(merged[0]))]);
+    let led = of_kind("mode_stepped")[0]["subject"].as_str().unwrap().trim_start_matches("modes/").to_owned();
+    receipt(&["git", "checkout", "--quiet", &format!("switchboard/{led}")]);
+    assert!(receipt(&["cat", "README.md"]).out.contains("A day ticket"), "documented");
     assert_eq!(receipt(&["python3", "tram.py", "1", "30"]).out, "Tram ride, 1 zone: 1.80 EUR\n");
     receipt(&["python3", "-m", "unittest"]).says("Ran 21 tests");
 }
@@ -148,11 +158,6 @@ fn refusals(events: &[Value]) -> BTreeSet<(String, u64, String)> {
         (facts["task"].as_str().unwrap().to_owned(), facts["attempt"].as_u64().unwrap(), by.to_owned())
     };
     failed.map(refusal).collect()
-}
-
-/// The run that an event is about.
-fn subject(event: &Value) -> &str {
-    event["subject"].as_str().unwrap().strip_prefix("run/").unwrap()
 }
 
 fn leaves_no_process(temporary: &Path) -> bool {

@@ -41,8 +41,12 @@ fn task(id: &str, description: &str, files: &[&str]) -> Value {
     json!({ "id": id, "phase": phase, "description": description, "acceptance": "it is there", "files_touched": files })
 }
 
+/// Runs a plan whose changes a team judges, without being led by it.
 fn team(sandbox: &Sandbox, path: &str, more: &[&str]) -> Done {
-    sandbox.switchboard(&[&["run", path, "--yes", "--merge", "--team", "--agent", "ada"], more].concat())
+    let mut plan: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    plan["x-switchboard"]["team"] = json!(true);
+    std::fs::write(path, plan.to_string()).unwrap();
+    sandbox.switchboard(&[&["run", path, "--yes", "--merge", "--agent", "ada"], more].concat())
 }
 
 /// Writes a role file of the user's own.

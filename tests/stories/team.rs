@@ -38,25 +38,13 @@ fn told(sandbox: &Sandbox, step: &str) -> String {
 fn plan(sandbox: &Sandbox, test: &str) -> String {
     let task = json!({ "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
         "files_touched": ["sum.sh"] });
-    sandbox.trusted_plan_with(&json!({ "test": test }), &json!([task]))
+    sandbox.trusted_plan_with(&json!({ "test": test, "team": true }), &json!([task]))
 }
 
 const TESTS: &str = r#"{"verdict":"PASS","added":[{"file":"tests/sum.sh","names":["sum"]}]}"#;
 
 fn team(path: &str) -> Vec<&str> {
-    vec![
-        "run",
-        path,
-        "--yes",
-        "--merge",
-        "--team",
-        "--agent",
-        "ada",
-        "--role",
-        "reviewer=ben",
-        "--role",
-        "test_engineer=cem",
-    ]
+    vec!["run", path, "--yes", "--merge", "--agent", "ada", "--role", "reviewer=ben", "--role", "test_engineer=cem"]
 }
 
 #[test]
@@ -216,7 +204,7 @@ fn a_retry_at_a_review_leaves_the_name_of_who_made_the_change_alone() {
         &[("work", "echo 'echo 2' > sum.sh"), ("review", &reviewed), ("*", r#"say '{"verdict":"PASS","added":[]}'"#)],
     );
     let path = plan(&sandbox, "true");
-    let blocked = sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada"]);
+    let blocked = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada"]);
     assert!(blocked.out.contains("step review got 3 answers that can't be used"), "{}", blocked.out);
     assert!(told(&sandbox, "review").contains("end with one block of the schema"), "the remedy is told, too");
 
@@ -238,12 +226,15 @@ fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
     agents(&sandbox, &["ada"], &[("work", "true")]);
     let path = plan(&sandbox, "true");
 
-    let misspelt = sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "reviwer=ada"]);
+    let misspelt = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada", "--role", "reviwer=ada"]);
     misspelt.ends_with(2).says("did you mean reviewer?");
-    let without = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada", "--role", "reviewer=ada"]);
+    let alone = sandbox.folder().join("alone.json");
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"team\":true", "\"team\":false");
+    std::fs::write(&alone, text).unwrap();
+    let alone = alone.display().to_string();
+    let without = sandbox.switchboard(&["run", &alone, "--yes", "--agent", "ada", "--role", "reviewer=ada"]);
     without.ends_with(2).says("add --team");
-    let unknown =
-        sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "reviewer=nobody"]);
+    let unknown = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada", "--role", "reviewer=nobody"]);
     unknown.ends_with(5).says("nobody");
 }
 
@@ -253,7 +244,7 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     agents(&sandbox, &["ada"], &[("work", "true")]);
     let path = plan(&sandbox, "true");
     let tried = |more: &[&str]| {
-        let flags = ["run", &path, "--yes", "--team", "--agent", "ada", "--json"];
+        let flags = ["run", &path, "--yes", "--agent", "ada", "--json"];
         sandbox.switchboard(&[&flags, more].concat()).ends_with(2).failure()
     };
 
@@ -262,20 +253,25 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     assert_eq!(tried(&["--role", "coder=ada"])["what"], "the coder is each task's own agent");
     let twice = tried(&["--role", "reviewer=ada", "--role", "Reviewer=ben"]);
     assert_eq!(twice["what"], "--role names two agents for the reviewer: ada and ben");
-    let request = |roles: &str, team: &str| {
+    let request = |roles: &str, team: bool| {
         let text = std::fs::read_to_string(&path).unwrap();
-        let words = ["call", "start_run", &format!("plan:={}", json!(text)), team, roles, "dry_run:=true", "--json"];
+        let text = text.replace("\"team\":true", &format!("\"team\":{team}"));
+        let words = ["call", "start_run", &format!("plan:={}", json!(text)), roles, "dry_run:=true", "--json"];
         sandbox.switchboard(&words).ends_with(2).failure()
     };
-    let asked = request(r#"roles:=[{"role":"docs"}]"#, "team:=true");
+    let asked = request(r#"roles:=[{"role":"docs"}]"#, true);
     assert_eq!((&asked["code"], &asked["where"]), (&json!("request.bad-args"), &json!("roles")), "{asked}");
-    assert_eq!(request(r#"roles:=[{"role":"reviewer"}]"#, "team:=false")["where"], "roles");
+    assert_eq!(request(r#"roles:=[{"role":"reviewer"}]"#, false)["where"], "roles");
+    let led =
+        sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "designer=ada", "--json"]);
+    let led = led.ends_with(2).failure();
+    assert_eq!(led["hint"], "a team has: reviewer, test_engineer, architect, explorer, critic, sme, docs", "{led}");
 
-    sandbox.settings("[roles.docs]\nagent = \"ada\"\n");
+    sandbox.settings("[roles.designer]\nagent = \"ada\"\n");
     let file = tried(&[]);
     assert_eq!(file["code"], "config.bad-value", "{file}");
     assert!(file["where"].as_str().unwrap().ends_with("config.toml"), "{file}");
-    sandbox.change_settings("[roles.docs]", "[roles.test_engineer]\n[roles.test-engineer]");
+    sandbox.change_settings("[roles.designer]", "[roles.test_engineer]\n[roles.test-engineer]");
     assert_eq!(tried(&[])["what"], "two sections under [roles] are for the test_engineer");
 }
 
@@ -285,7 +281,7 @@ fn a_repository_gives_itself_no_role_trusted_or_not() {
     agents(&sandbox, &["ada"], &[("work", "true")]);
     let path = plan(&sandbox, "true");
     sandbox.write(".switchboard/config.toml", "[roles.reviewer]\nagent = \"ada\"\n");
-    let run = ["run", &path, "--yes", "--team", "--agent", "ada", "--json"];
+    let run = ["run", &path, "--yes", "--agent", "ada", "--json"];
 
     let untrusted = sandbox.switchboard(&run).ends_with(2).failure();
     let trust = sandbox.switchboard(&["trust", "--yes", "--json"]).ends_with(2).failure();
@@ -361,7 +357,8 @@ fn a_test_that_passes_without_the_change_and_adds_no_case_is_asked_for_again() {
     );
     let task = json!({ "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
         "files_touched": ["sum.py"] });
-    let path = sandbox.trusted_plan_with(&json!({ "test": ["python3", "-m", "unittest"] }), &json!([task]));
+    let path =
+        sandbox.trusted_plan_with(&json!({ "test": ["python3", "-m", "unittest"], "team": true }), &json!([task]));
 
     let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
 

@@ -30,8 +30,16 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
         },
         summary.branch
     ));
+    if let Some(mode) = summary.mode {
+        out.line(format!("MODE: {mode}, waits for {}", one_line(&summary.now, 160)));
+    }
     out.line("");
-    out.table(&tasks(&run.list));
+    if summary.mode.is_none() || !run.list.is_empty() {
+        out.table(&tasks(&run.list));
+    }
+    for part in &run.parts {
+        out.line(out.paint(Tone::Faint, &format!("{}  {:9} {}", part.run, part.state, one_line(&part.what, 80))));
+    }
     if let Some(line) = not_configured(&run.list) {
         out.line(out.paint(Tone::Faint, &line));
     }
@@ -175,6 +183,10 @@ pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
 
 /// What a run's outcome means to an exit code; `None` when every task is merged.
 pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
+    if run.summary.mode.is_some() && run.summary.state != "succeeded" {
+        // A team that doesn't come to the end by itself waits for a person.
+        return Some(Exit::Person);
+    }
     let is_open = |task: &&TaskReport| !is_good(task);
     let failed: BTreeSet<_> = run.list.iter().filter(is_open).map(|task| task.id.as_str()).collect();
     // A subtask counts where its task has failed.
@@ -272,6 +284,8 @@ mod tests {
             base: "0".repeat(40),
             tasks: list.len() as u64,
             merged: list.iter().filter(|task| task.state == "merged").count() as u64,
+            mode: None,
+            now: String::new(),
             blocked: 0,
             is_merged: false,
             started_at: Millis(0),
@@ -295,6 +309,7 @@ mod tests {
             messages_acked: 1,
             notes: Vec::new(),
             diff: None,
+            parts: Vec::new(),
         }
     }
 

@@ -462,8 +462,8 @@ impl Agents {
 fn roles(described: BTreeMap<String, RoleSettings>) -> Result<BTreeMap<RoleId, RoleSettings>, Failure> {
     let mut roles = BTreeMap::new();
     for (name, one) in described {
-        let role =
-            RoleName::of_team(&name).map_err(|failure| Failure { code: "config.bad-value".into(), ..failure })?;
+        let role = RoleName::among(&RoleName::OF_MODES, &name)
+            .map_err(|failure| Failure { code: "config.bad-value".into(), ..failure })?;
         if roles.insert(role.id(), one).is_some() {
             let what = format!("two sections under [roles] are for the {role}");
             return Err(Failure::new("config.bad-value", what).hint("leave one of them out"));

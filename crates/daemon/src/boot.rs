@@ -8,6 +8,7 @@ use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, ReadWorktrees, 
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::WorkerLimits;
 use switchboard_store::{Clock, Store};
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
@@ -247,7 +248,7 @@ fn dispatch_config(place: &RootPaths, settings: ReadSettings) -> Result<Config, 
         socket: place.socket.clone(),
         binary: std::env::current_exe().map_err(io(&place.root))?,
         env: Env::plain().into_pairs(),
-        limits: switchboard_protocol::frame::WorkerLimits::default(),
+        limits: limits(),
         shared: settings.limits,
         usual_workers: usual_workers(),
         shim_grace: Duration::from_secs(3),
@@ -255,6 +256,13 @@ fn dispatch_config(place: &RootPaths, settings: ReadSettings) -> Result<Config, 
         gate_limit: Duration::from_secs(600),
         crash_at: var("SWITCHBOARD_CRASH_AT"),
     })
+}
+
+/// The limits of workers, and how long a person is waited for, which tests scale.
+fn limits() -> WorkerLimits {
+    let usual = WorkerLimits::default();
+    let scaled = var("SWITCHBOARD_ASK_MS").and_then(|ms| ms.parse().ok());
+    WorkerLimits { permission_ms: scaled.unwrap_or(usual.permission_ms), ..usual }
 }
 
 /// How often shims say that they live; tests scale it.

@@ -19,8 +19,14 @@ const READY: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Settings that a command hands on to the daemon that it starts.
-const PASSED: [&str; 5] =
-    ["RUST_LOG", "SWITCHBOARD_CRASH_AT", "SWITCHBOARD_HEARTBEAT_MS", "SWITCHBOARD_IDLE_S", "SWITCHBOARD_PANIC_IN"];
+const PASSED: [&str; 6] = [
+    "RUST_LOG",
+    "SWITCHBOARD_ASK_MS",
+    "SWITCHBOARD_CRASH_AT",
+    "SWITCHBOARD_HEARTBEAT_MS",
+    "SWITCHBOARD_IDLE_S",
+    "SWITCHBOARD_PANIC_IN",
+];
 
 /// What the daemon is started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -20,7 +20,12 @@ pub(crate) fn list(verbs: &Verbs, request: &ListNeedsRequest) -> Result<ListNeed
 fn fill_in(verbs: &Verbs, need: &mut Need) -> Result<(), Failure> {
     let Some(id) = &need.message else { return Ok(()) };
     match need.kind {
-        NeedKind::Permission | NeedKind::Denied | NeedKind::Change | NeedKind::Merge | NeedKind::Call => {}
+        NeedKind::Permission
+        | NeedKind::Denied
+        | NeedKind::Change
+        | NeedKind::Merge
+        | NeedKind::Team
+        | NeedKind::Call => {}
         NeedKind::DeadLetter => {
             if let Some(message) = switchboard_bus::message(&verbs.store, id)? {
                 need.title = format!("from {} {}", message.sender, need.title);
@@ -43,7 +48,12 @@ pub(crate) async fn resolve(verbs: &Verbs, id: &str, how: Decision, call: &Conte
     let note = switchboard_needs::note_of(&need, &how)?;
     let (outcome, option) = switchboard_needs::choose(&need, how)?;
     match need.kind {
-        NeedKind::Permission | NeedKind::Denied | NeedKind::Change | NeedKind::Merge | NeedKind::Call => {
+        NeedKind::Permission
+        | NeedKind::Denied
+        | NeedKind::Change
+        | NeedKind::Merge
+        | NeedKind::Team
+        | NeedKind::Call => {
             let answer = (outcome, option, note);
             Ok(switchboard_needs::resolve(&verbs.store, &need.id, answer, call.by(), call.batch()).await?)
         }

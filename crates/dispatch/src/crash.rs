@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 20] = [
+pub const POINTS: [&str; 32] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -22,6 +22,19 @@ pub const POINTS: [&str; 20] = [
     "user-merge-intended",
     "user-branch-moved",
     "clean-intended",
+    // Of a run that a team leads: what a mode came to is there, and not recorded yet.
+    "mode-resume",
+    "mode-clarify",
+    "mode-discover",
+    "mode-reality",
+    "mode-consult",
+    "mode-specify",
+    "mode-plan",
+    "mode-critic-gate",
+    "mode-execute",
+    "mode-phase-wrap",
+    "part-started",
+    "person-asked",
 ];
 
 /// Ends the process at once when this is the point that was asked for.

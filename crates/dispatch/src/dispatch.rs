@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_process::git::Repo;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::StopCause;
 use switchboard_store::{Query, Store};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::assignees::Assignees;
+use crate::drive::{Driver, DriverHandle};
 use crate::engine::Engine;
 use crate::handle::{self, Handle};
 use crate::lock::lock;
@@ -33,6 +34,8 @@ pub struct Dispatch {
 /// The engines of live runs.
 struct Engines {
     handles: Mutex<BTreeMap<RunId, Handle>>,
+    /// The drivers of live runs that a team leads.
+    drivers: Mutex<BTreeMap<RunId, DriverHandle>>,
     live: watch::Sender<usize>,
 }
 
@@ -47,7 +50,7 @@ impl Dispatch {
     }
 
     pub(crate) fn with(world: World) -> Self {
-        let engines = Engines { handles: Mutex::default(), live: watch::Sender::new(0) };
+        let engines = Engines { handles: Mutex::default(), drivers: Mutex::default(), live: watch::Sender::new(0) };
         Self { world: Arc::new(world), engines: Arc::new(engines) }
     }
 
@@ -70,10 +73,18 @@ impl Dispatch {
         if let Err(error) = self.world.read_limits().await {
             tracing::error!(%error, "no worker starts until the settings can be read");
         }
+        let (led, live): (Vec<_>, Vec<_>) = live.into_iter().partition(|row| row.get_text("mode").is_some());
         for row in live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
+            }
+        }
+        // After the engines: they wait for runs that are live.
+        for row in led {
+            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+            if let Err(error) = self.start_driver(&run, None).await {
+                tracing::error!(%run, %error, "the run that a team leads can't be taken up again");
             }
         }
         self.world.booted.cancel();
@@ -141,8 +152,8 @@ impl Dispatch {
         let handle = Handle::new(sender);
         self.world.assign(run, engine.assigned());
         handles.insert(run.clone(), handle.clone());
-        self.engines.live.send_replace(handles.len());
         drop(handles);
+        self.count_live();
         let (this, run, own) = (self.clone(), run.clone(), handle.clone());
         // Here, and not where it runs: when this returns, a shim that comes back finds somebody who watches its worker.
         let permit = self.world.adoption_permit();
@@ -166,13 +177,42 @@ impl Dispatch {
             return;
         }
         handles.remove(run);
-        self.engines.live.send_replace(handles.len());
         drop(handles);
+        self.count_live();
         if self.world.shared.state().close(run) {
             self.world.shared.announce();
         }
         self.world.release(run);
         self.world.assign(run, &Arc::default());
+    }
+
+    fn count_live(&self) {
+        let (engines, drivers) = (lock(&self.engines.handles).len(), lock(&self.engines.drivers).len());
+        self.engines.live.send_replace(engines + drivers);
+    }
+
+    /// Starts the driver of a run that a team leads, unless it runs; `resumed` says who lets a stopped one go on.
+    pub(crate) async fn start_driver(&self, run: &RunId, resumed: Option<&AgentName>) -> Result<(), Error> {
+        if self.driver(run).is_some() {
+            return Ok(());
+        }
+        let (mut driver, handle) = Driver::fold(self.clone(), run)?;
+        if let Some(by) = resumed {
+            driver.resume(by).await?;
+        }
+        lock(&self.engines.drivers).insert(run.clone(), handle);
+        self.count_live();
+        let (this, run) = (self.clone(), run.clone());
+        tokio::spawn(async move {
+            driver.run().await;
+            lock(&this.engines.drivers).remove(&run);
+            this.count_live();
+        });
+        Ok(())
+    }
+
+    pub(crate) fn driver(&self, run: &RunId) -> Option<DriverHandle> {
+        lock(&self.engines.drivers).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
 }
 

@@ -213,6 +213,14 @@ pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<
     Ok(found)
 }
 
+/// Gates that a task had to pass and of which there is no evidence that agrees with the log.
+pub(crate) fn lacking(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<String>, Error> {
+    let found = stands(world, run, view)?;
+    let required = view.gates.iter().filter(|report| report.required && is_held_to(report.verdict));
+    let missing = required.map(|report| &report.gate).filter(|gate| found.iter().all(|(known, _)| known != *gate));
+    Ok(missing.cloned().collect())
+}
+
 const fn is_good(verdict: Verdict) -> bool {
     match verdict {
         Verdict::Pass | Verdict::Skip | Verdict::Warn | Verdict::Approved | Verdict::Info => true,

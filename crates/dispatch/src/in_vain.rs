@@ -12,11 +12,16 @@ use switchboard_protocol::verb::run::AgentChoice;
 use crate::Error;
 use crate::plan::{RunPart, RunPlan};
 
-/// Judges the tasks that a run is going to do; returns a sentence for each thing that has no effect.
+/// Judges the tasks that a run is going to do, which a team leads or not; returns a sentence for each thing that has no effect.
 ///
 /// # Errors
 /// `plan.no-effect` where somebody relies on it.
-pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, parts: &[RunPart<'_>]) -> Result<Vec<String>, Error> {
+pub(crate) fn judge(
+    plan: &Plan,
+    run_plan: &RunPlan,
+    parts: &[RunPart<'_>],
+    is_led: bool,
+) -> Result<Vec<String>, Error> {
     let mut given = Vec::new();
     for RunPart { task: id, choice, .. } in parts.iter().filter(|part| part.work.is_none()) {
         let (task, settings) = run_plan.settings(id)?;
@@ -50,7 +55,7 @@ pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, parts: &[RunPart<'_>]) -> R
     if has_minutes && run_plan.setup.is_empty() {
         notes.push("setup_minutes has no effect: nothing is set up in new work trees".to_owned());
     }
-    Ok(notes.into_iter().chain(effectless::of_plan(plan)).collect())
+    Ok(notes.into_iter().chain(effectless::of_plan(plan, is_led)).collect())
 }
 
 fn work<'a>(run_plan: &RunPlan, task: &'a Task, settings: &'a Settings, choice: &'a AgentChoice) -> Work<'a> {

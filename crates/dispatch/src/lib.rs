@@ -15,6 +15,7 @@
 //! A worker's shim is reached over the daemon's socket ([`Dispatch::attach`]); while it is not, its journal and its lock
 //! tell what became of it ([`watch`]).
 
+mod answer;
 mod assignees;
 mod attach;
 mod authorship;
@@ -24,6 +25,7 @@ mod confirm_merge;
 mod crash;
 mod delegations;
 mod dispatch;
+mod drive;
 mod effect;
 mod engine;
 mod error;
@@ -41,6 +43,7 @@ mod lock;
 mod needs;
 mod notes;
 mod older;
+mod parts;
 mod plan;
 mod plan_state;
 mod port;

@@ -14,7 +14,7 @@ use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::isolation::{Isolation, Tool};
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
-use switchboard_protocol::plan::{AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::plan::{AskSettings, AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::role::{Rights, RoleLimits};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
@@ -134,6 +134,11 @@ impl RunPlan {
         }
     }
 
+    /// The role that a task asks, and for which answer; `None` for one that is work.
+    pub(crate) fn asks(&self, id: &TaskId) -> Option<AskSettings> {
+        self.shape(id).and_then(|shape| shape.asks)
+    }
+
     /// How to start the agent of a task. A task with a command of its own needs no agent; where it names one, the command runs under that agent's settings:
     /// held as it is, with its environment and instructions. One that chooses among changes, or brings together what others have merged, has none itself: the
     /// first one's stands for it.
@@ -182,7 +187,9 @@ impl RunPlan {
         tasks: &'a [TaskId],
         judges: &'a [(TaskId, StepWork)],
     ) -> Result<Vec<RunPart<'a>>, Error> {
-        let parts = tasks.iter().map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
+        // A task that asks a role has no worker but the role's.
+        let works = tasks.iter().filter(|id| self.asks(id).is_none());
+        let parts = works.map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
         let part = |(task, work): (&'a TaskId, Option<&'a StepWork>)| {
             let (_, settings) = self.settings(task)?;
             let choice = match work {
@@ -253,7 +260,10 @@ impl RunPlan {
 
     /// The models of a worker: what is said of its role goes before what its agent's settings say, and the plan's word for the task before both.
     pub(crate) fn models(&self, choice: &AgentChoice, settings: &Settings, work: &StepWork) -> Models {
-        let of_role = self.roles.get(&work.role).filter(|_| settings.team && !is_command(settings, work));
+        let of_role = self
+            .roles
+            .get(&work.role)
+            .filter(|_| (settings.team || work.answer.is_some()) && !is_command(settings, work));
         let planned = settings.model.as_deref().filter(|_| work.answer.is_none());
         let own = planned.is_none().then(|| of_role.and_then(|role| role.model.clone())).flatten();
         let fallbacks = of_role.map(|role| role.fallback_models.as_slice()).unwrap_or_default();
@@ -262,7 +272,10 @@ impl RunPlan {
 
     /// The temperature that a worker's program is told, where its role says one.
     pub(crate) fn temperature(&self, settings: &Settings, work: &StepWork) -> Option<&str> {
-        let of_role = self.roles.get(&work.role).filter(|_| settings.team && !is_command(settings, work));
+        let of_role = self
+            .roles
+            .get(&work.role)
+            .filter(|_| (settings.team || work.answer.is_some()) && !is_command(settings, work));
         of_role.and_then(|role| role.temperature.as_deref())
     }
 

@@ -1,5 +1,6 @@
 //! What an agent is told: its task, why earlier attempts were refused, its mail. Text of others is marked as such.
 
+mod ask;
 mod judge;
 
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use switchboard_protocol::run::{Refusal, RefusalCause};
 use crate::event::cut;
 use crate::plan::RunPlan;
 
+pub(crate) use ask::ask;
 pub(crate) use judge::{Judging, judge};
 
 /// The first line of a commit: the task's description, at most 72 bytes of its first line.

@@ -8,6 +8,7 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::modes::Mode;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
     AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, StepReport,
@@ -31,7 +32,12 @@ const ANSWER_BYTES: u64 = 50 << 10;
 
 pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
     let run = crate::work::run_id(row)?;
-    let workers = world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?;
+    let mut workers = workers(world, &run)?;
+    if row.get_text("mode").is_some() {
+        for part in crate::parts::parts_of(world, &run)? {
+            workers.extend(self::workers(world, &crate::work::run_id(&part)?)?);
+        }
+    }
     Ok(RunSummary {
         run,
         title: row.try_text("title")?.to_owned(),
@@ -41,6 +47,8 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         base: row.try_text("base")?.to_owned(),
         tasks: row.try_u64("tasks")?,
         merged: row.try_u64("merged")?,
+        mode: mode(row)?,
+        now: row.get_text("now").unwrap_or_default().to_owned(),
         blocked: row.try_u64("blocked")?,
         is_merged: row.get_bool("is_merged"),
         started_at: Millis(row.try_int("started_at")?),
@@ -53,6 +61,21 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         isolation: row.get_text("isolation").and_then(Isolation::of),
         paused: paused(row)?,
     })
+}
+
+fn workers(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
+    Ok(world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?)
+}
+
+/// What is left of the budget of a run that a team leads; `None` if it has none.
+pub(crate) fn budget_left(world: &World, row: &Row) -> Result<Option<Budget>, Error> {
+    let summary = summary(world, row)?;
+    let spent = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
+    Ok(summary.budget.map(|budget| {
+        let ceiling = budget.ceiling.saturating_sub(spent);
+        let most = |one: Option<u64>| one.map(|one| one.min(ceiling));
+        Budget { ceiling, task: most(budget.task), reserve: most(budget.reserve), ..budget }
+    }))
 }
 
 /// The ceilings that hold for a run: its own, its plan's and the day's.
@@ -69,6 +92,12 @@ pub(crate) fn ceilings(world: &World, row: &Row, summary: &RunSummary, spent: u6
     });
     let day = world.shared.state().day_at(world.store.now());
     Ok(own.into_iter().chain(plan.transpose()?).chain(day).collect())
+}
+
+/// What a run is at that a team leads; `None` for every other run.
+pub(crate) fn mode(row: &Row) -> Result<Option<Mode>, Error> {
+    let word = row.get_text("mode").map(|word| serde_json::from_value(word.into()));
+    word.transpose().map_err(shape("a mode"))
 }
 
 /// Why nothing starts in a run that is at work.

@@ -15,10 +15,12 @@ mod folded;
 mod git;
 mod judges;
 mod launched;
+mod modes;
 mod observer;
 mod people;
 mod ports;
 mod repo;
+mod request;
 mod script;
 mod shim;
 mod shims;
@@ -39,17 +41,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_pipeline::run::RunState;
-use switchboard_protocol::error::Failure;
-use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
-use switchboard_protocol::id::{AgentName, RunId};
-use switchboard_protocol::job::Coordination;
+use switchboard_protocol::frame::WorkerLimits;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{TaskState, TeamLimits};
-use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
+use switchboard_protocol::run::TaskState;
 use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::approval::approval;
+pub use self::modes::{ModesReport, simulate_modes};
 pub use self::spec::{Defect, FullDisk, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
@@ -359,44 +359,4 @@ fn mode(stage: &Stage) -> Option<(String, Value)> {
         _ => ("result", json!("report")),
     };
     Some((name.to_owned(), value))
-}
-
-fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
-    let agent = |name: &str| {
-        let driver = DriverSpec::Acp { argv: vec!["agent".to_owned()] };
-        AgentName::new(name).map(|name| AgentChoice::new(name, driver))
-    };
-    let bad = |error: switchboard_protocol::id::IdError| Failure::new("internal.bug", error.to_string());
-    let (ann, ben) = (agent("ann").map_err(bad)?, agent("ben").map_err(bad)?);
-    Ok(StartRunRequest {
-        team: false,
-        roles: Vec::new(),
-        turbo: false,
-        team_limits: TeamLimits::default(),
-        plan: plan.to_owned(),
-        source: "plan.json".to_owned(),
-        default_agent: Some(ann.name.clone()),
-        agents: vec![ann, ben],
-        scope: None,
-        base_path: None,
-        base: None,
-        max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
-        worktrees: None,
-        merge: stage.chance(200),
-        auto_merge: None,
-        best_of: None,
-        worker_timeout_ms: None,
-        budget: stage.budget,
-        plan_budget: None,
-        isolation: None,
-        unenforced: false,
-        job: None,
-        mode: None,
-        coordination: Coordination::Managed,
-        turn: None,
-        dry_run: false,
-        use_execution_graph: true,
-        parent_trace: None,
-        ends_daemon: false,
-    })
 }

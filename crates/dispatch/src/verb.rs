@@ -38,6 +38,7 @@ use switchboard_store::{Idempotency, Query, Row};
 use crate::error::shape;
 use crate::event::cut;
 use crate::handle::{Handle, Record};
+use crate::parts::parts_of;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Dispatch, Error, history};
@@ -46,7 +47,9 @@ use crate::{Dispatch, Error, history};
 pub(crate) fn find_run(world: &World, named: Option<&str>) -> Result<Row, Error> {
     let rows = world.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
     let Some(named) = named else {
-        return rows.into_iter().next().ok_or_else(|| unknown("there is no run yet"));
+        // A part belongs to the run that a team leads, which is older.
+        let newest = rows.into_iter().find(|row| row.get_text("part_of").is_none());
+        return newest.ok_or_else(|| unknown("there is no run yet"));
     };
     let fits = |row: &Row| {
         row.get_text("id")
@@ -68,13 +71,16 @@ fn unknown(what: &str) -> Error {
 pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<TaskId>), Error> {
     if let Some((run, task)) = what.split_once('/') {
         let row = find_run(world, Some(run))?;
-        let task = known_task(world, &row, task_id(task)?)?;
+        let task = task_id(task)?;
+        let row = holder_of(world, row, &task)?;
+        let task = known_task(world, &row, task)?;
         return Ok((row, Some(task)));
     }
     match find_run(world, Some(what)) {
         Ok(row) => Ok((row, None)),
         Err(error) => match (task_id(what), find_run(world, None)) {
             (Ok(task), Ok(newest)) if what.starts_with(|c: char| c.is_ascii_digit()) => {
+                let newest = holder_of(world, newest, &task)?;
                 let task = known_task(world, &newest, task)?;
                 Ok((newest, Some(task)))
             }
@@ -85,24 +91,42 @@ pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<Task
 
 /// Splits `RUN/TASK` and the further tasks of the same run; no task means the whole run.
 pub(crate) fn find_targets(world: &World, what: &str, more: &[String]) -> Result<(Row, Vec<TaskId>), Error> {
-    let (row, task) = find_target(world, what)?;
+    let (mut row, task) = find_target(world, what)?;
+    if let (None, [first, ..]) = (&task, more) {
+        let (_, named) = first.split_once('/').unwrap_or(("", first));
+        row = holder_of(world, row, &task_id(named)?)?;
+    }
     let run = run_id(&row)?;
     let mut tasks: Vec<_> = task.into_iter().collect();
     for named in more {
-        let task = match named.split_once('/') {
-            Some((of, _)) if run_id(&find_run(world, Some(of))?)? != run => {
-                let what = format!("{} is no task of {run}", cut(named, 60));
-                return Err(Failure::new("request.bad-args", what).hint("name tasks of one run in a call").into());
-            }
-            Some((_, task)) => task_id(task)?,
-            None => task_id(named)?,
-        };
+        let (of, task) = named.split_once('/').map_or((None, named.as_str()), |(of, task)| (Some(of), task));
+        let task = task_id(task)?;
+        if let Some(of) = of
+            && run_id(&holder_of(world, find_run(world, Some(of))?, &task)?)? != run
+        {
+            let what = format!("{} is no task of {run}", cut(named, 60));
+            return Err(Failure::new("request.bad-args", what).hint("name tasks of one run in a call").into());
+        }
         let task = known_task(world, &row, task)?;
         if !tasks.contains(&task) {
             tasks.push(task);
         }
     }
     Ok((row, tasks))
+}
+
+/// The run that has a task: of a run that a team leads, the newest part with this task.
+fn holder_of(world: &World, row: Row, task: &TaskId) -> Result<Row, Error> {
+    if row.get_text("mode").is_none() {
+        return Ok(row);
+    }
+    for part in parts_of(world, &run_id(&row)?)?.into_iter().rev() {
+        let plan = history::plan(world, &run_id(&part)?)?;
+        if plan.positions.find(&plan.plan, task).is_some() {
+            return Ok(part);
+        }
+    }
+    Err(Failure::new("dispatch.unknown-task", format!("nothing with a task {task} has begun")).into())
 }
 
 /// Refuses a task that the run does not have, and names the near ones.

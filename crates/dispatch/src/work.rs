@@ -5,6 +5,7 @@ use serde_json::Value;
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::modes::ModeFact;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::worker::{PauseState, WorkerEvent, WorkerFact};
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty, Upcaster};
@@ -69,9 +70,13 @@ static TABLES: [Table; 3] = [
             int("confirms_merge"),
             text("plan_key"),
             text("asked"),
+            text("mode"),
+            text("now"),
+            text("part_of"),
+            text("part"),
         ],
         key: &["id"],
-        indexes: &[&["seq"], &["state"]],
+        indexes: &[&["seq"], &["state"], &["part_of"]],
         sparse: &[],
     },
     Table {
@@ -150,6 +155,9 @@ impl Projection for Work {
         if let Some(run) = event.subject.strip_prefix("run/") {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| progress(run, event, fact));
         }
+        if let Some(run) = event.subject.strip_prefix("modes/") {
+            return event.fact::<ModeFact>().map_or_else(Vec::new, |fact| of_modes(run, event, fact));
+        }
         if event.subject.starts_with("worker/") {
             return event.fact::<WorkerFact>().map_or_else(Vec::new, |fact| worker(event, fact));
         }
@@ -163,6 +171,23 @@ fn patch(table: &'static str, key: &str, set: Vec<(&'static str, Cell)>) -> Chan
 
 fn count(run: &str, column: &'static str, by: i64) -> Change {
     Change::add(RUNS, [run.into()], [(column, by)])
+}
+
+/// Where a run stands that a team leads, and which runs are parts of it.
+fn of_modes(run: &str, event: &Event, fact: ModeFact) -> Vec<Change> {
+    match fact {
+        ModeFact::ModeStepped { event: _, mode, now, outcome } => {
+            let (state, ended) = match outcome {
+                Some(outcome) => (word(outcome), event.ts.0.into()),
+                None => ("running".into(), Cell::Null),
+            };
+            let set = vec![("mode", word(mode)), ("now", now.into()), ("state", state), ("ended_at", ended)];
+            vec![patch(RUNS, run, set)]
+        }
+        ModeFact::PartStarted { run, part, what, .. } => {
+            vec![patch(RUNS, part.as_str(), vec![("part_of", run.as_str().into()), ("part", what.into())])]
+        }
+    }
 }
 
 /// The word that a value is as JSON.

@@ -40,6 +40,7 @@ async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let mut open = open_of_kind(store, NeedKind::Permission)?;
     open.extend(open_of_kind(store, NeedKind::Denied)?);
     open.extend(open_of_kind(store, NeedKind::Change)?);
+    open.extend(open_of_kind(store, NeedKind::Team)?);
     open.extend(open_of_kind(store, NeedKind::Call)?);
     let (late, early): (Vec<Need>, Vec<Need>) = open.into_iter().partition(|need| need.expires_at <= now);
     for need in late {

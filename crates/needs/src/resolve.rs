@@ -12,6 +12,9 @@ use crate::Error;
 use crate::table::NEEDS;
 use crate::task::RETRY;
 
+/// Options of a team's question with which a note goes.
+const TOLD: [&str; 2] = ["text", "revise"];
+
 /// Most bytes of a note.
 const MAX_NOTE: usize = 2_000;
 
@@ -81,9 +84,13 @@ pub async fn resolve(
 pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
     let Decision::Answer { option, note: Some(note) } = how else { return Ok(None) };
     let bad = |what: String, hint: &str| Err(Error::Refused(Failure::new("request.bad-args", what).hint(hint)));
-    let may_retry = matches!(need.kind, NeedKind::Denied | NeedKind::Change);
-    if !may_retry || option != RETRY {
-        let hint = "a note goes with the option retry of a question about a task";
+    let is_read = match need.kind {
+        NeedKind::Denied | NeedKind::Change => option == RETRY,
+        NeedKind::Team => TOLD.contains(&option.as_str()),
+        NeedKind::Permission | NeedKind::Merge | NeedKind::Call | NeedKind::DeadLetter | NeedKind::HeldMessage => false,
+    };
+    if !is_read {
+        let hint = "a note goes with the option retry of a question about a task, and with text and revise of a team's";
         return bad(format!("nobody would read a note with {} of {}", cut(option, 40), need.id), hint);
     }
     if note.trim().is_empty() || note.len() > MAX_NOTE {

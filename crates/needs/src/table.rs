@@ -82,7 +82,9 @@ fn of_need(event: &Event, fact: NeedEvent) -> Vec<Change> {
                     .with("worker", worker.as_str())
                     .with("denied", serde_json::json!(denied).to_string()),
                 NeedAbout::Change { run, task, commit: _ } => row.with("run", run.as_str()).with("task", task),
-                NeedAbout::Merge { run, commit: _ } => row.with("run", run.as_str()),
+                NeedAbout::Merge { run, commit: _ } | NeedAbout::Team { run, mode_step: _ } => {
+                    row.with("run", run.as_str())
+                }
                 NeedAbout::Call { verb, caller } => row.with("verb", verb).with("caller", caller.as_str()),
             };
             vec![Change::put(NEEDS, row)]

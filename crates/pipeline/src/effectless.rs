@@ -133,19 +133,22 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     Ok(named.chain(whole).collect())
 }
 
-/// Returns a sentence for the fields of a plan that no run heeds, and for each phase whose status contradicts its tasks'.
+/// Returns a sentence for the fields of a plan that no run heeds, or none but one that a team leads (`is_led`), and for each phase whose status contradicts its tasks'.
 #[must_use]
-pub fn of_plan(plan: &Plan) -> Vec<String> {
+pub fn of_plan(plan: &Plan, is_led: bool) -> Vec<String> {
     let profile = plan.execution_profile.as_ref();
     let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
     let says = |field: &'static str, is_said: bool| is_said.then_some(field);
     let unheeded: Vec<_> = [
         says("execution_profile.locked", profile.is_some_and(|profile| profile.locked)),
         says("execution_profile.council_parallel", profile.is_some_and(|profile| !profile.council_parallel)),
-        says("execution_profile.auto_proceed", profile.is_some_and(|profile| profile.auto_proceed)),
+        says("execution_profile.auto_proceed", !is_led && profile.is_some_and(|profile| profile.auto_proceed)),
         says("type of a phase", plan.phases.iter().any(|phase| phase.kind.is_some())),
-        says("required_agents of a phase", !is_team && plan.phases.iter().any(|phase| phase.required_agents.is_some())),
-        says("size of a task", !is_team && plan.tasks().any(|task| task.size != TaskSize::Small)),
+        says(
+            "required_agents of a phase",
+            !is_team && !is_led && plan.phases.iter().any(|phase| phase.required_agents.is_some()),
+        ),
+        says("size of a task", !is_team && !is_led && plan.tasks().any(|task| task.size != TaskSize::Small)),
         says("evidence_path of a task", plan.tasks().any(|task| task.evidence_path.is_some())),
     ]
     .into_iter()

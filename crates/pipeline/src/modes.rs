@@ -16,9 +16,9 @@ mod answer;
 mod ask;
 mod at;
 mod known;
-mod note;
 mod person;
 mod question;
+mod refused;
 mod step;
 mod take;
 
@@ -26,12 +26,12 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::modes::{Mode, ModeEvent};
 
 pub use action::{Action, ModeInput};
-pub use answer::{NoModeAnswer, facts_of};
+pub use answer::{NoModeAnswer, facts_of, facts_of_plan, fault_of};
 pub use ask::Ask;
-pub use at::{At, Check, Tries};
+pub use at::{At, Check};
 pub use known::{Approval, Approver, Known, PhaseWork};
-pub use note::{Note, Refused, RefusedCode};
 pub use question::Question;
+pub use refused::{Refused, RefusedCode};
 
 /// Where a run of a team stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,17 +52,16 @@ impl State {
         Self::default()
     }
 
-    /// The state after recorded events. One that the machine refuses leaves it in UNKNOWN, where a person decides.
+    /// The state after recorded events.
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a ModeEvent>) -> Self {
-        let mut state = Self::new();
-        for event in events {
-            match state.step(event) {
-                Ok((next, _)) => state = next,
-                Err(refused) => return state.lose_track(&refused),
-            }
-        }
-        state
+        events.into_iter().fold(Self::new(), |state, event| state.then(event))
+    }
+
+    /// The state after a recorded event. One that the machine refuses leaves it in UNKNOWN, where a person decides.
+    #[must_use]
+    pub fn then(&self, event: &ModeEvent) -> Self {
+        self.step(event).unwrap_or_else(|refused| self.clone().lose_track(&refused))
     }
 
     /// What the run is at.

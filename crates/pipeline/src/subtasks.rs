@@ -73,8 +73,8 @@ fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
 /// Whether several work on a task, or its result is a report.
 fn is_special(task: &Task) -> bool {
     task.switchboard.as_ref().is_some_and(|settings| {
-        let TaskSettings { chain, debate, best_of, .. } = settings;
-        settings.is_report() || chain.is_some() || debate.is_some() || best_of.is_some()
+        let TaskSettings { chain, debate, best_of, asks, .. } = settings;
+        settings.is_report() || asks.is_some() || chain.is_some() || debate.is_some() || best_of.is_some()
     })
 }
 
@@ -92,13 +92,17 @@ impl Expander<'_> {
     fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
         let Some(settings) = &task.switchboard else { return vec![task.clone()] };
         let is_report = settings.is_report();
+        if let Some(reason) = no_question(settings, is_report) {
+            self.refusals.push((task.id.clone(), reason));
+            return vec![task.clone()];
+        }
         if let Some(reason) = unused(settings, is_report) {
             self.refusals.push((task.id.clone(), reason));
             return vec![task.clone()];
         }
         let modes = [settings.chain.is_some(), settings.debate.is_some(), settings.best_of.is_some()];
         let expanded = match (modes.iter().filter(|mode| **mode).count(), settings) {
-            (0, _) if is_report => Ok(self.report(task)),
+            (0, _) if is_report => Ok(self.report(task, settings)),
             (0, _) => Ok(vec![task.clone()]),
             (1, TaskSettings { chain: Some(steps), .. }) => self.chain(task, settings, steps, is_report),
             (1, TaskSettings { debate: Some(debate), .. }) => self.debate((phase, task), settings, debate, is_report),
@@ -114,8 +118,9 @@ impl Expander<'_> {
         })
     }
 
-    fn report(&mut self, task: &Task) -> Vec<Task> {
-        self.shapes.insert(task.id.clone(), Shape { result: WorkResult::Report, ..Shape::default() });
+    fn report(&mut self, task: &Task, settings: &TaskSettings) -> Vec<Task> {
+        let shape = Shape { result: WorkResult::Report, asks: settings.asks, ..Shape::default() };
+        self.shapes.insert(task.id.clone(), shape);
         vec![task.clone()]
     }
 
@@ -261,6 +266,23 @@ impl Expander<'_> {
         }
         Ok(id)
     }
+}
+
+/// Why a task can't ask a role, where it says that it does.
+fn no_question(settings: &TaskSettings, is_report: bool) -> Option<String> {
+    settings.asks.as_ref()?;
+    let TaskSettings { command, chain, debate, best_of, .. } = settings;
+    if !is_report {
+        return Some("asks wants an answer, and the task's result is a change: say \"result\": \"report\"".to_owned());
+    }
+    let others = [
+        ("command", command.is_some()),
+        ("chain", chain.is_some()),
+        ("debate", debate.is_some()),
+        ("best_of", best_of.is_some()),
+    ];
+    let (name, _) = others.into_iter().find(|(_, is_said)| *is_said)?;
+    Some(format!("{name} says who does the task, and asks does already"))
 }
 
 /// Why something that a task says would have no effect, if so.

@@ -1,5 +1,9 @@
 //! What happened: the event log's unit. Facts are small, chained and never dropped; a body holds text only.
 
+mod limits;
+
+pub use self::limits::{MAX_BODY_BYTES, MAX_FACTS_BYTES};
+
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -27,12 +31,6 @@ impl Default for ReadFrom {
     }
 }
 
-/// Largest facts of one event, in bytes of compact JSON: a scan of the log reads all of them.
-pub const MAX_FACTS_BYTES: usize = 1024;
-
-/// Largest body of one event, in bytes of UTF-8; larger text belongs in a spool or a file.
-pub const MAX_BODY_BYTES: usize = 1 << 20;
-
 /// Calls a macro with what each enum of events is about and its type: `for_each_event!(m)` is `m!("message" A, …)`. The schemas and the
 /// page's types are made from this list.
 #[macro_export]
@@ -43,6 +41,7 @@ macro_rules! for_each_event {
             "file" $crate::file::FileEvent,
             "lease" $crate::lease::LeaseEvent,
             "message" $crate::message::MessageEvent,
+            "mode" $crate::modes::ModeFact,
             "need" $crate::need::NeedEvent,
             "run" $crate::run::RunEvent,
             "team" $crate::team::TeamEvent,

@@ -1,15 +1,18 @@
 //! The modes of a run that a team carries out, and what is recorded of them. What they mean is in `switchboard_pipeline::modes`.
 
 mod event;
+mod fact;
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use event::{AnswerFacts, Choice, ModeEvent, NoAnswer, PersonAnswer, PhaseOutcome};
+pub use event::{AnswerFacts, Choice, ModeEvent, PersonAnswer, PhaseOutcome};
+pub use fact::{MAX_NOW, ModeFact};
 
 use crate::id::{AgentName, Digest};
+use crate::role::RoleName;
 
 /// Highest number of a phase, which a retrospective has to name (1 to 99).
 pub const MAX_PHASE: u64 = 99;
@@ -17,6 +20,7 @@ pub const MAX_PHASE: u64 = 99;
 /// What a run is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TeamMode")]
 pub enum Mode {
     /// It looks for what an earlier run left.
     Resume,
@@ -93,6 +97,7 @@ pub enum Proceed {
 
 /// Steps that may be left out; false is recorded as not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "a setting each")]
 pub struct OptionalSteps {
     /// The architect may ask questions.
@@ -115,18 +120,14 @@ pub struct OptionalSteps {
 pub struct ModeLimits {
     /// Revisions of a plan that the critic may ask for.
     pub critic_cycles: u32,
-    /// How often an answer that can't be read is asked for again.
+    /// How often an answer that does not fit to what is known is asked for again: a plan that was refused, guidance on another domain.
     pub malformed: u32,
-    /// How often a step is begun again after its agent failed or ran out of time.
-    pub failed: u32,
-    /// How often a step is begun again after its worker was lost.
-    pub lost: u32,
 }
 
 impl Default for ModeLimits {
-    /// The limits of the team's table of settings: 2 critic cycles, 2 malformed answers, 1 agent error or timeout, 3 lost workers.
+    /// The limits of `docs/team.md`: 2 critic cycles, 2 malformed answers.
     fn default() -> Self {
-        Self { critic_cycles: 2, malformed: 2, failed: 1, lost: 3 }
+        Self { critic_cycles: 2, malformed: 2 }
     }
 }
 
@@ -134,6 +135,25 @@ impl Default for OptionalSteps {
     /// All but a specification and the check of claims, which are asked for.
     fn default() -> Self {
         Self { clarify: true, consult: true, specify: false, docs: true, drift: true, hallucination: false }
+    }
+}
+
+// === impl OptionalSteps ===
+
+impl OptionalSteps {
+    /// The roles that a team has which takes these steps, beside the coders.
+    #[must_use]
+    pub fn roles(self) -> Vec<RoleName> {
+        let optional = [
+            (RoleName::Sme, self.consult),
+            (RoleName::Docs, self.docs),
+            // Without a specification there is nothing to compare with.
+            (RoleName::CriticDriftVerifier, self.drift && self.specify),
+            (RoleName::CriticHallucinationVerifier, self.hallucination),
+        ];
+        let taken = optional.into_iter().filter(|(_, is_taken)| *is_taken).map(|(role, _)| role);
+        let always = [RoleName::Architect, RoleName::Explorer, RoleName::Critic];
+        RoleName::OF_TEAM.into_iter().chain(always).chain(taken).collect()
     }
 }
 

@@ -58,6 +58,8 @@ pub enum NeedKind {
     Change,
     /// A run's branch waits for a yes before it is merged into the user's.
     Merge,
+    /// A team can't go on without a person: a question of its architect, a plan that was rejected, the next phase.
+    Team,
     /// The policy holds a call until a person says yes.
     Call,
     /// A message came to nothing.
@@ -117,6 +119,13 @@ pub enum NeedAbout {
         /// Tip of its branch.
         commit: String,
     },
+    /// A run that a team carries out, at one of its steps.
+    Team {
+        /// The run.
+        run: RunId,
+        /// The number of the step that waits.
+        mode_step: u32,
+    },
     /// The policy, for a call that it holds.
     Call {
         /// The verb.
@@ -159,8 +168,16 @@ pub enum NeedEvent {
 
 impl NeedKind {
     /// Every kind.
-    const ALL: [Self; 7] =
-        [Self::Permission, Self::Denied, Self::Change, Self::Merge, Self::Call, Self::DeadLetter, Self::HeldMessage];
+    const ALL: [Self; 8] = [
+        Self::Permission,
+        Self::Denied,
+        Self::Change,
+        Self::Merge,
+        Self::Team,
+        Self::Call,
+        Self::DeadLetter,
+        Self::HeldMessage,
+    ];
 
     /// Its word.
     #[must_use]
@@ -170,6 +187,7 @@ impl NeedKind {
             Self::Denied => "denied",
             Self::Change => "change",
             Self::Merge => "merge",
+            Self::Team => "team",
             Self::Call => "call",
             Self::DeadLetter => "dead_letter",
             Self::HeldMessage => "held_message",
@@ -194,7 +212,23 @@ impl NeedAbout {
             Self::Denied { .. } => NeedKind::Denied,
             Self::Change { .. } => NeedKind::Change,
             Self::Merge { .. } => NeedKind::Merge,
+            Self::Team { .. } => NeedKind::Team,
             Self::Call { .. } => NeedKind::Call,
+        }
+    }
+}
+
+impl NeedAbout {
+    /// The run that it belongs to; `None` for a call.
+    #[must_use]
+    pub const fn run(&self) -> Option<&RunId> {
+        match self {
+            Self::Permission { run, .. }
+            | Self::Denied { run, .. }
+            | Self::Change { run, .. }
+            | Self::Merge { run, .. }
+            | Self::Team { run, .. } => Some(run),
+            Self::Call { .. } => None,
         }
     }
 }

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 pub use id::{BadTaskId, TaskId, natural_order};
 pub use settings::{
-    AutoMerge, BestOf, CommandLine, Confirm, DebateSettings, MergeBy, OnViolation, PhaseSettings, PlanSettings,
-    RetryFrom, TaskResult, TaskSettings, UnknownWrites, WorkerSettings,
+    AskSettings, AutoMerge, BestOf, CommandLine, Confirm, DebateSettings, MergeBy, OnViolation, PhaseSettings,
+    PlanSettings, RetryFrom, TaskResult, TaskSettings, UnknownWrites, WorkerSettings,
 };
 
 /// The JSON Schema of a `plan.json`, as editors take it: `x-switchboard` has no other fields than ours.
@@ -123,7 +123,7 @@ pub struct ExecutionProfile {
     pub council_parallel: bool,
     /// Whether the profile is fixed for the rest of the plan. Kept for other tools: no run heeds it.
     pub locked: bool,
-    /// Whether the next phase begins without asking. Kept for other tools: no run heeds it.
+    /// Whether the next phase begins without asking, in a run that a team leads (`docs/team.md`); no other run asks between phases.
     pub auto_proceed: bool,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
@@ -160,7 +160,8 @@ pub struct Phase {
     /// Whether it changes code. Kept for other tools: no run heeds it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must take part in it: a team leaves none of their steps out, and refuses what no step of it has. Without a team, no run heeds it.
+    /// Roles that must take part in it: a team leaves none of their steps out, and refuses what no step of it has; one that leads the run also looks at the phase's
+    /// end whether they had. Without a team, no run heeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
     /// What Switchboard needs beyond the format.

@@ -3,11 +3,15 @@
 //! The names here are those that ship; a role of the user's own has a [`RoleId`] and no [`RoleName`]. Which files belong to a [`Zone`] is
 //! decided in `switchboard_pipeline::roles`.
 
+mod name;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use self::name::RoleName;
 
 use crate::error::{Failure, near_matches};
 use crate::id::fold;
@@ -16,34 +20,6 @@ use crate::text::cut;
 
 /// Most models that take over from a role's own: as many as `fallback_models` of an opencode-swarm configuration may hold.
 pub const MAX_FALLBACK_MODELS: usize = 3;
-
-/// The roles that ship.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RoleName {
-    /// Decides: questions, plan, revision, what becomes of a failing task, retrospective.
-    Architect,
-    /// Reports what is there, without judgement.
-    Explorer,
-    /// Makes scaffolds and design tokens before the coder begins on a user interface.
-    Designer,
-    /// Advises on one domain.
-    Sme,
-    /// Implements one task.
-    Coder,
-    /// Reviews one change.
-    Reviewer,
-    /// Writes and runs tests of one change.
-    TestEngineer,
-    /// Challenges plans, specifications and reports.
-    Critic,
-    /// Compares what was built with what was asked for.
-    CriticDriftVerifier,
-    /// Compares what was said about the code with the code.
-    CriticHallucinationVerifier,
-    /// Writes documentation.
-    Docs,
-}
 
 /// A part of the tree by what its files are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -115,33 +91,31 @@ pub struct RoleLimits {
 // === impl RoleName ===
 
 impl RoleName {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Architect,
-        Self::Explorer,
-        Self::Designer,
-        Self::Sme,
-        Self::Coder,
+    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent.
+    pub const OF_TEAM: [Self; 2] = [Self::Reviewer, Self::TestEngineer];
+
+    /// The roles that a team may have which leads a run through its modes.
+    pub const OF_MODES: [Self; 9] = [
         Self::Reviewer,
         Self::TestEngineer,
+        Self::Architect,
+        Self::Explorer,
+        Self::Sme,
         Self::Critic,
         Self::CriticDriftVerifier,
         Self::CriticHallucinationVerifier,
         Self::Docs,
     ];
 
-    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent.
-    pub const OF_TEAM: [Self; 2] = [Self::Reviewer, Self::TestEngineer];
-
-    /// The role of a team that somebody is named for; `-` counts as `_`.
+    /// The role that somebody is named for, among those that a team has; `-` counts as `_`.
     ///
     /// # Errors
-    /// `request.bad-args` for every other name, also for a role that no step of a team has: nobody would be asked.
-    pub fn of_team(name: &str) -> Result<Self, Failure> {
-        let names = || Self::OF_TEAM.into_iter().map(Self::as_str);
+    /// `request.bad-args` for every other name, also for a role that this team doesn't have: nobody would be asked.
+    pub fn among(has: &[Self], name: &str) -> Result<Self, Failure> {
+        let names = || has.iter().map(|role| role.as_str());
         let wanted = fold(name).replace('-', "_");
-        if let Some(role) = Self::OF_TEAM.into_iter().find(|role| role.as_str() == wanted) {
-            return Ok(role);
+        if let Some(role) = has.iter().find(|role| role.as_str() == wanted) {
+            return Ok(*role);
         }
         let all = || format!("a team has: {}", names().collect::<Vec<_>>().join(", "));
         if wanted == Self::Coder.as_str() {
@@ -156,24 +130,6 @@ impl RoleName {
         Err(Failure::new("request.bad-args", format!("there is no role {:?}", cut(name, 100))).hint(hint))
     }
 
-    /// Its word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Architect => "architect",
-            Self::Explorer => "explorer",
-            Self::Designer => "designer",
-            Self::Sme => "sme",
-            Self::Coder => "coder",
-            Self::Reviewer => "reviewer",
-            Self::TestEngineer => "test_engineer",
-            Self::Critic => "critic",
-            Self::CriticDriftVerifier => "critic_drift_verifier",
-            Self::CriticHallucinationVerifier => "critic_hallucination_verifier",
-            Self::Docs => "docs",
-        }
-    }
-
     /// The one of an id; `None` for a role that doesn't ship.
     #[must_use]
     pub fn of(id: &RoleId) -> Option<Self> {
@@ -184,12 +140,6 @@ impl RoleName {
     #[must_use]
     pub fn id(self) -> RoleId {
         RoleId::new(self.as_str()).expect("the names that ship are lower-case words")
-    }
-}
-
-impl fmt::Display for RoleName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

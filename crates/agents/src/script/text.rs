@@ -34,11 +34,29 @@ pub struct Section {
     /// Only for this step of a team: `review`, `tests` …; whoever makes the change is in none. For any when left out.
     #[serde(default)]
     pub step: Option<String>,
+    /// Only where the prompt holds these words; for any when left out.
+    #[serde(default)]
+    pub prompt: Option<String>,
     /// Only for this prompt of the session; the first when left out.
     #[serde(default = "one")]
     pub turn: u32,
     /// The steps, in order.
     pub steps: Vec<Step>,
+}
+
+/// What a section is chosen by.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The task.
+    pub task: &'a str,
+    /// The step of a team.
+    pub step: Option<&'a str>,
+    /// The attempt.
+    pub attempt: u32,
+    /// The number of the prompt in its session.
+    pub turn: u32,
+    /// The prompt.
+    pub prompt: &'a str,
 }
 
 /// One thing to do. Texts may hold `{{name}}` and `{{name.field}}`: what an earlier step saved, `task`, `attempt` and `agent`.
@@ -228,11 +246,13 @@ impl Script {
 
     /// The section for a prompt, if there is one.
     #[must_use]
-    pub fn section(&self, task: &str, step: Option<&str>, attempt: u32, turn: u32) -> Option<&Section> {
+    pub fn section(&self, asked: &Asked<'_>) -> Option<&Section> {
+        let Asked { task, step, attempt, turn, prompt } = *asked;
         self.sections.iter().find(|section| {
             section.task.as_deref().is_none_or(|wanted| wanted == task)
                 && section.step.as_deref().is_none_or(|wanted| Some(wanted) == step)
                 && section.attempt.is_none_or(|wanted| wanted == attempt)
+                && section.prompt.as_deref().is_none_or(|wanted| prompt.contains(wanted))
                 && section.turn == turn
         })
     }
@@ -292,11 +312,24 @@ mod tests {
         )
         .unwrap();
 
-        let first = |task, attempt, turn| script.section(task, None, attempt, turn).map(|s| s.steps.first());
+        let first = |task, attempt, turn| {
+            script.section(&Asked { task, step: None, attempt, turn, prompt: "Do it." }).map(|s| s.steps.first())
+        };
         assert_eq!(first("a", 1, 1), Some(Some(&Step::Hang {})));
         assert_eq!(first("a", 2, 1), Some(Some(&Step::Die {})));
         assert_eq!(first("b", 1, 2), Some(None));
         assert_eq!(first("b", 1, 1), None);
+    }
+
+    #[test]
+    fn a_section_may_want_words_of_the_prompt() {
+        let script =
+            Script::parse(br#"{"sections":[{"prompt":"once more","steps":[{"do":"die"}]},{"steps":[]}]}"#).unwrap();
+
+        let steps = |prompt| {
+            script.section(&Asked { task: "a", step: None, attempt: 1, turn: 1, prompt }).map(|s| s.steps.len())
+        };
+        assert_eq!((steps("Do it once more."), steps("Do it.")), (Some(1), Some(0)));
     }
 
     /// The names that an error about an unknown one lists.

@@ -42,6 +42,9 @@ fn found(wanted: &Wanted, context: &Context) -> Result<Found, Failure> {
         agent: wanted.agent.as_ref().map(AgentName::as_str),
         model: None,
         roles: None,
+        has: &[],
+        coders: &[],
+        plans: false,
         scope: wanted.scope,
         debates: false,
     };

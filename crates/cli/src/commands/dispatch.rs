@@ -72,7 +72,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
     let scope = args.together.agent_scope.unwrap_or_default();
-    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, roles: None, scope, debates: false };
+    let named = agents::Named {
+        agent: one_agent.map(String::as_str),
+        model: None,
+        roles: None,
+        has: &[],
+        coders: &[],
+        plans: false,
+        scope,
+        debates: false,
+    };
     let choice = agents::choose(&plan, named, context)?;
     let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
@@ -87,6 +96,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         roles: Vec::new(),
         turbo: false,
         team_limits: TeamLimits::default(),
+        drive: None,
         scope: None,
         base_path: None,
         base: args.place.base.clone(),

@@ -29,7 +29,7 @@ use crate::report::{Ending, Outcome};
 
 pub(crate) use catalog::DEFAULT;
 
-use catalog::Example;
+use catalog::{Begins, Example};
 use scratch::Scratch;
 use stage::Stage;
 
@@ -41,19 +41,30 @@ pub(crate) fn run(name: &str, agent: Option<&str>, context: &mut Context) -> Out
     introduce(&example, &scratch, agent, context);
     let outcome = {
         let mut stage = Stage::new(&scratch, context)?;
-        perform(&scratch, &mut stage)
+        perform(&example, &scratch, &mut stage)
         // The stage ends the daemon, however the play went.
     };
     farewell(&example, &scratch, context);
     outcome
 }
 
-fn perform(scratch: &Scratch, stage: &mut Stage<'_>) -> Outcome {
-    if scratch.has_test {
-        stage.show(&["trust", "plan.json", "--yes"])?;
-    }
-    stage.quiet(&["up", "--detach"])?;
-    let ran = stage.show(&["run", "plan.json", "--yes"])?;
+fn perform(example: &Example, scratch: &Scratch, stage: &mut Stage<'_>) -> Outcome {
+    let ran = match example.begins {
+        Begins::Plan => {
+            if scratch.has_test {
+                stage.show(&["trust", "plan.json", "--yes"])?;
+            }
+            stage.quiet(&["up", "--detach"])?;
+            stage.show(&["run", "plan.json", "--yes"])?
+        }
+        Begins::Request { text, coders, person } => {
+            stage.quiet(&["up", "--detach"])?;
+            let (first, others) = coders.split_first().unwrap_or((&"", &[]));
+            let others = others.iter().flat_map(|coder| ["--coder", coder]);
+            let args: Vec<_> = ["run", text, "--team", "--yes", "--agent", first].into_iter().chain(others).collect();
+            stage.show_answered(&args, person)?
+        }
+    };
     if ran != 0 {
         return Err(ending(ran));
     }

@@ -42,7 +42,7 @@ pub(crate) struct AnswerArgs {
     id: String,
     /// The id of the option
     option: String,
-    /// What to tell the next worker of a task that is tried again
+    /// What to tell the next worker of a task that is tried again, or a team (with the options text and revise)
     #[arg(long)]
     note: Option<String>,
 }

@@ -4,6 +4,7 @@ pub(super) mod agents;
 mod auto;
 mod follow;
 mod line;
+mod modes;
 pub(super) mod place;
 mod preview;
 mod question;
@@ -37,7 +38,7 @@ use crate::settings::Agents;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: start_run, resume_run, get_run, next_unit")]
 pub(crate) struct Args {
-    /// The plan: a plan.json or a plan.md
+    /// The plan: a plan.json or a plan.md; with --team also what is wanted, in words
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run a built-in example (`hello`, `team`) in a scratch folder, with scripts that play agents; `hello` when none is named
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     /// Go on with a run that was interrupted; the newest when none is named
     #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
-    /// Go on with the next phase, again and again, until the plan is done or wants you
+    /// Go on with the next phase, again and again, until the plan is done or wants you; a team then asks nobody between phases
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     auto: bool,
     #[command(flatten)]
@@ -122,9 +123,33 @@ struct Source {
     plan: Plan,
 }
 
+// === impl Source ===
+
+impl Source {
+    /// No plan: a team makes one.
+    fn none() -> Self {
+        let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "a plan that a team makes", "swarm": "team", "phases": [] });
+        let plan = serde_json::from_value(plan).expect("a plan without phases has the shape of one");
+        Self { text: String::new(), name: String::new(), plan }
+    }
+}
+
+/// What is wanted, where that is said in words: no file has this name, and it doesn't look like one.
+fn wish(args: &Args, path: &Path, context: &Context) -> Option<String> {
+    let words = path.to_str()?;
+    let is_file = context.resolve(path).exists();
+    let looks_like_one = !words.contains(char::is_whitespace)
+        && (words.contains('/') || matches!(path.extension().and_then(|end| end.to_str()), Some("json" | "md")));
+    (args.team.team && !is_file && !looks_like_one).then(|| words.to_owned())
+}
+
 fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
-    let source = read(path, context)?;
+    let wish = wish(args, path, context);
+    let source = match &wish {
+        Some(_) => Source::none(),
+        None => read(path, context)?,
+    };
     let scope = args.scope.unit()?;
     let plan = scope.as_ref().map_or_else(|| source.plan.clone(), |unit| unit.of_plan(&source.plan));
     let is_team = args.team.is_team(&source.plan);
@@ -132,9 +157,13 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let settings = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
     let files = if is_team { Available::read(context)?.role_files() } else { RoleFiles::default() };
     let roles = args.team.choices(&source.plan, &settings, &files)?;
+    let has = args.team.has();
     let named = agents::Named {
         agent: args.agent.as_deref(),
         roles: is_team.then_some(roles.as_slice()),
+        has: &has,
+        coders: &args.team.coders,
+        plans: wish.is_some(),
         model: args.model.as_deref(),
         scope: args.together.agent_scope.unwrap_or_default(),
         debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
@@ -144,7 +173,9 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         let lack = "role files of this repository don't count until you trust them: switchboard trust";
         choice.lacks.push(lack.to_owned());
     }
-    if args.dry_run {
+    if wish.is_some() {
+        // What a team plans is looked at before it is run.
+    } else if args.dry_run {
         trust::preview(&source.text, &source.name, context)?;
     } else {
         trust::require(&source.text, &source.name, path, context)?;
@@ -155,10 +186,11 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         source: source.name,
         agents: choice.agents,
         default_agent: choice.default,
-        team: is_team,
+        team: is_team && !args.team.team,
         roles,
         turbo: args.team.turbo,
         team_limits: if is_team { settings.team } else { TeamLimits::default() },
+        drive: args.team.drive(wish, args.auto),
         scope,
         max_workers: args.max_workers,
         worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
@@ -188,7 +220,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         is_apart: request.use_execution_graph,
         worktrees_from: worktrees.map(|(_, from)| from),
     };
-    if args.auto {
+    if args.auto && !args.team.team {
         return auto::run(request, shown, &choice.spends, context);
     }
     start(request, shown, &choice.spends, context)

@@ -130,7 +130,8 @@ fn run_table(runs: &[RunSummary]) -> Table {
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
         let merged = format!("{}/{}{blocked}", run.merged, run.tasks);
         let used = money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
-        let cells = [run.run.to_string(), run.state.clone(), merged, when(run.started_at), one_line(&into, 40)];
+        let state = run.mode.map_or_else(|| run.state.clone(), |mode| format!("{}, {mode}", run.state));
+        let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];
         table.row(cells.into_iter().chain([used.unwrap_or_else(|| "-".to_owned()), one_line(&run.title, 50)]));
     }
     table

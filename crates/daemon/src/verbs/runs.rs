@@ -43,7 +43,7 @@ impl Handle<run::UndoMerge> for Verbs {
 
 impl Handle<run::ResumeRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::ResumeRunRequest) -> Result<run::ResumeRunReply, Failure> {
-        let reply = self.dispatch.resume_run(&request, call.idempotency.clone()).await?;
+        let reply = self.dispatch.resume_run(&request, &call.caller.name, call.idempotency.clone()).await?;
         self.end_with_run(request.ends_daemon).await;
         Ok(reply)
     }
@@ -102,7 +102,7 @@ impl Handle<run::StartRun> for Verbs {
 
 impl Handle<run::StopRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::StopRunRequest) -> Result<run::RunReply, Failure> {
-        Ok(self.dispatch.stop_run(&request, call.idempotency.clone()).await?)
+        Ok(self.dispatch.stop_run(&request, &call.caller.name, call.idempotency.clone()).await?)
     }
 }
 

@@ -72,6 +72,7 @@ impl Verbs {
             roles: Vec::new(),
             turbo: false,
             team_limits: TeamLimits::default(),
+            drive: None,
             scope: None,
             base_path: None,
             base: None,

@@ -263,7 +263,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let (task, settings) = ctx.plan.settings(id)?;
     let part = Part { step: &start.step, work: &start.work };
     let mut choice = ctx.plan.choice_of(id, &settings, &start.work)?;
-    if settings.team {
+    if settings.team || start.work.answer.is_some() {
         choice.tools = ctx.plan.tools(&choice, &start.work);
     }
     // Before the name: where the task has ended meanwhile, a name that was claimed after that has both released with the next commit.
@@ -305,7 +305,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let role_text = if is_coder { ctx.plan.role_text(&start.work.role).to_owned() } else { String::new() };
     let judged = match judges {
         true => Some(Judged {
-            diff: diff(ctx, &start_point).await?,
+            diff: if ctx.plan.asks(id).is_some() { String::new() } else { diff(ctx, &start_point).await? },
             step: start.step,
             work: start.work,
             again: start.again,
@@ -479,7 +479,10 @@ impl Judged {
             instructions,
             has_tools,
         };
-        prompt::judge(&ctx.plan, task, &judging)
+        match ctx.plan.asks(&task.id) {
+            Some(_) => prompt::ask(&ctx.plan, task, &judging),
+            None => prompt::judge(&ctx.plan, task, &judging),
+        }
     }
 
     fn fact(&self) -> Option<JudgingStep> {

@@ -4,13 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
-use switchboard_pipeline::roles;
 use switchboard_pipeline::team::{objection, verdict};
+use switchboard_pipeline::{modes, roles};
 use switchboard_process::git::Oid;
-use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::answer::Answer;
-use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
@@ -18,7 +15,6 @@ use switchboard_protocol::run::{Change, RunEvent, StepWork, Verdict};
 
 use super::context::Ctx;
 use crate::authorship::message;
-use crate::error::shape;
 use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, evidence, plan};
@@ -47,13 +43,11 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
     let wrote = if ctx.world.has_defect(crate::simulate::Defect::LetsJudgesWrite) { Vec::new() } else { wrote };
     let taken = match forbidden(ctx, given, &wrote) {
         Some(reason) => Err(reason),
-        None => read(ctx, given).await?,
+        None => match read(ctx, given).await? {
+            Ok(answer) => usable(ctx, given, answer)?,
+            Err(reason) => Err(reason),
+        },
     };
-    let (task, _) = ctx.plan.settings(given.task)?;
-    let taken = taken.and_then(|answer| match objection::to(&answer, &task.description) {
-        Some(objection) => Err(objection),
-        None => Ok(answer),
-    });
     let steps = match taken {
         Ok(answer) => judged(ctx, given, &places, answer).await?,
         Err(reason) => vec![given.refused(reason)],
@@ -71,9 +65,24 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
     Ok(())
 }
 
+/// Holds an answer to what its schema doesn't say.
+fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, String>, Error> {
+    let (task, _) = ctx.plan.settings(given.task)?;
+    // What a role is asked stands before what others have said.
+    let (asked, fault) = match ctx.plan.asks(given.task) {
+        Some(_) => (task.description.split("\n\n").next().unwrap_or_default(), modes::fault_of(&answer)),
+        None => (task.description.as_str(), None),
+    };
+    Ok(fault.or_else(|| objection::to(&answer, asked)).map_or(Ok(answer), Err))
+}
+
 /// What is to be recorded of an answer that can be used.
 async fn judged(ctx: &Ctx, given: Given<'_>, places: &Places, answer: Answer) -> Result<Vec<RunEvent>, Error> {
-    let (verdict, mut reasons) = verdict::of(&answer);
+    // Whatever a role answers that is asked: it has answered.
+    let (verdict, mut reasons) = match ctx.plan.asks(given.task) {
+        Some(_) => (Verdict::Pass, Vec::new()),
+        None => verdict::of(&answer),
+    };
     let accepts = matches!(verdict, Verdict::Pass | Verdict::Warn);
     let wrote = if given.work.writes.is_empty() { None } else { capture(ctx, given, places).await? };
     if let Some(wrote) = wrote.as_ref().filter(|_| accepts) {
@@ -187,32 +196,12 @@ impl Given<'_> {
 /// What the worker said, as the answer that its step wants; or why it is none.
 async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
     let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
-    if let Some(answer) = reported(ctx, given)? {
-        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.told(kind)));
-    }
-    let file = plan::worker_folder(&ctx.world.config, &ctx.plan.run, given.worker).join(ANSWER_FILE);
-    let files = Arc::clone(&ctx.world.ports.files);
-    let said = ctx.world.blocking(move || files.read(&file)).await?.unwrap_or_default();
-    let found = Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.told(kind));
+    let found = crate::answer::given(&ctx.world, &ctx.plan.run, given.worker, kind).await?;
     #[cfg(any(test, feature = "sim"))]
     if found.is_err() && ctx.world.has_defect(crate::simulate::Defect::TakesAnyAnswer) {
         return Ok(crate::simulate::approval(kind).ok_or_else(|| "it can't be made".to_owned()));
     }
     Ok(found)
-}
-
-/// The answer that the worker gave by `report_step`, the last one.
-fn reported(ctx: &Ctx, given: Given<'_>) -> Result<Option<Value>, Error> {
-    let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
-    let Some(at) = row.and_then(|row| row.get_int("answered")).and_then(|at| u64::try_from(at).ok()) else {
-        return Ok(None);
-    };
-    let Some(body) = ctx.world.store.body(at)? else { return Ok(None) };
-    let action: WorkerAction = serde_json::from_str(&body).map_err(shape("an answer"))?;
-    match action {
-        WorkerAction::ReportStep { answer, .. } => Ok(answer),
-        WorkerAction::ProposeTask { .. } => Ok(None),
-    }
 }
 
 /// The files in the worker's tree that are not as it found them, whether it has committed them or not.

@@ -14,6 +14,10 @@ pub(super) struct Judge {
     kind: AnswerKind,
     says: Says,
     touches: Vec<String>,
+    /// The phase that it is asked about.
+    phase: u64,
+    /// A number that no other answer has.
+    number: u64,
     /// Whether it commits what it changes.
     commits: bool,
 }
@@ -40,11 +44,7 @@ impl Judge {
     /// The part that a worker plays; `None` for one that makes a change.
     pub(super) fn of(stage: &Stage, spec: &WorkerSpec) -> Option<Self> {
         let value = |name: &str| spec.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        let kind = match value("SWITCHBOARD_STEP")? {
-            "review" => AnswerKind::Review,
-            "security_review" => AnswerKind::SecurityReview,
-            _ => AnswerKind::Tests,
-        };
+        let kind = AnswerKind::of(value("SWITCHBOARD_STEP")?).unwrap_or(AnswerKind::Tests);
         let is_bad = stage.chance(stage.spec.bad_workers);
         let says = if is_bad { BAD[stage.below(BAD.len() as u64) as usize] } else { Says::Yes };
         let mut touches = Vec::new();
@@ -54,7 +54,11 @@ impl Judge {
         if stage.chance(stage.spec.bad_workers / 4) {
             touches.push(format!("t/{}", spec.task));
         }
-        Some(Self { kind, says, touches, commits: stage.chance(stage.spec.bad_workers / 2) })
+        let phase =
+            spec.prompt.split_once("Look back at phase ").and_then(|(_, rest)| rest.split(':').next()?.parse().ok());
+        let number = if is_asked(kind) { stage.bits() } else { 0 };
+        let commits = stage.chance(stage.spec.bad_workers / 2);
+        Some(Self { kind, says, touches, phase: phase.unwrap_or(1), number, commits })
     }
 
     /// What it may count for, once its turn is over.
@@ -63,6 +67,8 @@ impl Judge {
         match self.says {
             _ if self.touches.iter().any(is_outside) => Counts::Nothing,
             Says::Yes => Counts::Yes,
+            // Whatever a role answers that is asked, it has answered.
+            Says::No if is_asked(self.kind) => Counts::Yes,
             Says::No => Counts::No,
             Says::Prose | Says::Example | Says::OfAnother | Says::Nothing => Counts::Nothing,
         }
@@ -87,20 +93,37 @@ impl Judge {
         self.touches.iter().map(touch).chain(said).collect()
     }
 
+    /// Puts in what an answer says of the run: the phase that was asked about, and a title that no other plan has.
+    fn of_role(&self, mut answer: Value) -> Value {
+        if let Some(phase) = answer.get_mut("phase_number") {
+            *phase = json!(self.phase);
+        }
+        if let Some(title) = answer.pointer_mut("/plan/title") {
+            *title = json!(format!("plan {}", self.number));
+        }
+        answer
+    }
+
     fn text(&self) -> Option<String> {
         let fenced = |value: &Value| format!("I have looked at it.\n```json\n{value}\n```\n");
         Some(match self.says {
-            Says::Yes => fenced(&yes(self.kind)),
-            Says::No => fenced(&no(self.kind)),
+            Says::Yes => fenced(&self.of_role(yes(self.kind))),
+            Says::No => fenced(&self.of_role(no(self.kind))),
             Says::Prose => "All is well: APPROVED, PASS.".to_owned(),
             Says::Example => fenced(example(self.kind)),
+            Says::OfAnother if self.kind == AnswerKind::Guidance => fenced(&json!({ "questions": [] })),
             Says::OfAnother => fenced(&json!({ "domain": "security", "points": ["Looks fine."] })),
             Says::Nothing => return None,
         })
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "no step of the histories wants another answer")]
+/// Whether it is what a role is asked for, rather than the verdict on a change.
+const fn is_asked(kind: AnswerKind) -> bool {
+    !matches!(kind, AnswerKind::Review | AnswerKind::SecurityReview | AnswerKind::Tests)
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "what else a role is asked for knows no No")]
 fn no(kind: AnswerKind) -> Value {
     match kind {
         AnswerKind::Review => json!({
@@ -112,6 +135,20 @@ fn no(kind: AnswerKind) -> Value {
             "findings": [{ "category": "injection", "severity": "high", "message": "It runs what it is given.", "file": "src/run",
                 "line": 3, "fix": "Quote it." }],
         }),
-        _ => json!({ "verdict": "FAIL", "added": [], "failures": [{ "name": "zero", "message": "it panics" }] }),
+        AnswerKind::PlanReview => {
+            json!({ "verdict": "NEEDS_REVISION", "reasons": ["It is thin."], "required_changes": ["Say more."] })
+        }
+        AnswerKind::Drift | AnswerKind::Hallucination => {
+            json!({ "verdict": "NEEDS_REVISION", "findings": ["It multiplies."] })
+        }
+        AnswerKind::Questions => json!({ "questions": [{ "question": "Of what?", "choices": ["numbers", "texts"] }] }),
+        AnswerKind::Reality => {
+            json!({ "items": [{ "item": "the sum", "status": "ASSUMPTION_INCORRECT", "evidence": "it is there" }] })
+        }
+        AnswerKind::Guidance => json!({ "domain": "sql", "points": ["It is about something else."] }),
+        AnswerKind::Tests => {
+            json!({ "verdict": "FAIL", "added": [], "failures": [{ "name": "zero", "message": "it panics" }] })
+        }
+        other => yes(other),
     }
 }

@@ -38,6 +38,8 @@ struct OfTask {
     /// Whether anybody refuses the change, or a person may have asked for another.
     is_refused: bool,
     may_begin_anew: bool,
+    /// Whether it asks a role, so that there is no change to judge.
+    is_ask: bool,
     accepted: BTreeSet<StepId>,
     at: Option<At>,
     spent: BTreeMap<StepId, Spent>,
@@ -71,6 +73,7 @@ impl Judges {
         let of = self.tasks.entry(task.clone()).or_default();
         if of.steps.is_empty() {
             of.steps = steps.iter().filter(is_required).cloned().collect();
+            of.is_ask = steps.iter().all(|step| step.does.answer().is_some());
         }
     }
 
@@ -116,7 +119,7 @@ impl OfTask {
             }
             RunEvent::CandidateChosen { attempt, .. } => return self.is_made(*attempt),
             RunEvent::StepAnswered { step, worker, attempt, verdict, .. } => {
-                let is_due = self.made == Some(*attempt) && self.is_at(step, worker);
+                let is_due = (self.is_ask || self.made == Some(*attempt)) && self.is_at(step, worker);
                 if !is_due {
                     return Err(format!("{worker} answers for {step} of attempt {attempt}, which nobody waits for"));
                 }
@@ -173,7 +176,7 @@ impl OfTask {
             };
         }
         self.may_begin_anew = false;
-        if self.made != Some(attempt) || self.is_refused {
+        if !self.is_ask && (self.made != Some(attempt) || self.is_refused) {
             return Err(format!("{step} is asked about attempt {attempt}, and the change is of {:?}", self.made));
         }
         self.expect_turn(step)?;

@@ -15,7 +15,7 @@ use switchboard_protocol::verb::run::{
 use switchboard_store::{Batch, Idempotency, Query};
 
 use super::folded::compare;
-use super::request;
+use super::request::request;
 use super::spec::COST;
 use super::stage::Stage;
 use crate::lock::lock;
@@ -174,6 +174,7 @@ async fn repeated<T: serde::Serialize, F: Future<Output = Result<T, Error>>>(
 
 /// Somebody lets paused work go on: raises the budget where it is that.
 async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    let by = ann()?.name;
     let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).map_err(|error| error.to_string())?;
     match row.as_ref().and_then(|row| row.get_text("paused")) {
         Some("budget") => {
@@ -196,11 +197,11 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
             let spent: u64 = lock(&stage.observer).spent();
             lock(&stage.limits).day = Some(spent + COST * (1 + stage.below(4)));
             let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
-            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+            repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         Some(_) => {
             let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
-            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+            repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         None => {}
     }
@@ -213,12 +214,13 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     for view in views.iter().filter(|view| view.paused.is_some()) {
         let request =
             ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), tasks: Vec::new(), ends_daemon: false };
-        repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+        repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
     }
     Ok(())
 }
 
 async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) -> Result<(), String> {
+    let by = ann()?.name;
     let task = format!("{run}/{phase}.{}", 1 + stage.below(8));
     match stage.below(12) {
         10 => {
@@ -233,11 +235,11 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
         }
         0 => {
             let request = StopRunRequest { what: task, tasks: Vec::new(), grace_ms: None };
-            repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
+            repeated(stage, |call| daemon.stop_run(&request, &by, Some(call)), "stop_run").await?;
         }
         1 if stage.chance(300) => {
             let request = StopRunRequest { what: run.to_string(), tasks: Vec::new(), grace_ms: None };
-            repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
+            repeated(stage, |call| daemon.stop_run(&request, &by, Some(call)), "stop_run").await?;
         }
         2 | 3 => {
             let request = RetryTaskRequest { what: task, tasks: Vec::new(), turn: None };
@@ -245,7 +247,7 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
         }
         4 => {
             let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
-            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+            repeated(stage, |call| daemon.resume_run(&request, &by, Some(call)), "resume_run").await?;
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),
         6 => {

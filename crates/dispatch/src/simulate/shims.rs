@@ -45,7 +45,8 @@ impl Stage {
                     let content = if is_bad { BAD } else { "good" };
                     let content = format!("{content} work of {} on {}", shim.spec.worker, shim.spec.task);
                     let (task, mut repo) = (whole(&shim.spec.task), lock(&self.repo));
-                    repo.write(Path::new(&shim.spec.cwd), &format!("t/{task}"), &content);
+                    let path = if task.starts_with("docs-") { format!("docs/{task}.md") } else { format!("t/{task}") };
+                    repo.write(Path::new(&shim.spec.cwd), &path, &content);
                     repo.remove(Path::new(&shim.spec.cwd), &removed_by(task));
                 }
                 Act::Touch { path, is_commit } => {

@@ -15,7 +15,8 @@ use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
 use crate::simulate::trace;
 
-/// Fields that other tools read and write, and fields that only a team heeds: they are kept as they are, and nothing here depends on them.
+/// Fields that other tools read and write, and fields that only a team heeds: they are kept as they are, and nothing here depends on them. `auto_proceed` and
+/// `required_agents` count in a run that a team leads, which the stories show.
 const OF_OTHERS: [&str; 14] = [
     "Plan.schema_version",
     "Plan.swarm",
@@ -67,7 +68,7 @@ const OF_START: [&str; 16] = [
 ];
 
 /// Where each object stands in the plan of this test.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("Plan", ""),
     ("ExecutionProfile", "/execution_profile"),
     ("PlanSettings", "/x-switchboard"),
@@ -75,6 +76,7 @@ const PLACES: [(&str, &str); 9] = [
     ("PhaseSettings", "/phases/0/x-switchboard"),
     ("Task", "/phases/0/tasks/1"),
     ("TaskSettings", "/phases/0/tasks/1/x-switchboard"),
+    ("AskSettings", "/phases/1/tasks/1/x-switchboard/asks"),
     ("DebateSettings", "/phases/1/tasks/0/x-switchboard/debate"),
     ("WorkerSettings", "/phases/1/tasks/0/x-switchboard/debate/participants/0"),
 ];
@@ -90,7 +92,9 @@ fn plan() -> Value {
                 { "id": "1.2", "phase": 1, "description": "second", "acceptance": "it is", "x-switchboard": {} },
                 { "id": "1.3", "phase": 1, "description": "third", "acceptance": "it is", "x-switchboard": { "slice": "later" } } ] },
             { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last", "acceptance": "it is", "x-switchboard": {
-                "debate": { "participants": [{ "agent": "a" }, { "agent": "b" }] } } }] }
+                "debate": { "participants": [{ "agent": "a" }, { "agent": "b" }] } } },
+                { "id": "2.2", "phase": 2, "description": "asked", "x-switchboard": {
+                    "result": "report", "asks": { "role": "explorer", "answer": "reality" } } }] }
         ]
     })
 }
@@ -106,6 +110,9 @@ fn another(field: &str) -> Option<Value> {
         ("Task.files_touched", _) => json!(["src/a.rs"]),
         ("ExecutionProfile.parallelization_enabled", _) => json!(false),
         ("ExecutionProfile.max_concurrent_tasks", _) => json!(3),
+        ("AskSettings.role", _) => json!("sme"),
+        ("AskSettings.answer", _) => json!("guidance"),
+        ("TaskSettings.asks", _) => json!({ "role": "explorer", "answer": "reality" }),
         ("DebateSettings.participants", _) => json!([{ "agent": "a" }, { "agent": "c" }]),
         ("DebateSettings.rounds", _) => json!(3),
         ("DebateSettings.quorum", _) => json!(2),

@@ -166,6 +166,9 @@ impl Dispatch {
 
     fn ended(&self, row: &Row) -> Result<Ended, Error> {
         let run = run_id(row)?;
+        if row.get_text("mode").is_some() {
+            return self.ended_led(row, run);
+        }
         let fixed = history::plan(&self.world, &run)?;
         let tasks = fixed.plan.tasks();
         let tasks = tasks.map(|task| (task.id.to_string(), fixed.worktree(&task.id), fixed.task_branch(&task.id)));
@@ -175,6 +178,20 @@ impl Dispatch {
             base: fixed.worktrees.clone(),
             shared: [fixed.gate_trees(), fixed.reader_trees()],
             tasks: tasks.collect(),
+            run,
+        })
+    }
+
+    /// A run that a team leads has a branch; the rest is its parts'.
+    fn ended_led(&self, row: &Row, run: RunId) -> Result<Ended, Error> {
+        let base = PathBuf::from(row.try_text("worktrees")?);
+        let folder = base.join(run.as_str());
+        Ok(Ended {
+            branch: row.try_text("branch")?.to_owned(),
+            targets: self.targets(&run, row.try_text("target")?)?,
+            shared: [folder.join(".gates"), folder.join(".readers")],
+            tasks: Vec::new(),
+            base,
             run,
         })
     }

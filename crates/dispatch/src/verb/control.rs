@@ -53,6 +53,7 @@ impl Dispatch {
             return reply(answered);
         }
         let target = self.target(control, caller)?;
+        expect_one_plan(&target)?;
         expect_managed(&self.plan_of(&target.run)?)?;
         let views = self.views(&target.run).await?;
         let finishing = finishing(control, &target, &views)?;
@@ -238,6 +239,16 @@ impl Dispatch {
         }
         Err(denied(format!("{named} is not the task of this worker, which is {own}")).into())
     }
+}
+
+/// Refuses a run that a team leads: its tasks are in runs of their own.
+fn expect_one_plan(target: &Target) -> Result<(), Failure> {
+    if target.row.get_text("mode").is_none() {
+        return Ok(());
+    }
+    let failure =
+        Failure::new("request.conflict", format!("a team leads {}: a message steers one task of it", target.run));
+    Err(failure.hint(format!("name {0}/TASK; `switchboard pause`, `resume`, `stop` and `budget` take {0}", target.run)))
 }
 
 /// The worker that a control tells to end with its turn.

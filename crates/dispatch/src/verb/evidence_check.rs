@@ -7,6 +7,7 @@ use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
 
 use super::find_run;
+use crate::parts::phases_of;
 use crate::plan::RunPlan;
 use crate::work::run_id;
 use crate::world::World;
@@ -26,19 +27,24 @@ impl Dispatch {
             return Err(Failure::new("request.bad-args", "the pattern of tasks is too long").into());
         }
         let row = find_run(&self.world, request.run.as_deref())?;
-        let run = run_id(&row)?;
-        let plan = crate::history::plan(&self.world, &run)?;
         let asked = request.required_types.list();
-        let views = self.views(&run).await?;
+        let runs = match row.get_text("mode") {
+            Some(_) => phases_of(&self.world, &run_id(&row)?)?,
+            None => vec![row],
+        };
         let is_wanted =
             |view: &&TaskView| matches!(view.state, TaskState::Merged { .. }) && fits(pattern, view.task.as_str());
         let (mut completed, mut full, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
-        for view in views.iter().filter(is_wanted) {
-            completed.push(view.task.to_string());
-            let found = evidence::stands(&self.world, &run, view)?;
-            match gap(&plan, view, &asked, &found)? {
-                None => full.push(view.task.to_string()),
-                Some(gap) => gaps.push(gap),
+        for run in &runs {
+            let run = run_id(run)?;
+            let plan = crate::history::plan(&self.world, &run)?;
+            for view in self.views(&run).await?.iter().filter(is_wanted) {
+                completed.push(view.task.to_string());
+                let found = evidence::stands(&self.world, &run, view)?;
+                match gap(&plan, view, &asked, &found)? {
+                    None => full.push(view.task.to_string()),
+                    Some(gap) => gaps.push(gap),
+                }
             }
         }
         let completeness = (!completed.is_empty()).then(|| full.len() as f64 / completed.len() as f64);

@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 use switchboard_pipeline::prepare;
 use switchboard_process::git::Oid;
 use switchboard_protocol::run::{Ceiling, Skipped};
-use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary, TaskReport};
-use switchboard_store::Query;
+use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunPart, RunSummary, TaskReport};
+use switchboard_store::{Query, Row};
 
 use super::find_run;
+use crate::parts::{parts_of, phases_of};
 use crate::plan::RunPlan;
 use crate::port::Git;
 use crate::work::RUNS;
 use crate::work::run_id;
 use crate::{Dispatch, Error, report};
+
+/// Runs that are read for a list of the newest, parts included.
+const MOST_READ: u64 = 2_000;
 
 /// Bytes kept of each end of a run's diff.
 const DIFF_BYTES: usize = 2 << 20;
@@ -40,6 +44,9 @@ impl Dispatch {
         let run = run_id(&row)?;
         if let Err(error) = self.world.read_limits().await {
             tracing::warn!(%error, "the settings that all runs have in common can't be read");
+        }
+        if row.get_text("mode").is_some() {
+            return self.get_led(&row, request).await;
         }
         let views = self.views(&run).await?;
         let plan = crate::history::plan(&self.world, &run)?;
@@ -67,6 +74,55 @@ impl Dispatch {
             skipped: left_out(&plan),
             notes,
             diff,
+            parts: Vec::new(),
+        })
+    }
+
+    /// Shows a run that a team leads: the tasks of its phases, each as it was left last, and the runs that were started for it.
+    async fn get_led(&self, row: &Row, request: &GetRunRequest) -> Result<GetRunReply, Error> {
+        let run = run_id(row)?;
+        let mut list: Vec<TaskReport> = Vec::new();
+        for part in phases_of(&self.world, &run)? {
+            let part = run_id(&part)?;
+            let plan = crate::history::plan(&self.world, &part)?;
+            let files = report::files(&self.world, &part)?;
+            for view in self.views(&part).await? {
+                let task = report::task(&self.world, &plan, &files, &view)?;
+                list.retain(|known| known.id != task.id);
+                list.push(task);
+            }
+        }
+        if request.sizes {
+            self.measure(&mut list).await?;
+        }
+        let part = |row: &Row| {
+            let what = row.get_text("part").unwrap_or_default().to_owned();
+            Ok::<_, Error>(RunPart { run: run_id(row)?, what, state: row.try_text("state")?.to_owned() })
+        };
+        let parts = parts_of(&self.world, &run)?.iter().map(part).collect::<Result<_, _>>()?;
+        let (messages_sent, messages_acked) = report::mail(&self.world, row)?;
+        let mut summary = report::summary(&self.world, row)?;
+        let is_merged = |task: &&TaskReport| matches!(task.state.as_str(), "merged" | "done");
+        let is_lost = |task: &&TaskReport| matches!(task.state.as_str(), "blocked" | "dep_failed");
+        summary.tasks = list.len() as u64;
+        summary.merged = list.iter().filter(is_merged).count() as u64;
+        summary.blocked = list.iter().filter(is_lost).count() as u64;
+        let notes = self.notes(&summary).await?;
+        let diff = if request.diff { self.diff(&summary).await? } else { None };
+        let total_micro_usd = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
+        let ceilings = report::ceilings(&self.world, row, &summary, total_micro_usd)?;
+        Ok(GetRunReply {
+            total_micro_usd,
+            is_budget_exceeded: ceilings.iter().any(Ceiling::is_reached),
+            ceilings,
+            summary,
+            list,
+            messages_sent,
+            messages_acked,
+            skipped: Vec::new(),
+            notes,
+            diff,
+            parts,
         })
     }
 
@@ -110,7 +166,9 @@ impl Dispatch {
     /// # Errors
     /// The store's failure.
     pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
-        let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(limit))?;
-        rows.iter().map(|row| report::summary(&self.world, row)).collect()
+        // Parts are shown with the run that they belong to.
+        let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(MOST_READ))?;
+        let whole = rows.iter().filter(|row| row.get_text("part_of").is_none());
+        whole.take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|row| report::summary(&self.world, row)).collect()
     }
 }

@@ -43,7 +43,13 @@ impl Dispatch {
                 .hint(format!("switchboard run --resume {run}"))
                 .into());
         }
-        if !request.partial {
+        if row.get_text("mode").is_some() && !request.partial && row.try_text("state")? != "succeeded" {
+            let what = format!("the team has not ended {run}");
+            let hint =
+                format!("switchboard run --resume {run}, or, for what is done: switchboard merge {run} --partial");
+            return Err(Failure::new("dispatch.partial", what).hint(hint).into());
+        }
+        if !request.partial && row.get_text("mode").is_none() {
             complete(&self.world, &run)?;
         }
         let target = elsewhere(&self.world, &row, caller.folder.as_deref()).await?;

@@ -5,6 +5,7 @@ use switchboard_protocol::verb::run::{PauseRunRequest, RunReply};
 use switchboard_store::Idempotency;
 
 use super::{find_targets, reply, reply_value};
+use crate::parts::at_work;
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -18,7 +19,7 @@ impl Dispatch {
             return reply(answered);
         }
         let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
-        let run = run_id(&row)?;
+        let run = run_id(&at_work(&self.world, row)?)?;
         let of_task = |task| RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested };
         let steps = match tasks.as_slice() {
             [] => vec![RunEvent::RunPaused { cause: PauseCause::Requested }],

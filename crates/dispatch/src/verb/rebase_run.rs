@@ -8,6 +8,7 @@ use switchboard_protocol::verb::run::{RebaseRunRequest, RunReply};
 use switchboard_store::Idempotency;
 
 use super::{find_run, find_targets, reply, reply_value};
+use crate::parts::at_work;
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -28,7 +29,7 @@ impl Dispatch {
                 find_targets(&self.world, newest.as_str(), &request.tasks)?
             }
         };
-        let run = run_id(&row)?;
+        let run = run_id(&at_work(&self.world, row)?)?;
         let steps = self.rebases(&run, &tasks).await?;
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "rebasing".to_owned(), tasks: Vec::new(), more: 0 })?;

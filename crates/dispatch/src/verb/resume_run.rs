@@ -1,12 +1,14 @@
 //! `resume_run`: go on with what a stop or a crash interrupted.
 
+use serde_json::Value;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::{BudgetOf, RunEvent};
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest};
 use switchboard_store::{Batch, Idempotency, Row};
 
 use super::{find_run, find_targets, reply, reply_value};
+use crate::parts::at_work;
 use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error};
@@ -21,6 +23,7 @@ impl Dispatch {
     pub async fn resume_run(
         &self,
         request: &ResumeRunRequest,
+        by: &AgentName,
         call: Option<Idempotency>,
     ) -> Result<ResumeRunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
@@ -42,6 +45,17 @@ impl Dispatch {
         let state = if is_stopped { "running" } else { was }.to_owned();
         let is_running = state == "running";
         let answer = reply_value(&ResumeRunReply { run: run.clone(), state, cursor })?;
+        if row.get_text("mode").is_some() {
+            if is_stopped || is_running {
+                self.start_driver(&run, Some(by).filter(|_| is_stopped)).await?;
+            }
+            let part = at_work(&self.world, row)?;
+            if is_running && part.get_text("paused").is_some() {
+                let part = run_id(&part)?;
+                return reply(self.ask_live(&part, vec![RunEvent::RunResumed], call, answer).await?);
+            }
+            return self.remembered(call, answer).await;
+        }
         if is_stopped {
             return reply(self.retry(&run, (None, tasks), call, answer).await?);
         }
@@ -56,8 +70,13 @@ impl Dispatch {
             };
             return reply(self.ask_live(&run, steps, call, answer).await?);
         }
+        self.remembered(call, answer).await
+    }
+
+    /// Answers, and stores the answer under the call's key.
+    async fn remembered(&self, call: Option<Idempotency>, answer: Value) -> Result<ResumeRunReply, Error> {
         let Some(call) = call else { return reply(answer) };
-        // No event: only the answer is stored under the call's key.
+        // No event: only the answer is stored.
         let committed = self.world.commit(Batch::synced().idempotent(call).reply(answer)).await?;
         reply(committed.reply)
     }

@@ -32,7 +32,7 @@ impl Dispatch {
     }
 
     /// Opens tasks again, in one commit with the call's reply.
-    pub(super) async fn retry(
+    pub(crate) async fn retry(
         &self,
         run: &RunId,
         (turn, tasks): (Option<RunEvent>, Vec<TaskId>),

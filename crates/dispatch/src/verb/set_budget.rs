@@ -1,13 +1,17 @@
 //! `set_budget`: what a run may cost from now on.
 
+use serde_json::Value;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::run::{Budget, RunEvent};
 use switchboard_protocol::verb::run::{RunReply, SetBudgetRequest, TaskCeiling};
-use switchboard_store::Idempotency;
+use switchboard_store::{Batch, Idempotency, Row};
 
 use super::{find_run, find_targets, reply, reply_value};
+use crate::error::shape;
+use crate::parts::at_work;
 use crate::work::run_id;
-use crate::{Dispatch, Error};
+use crate::{Dispatch, Error, report};
 
 impl Dispatch {
     /// Sets or lifts a run's ceiling. A call that is repeated under its key gets the first answer.
@@ -28,6 +32,9 @@ impl Dispatch {
         let run = run_id(&row)?;
         let state = row.try_text("state")?.to_owned();
         let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
+        if row.get_text("mode").is_some() {
+            return self.set_budget_of_led(&row, request, call, answer).await;
+        }
         let known = row.get_int("plan_budget").and_then(|ceiling| u64::try_from(ceiling).ok());
         let day = self.world.shared.state().has_day();
         let step = RunEvent::BudgetSet { budget: request.budget, plan: request.plan.or(known), day };
@@ -54,6 +61,35 @@ impl Dispatch {
         let state = row.try_text("state")?.to_owned();
         let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
         reply(self.ask_live(&run, steps, call, answer).await?)
+    }
+
+    /// Sets the ceiling of a run that a team leads, and what is left of it for the part that is at work.
+    async fn set_budget_of_led(
+        &self,
+        row: &Row,
+        request: &SetBudgetRequest,
+        call: Option<Idempotency>,
+        answer: Value,
+    ) -> Result<RunReply, Error> {
+        let run = run_id(row)?;
+        if request.plan.is_some() {
+            let what = "the parts of a run that a team leads have plans of their own";
+            return Err(Failure::new("request.bad-args", what).at("plan").into());
+        }
+        let set = RunEvent::BudgetSet { budget: request.budget, plan: None, day: false };
+        let event = NewEvent::of(&set, format!("run/{run}"), "daemon").map_err(shape("a budget"))?;
+        let mut batch = Batch::synced().event(event).reply(answer);
+        batch.idempotency = call;
+        let answer = self.world.commit(batch).await?.reply;
+        let row = find_run(&self.world, Some(run.as_str()))?;
+        let left = report::budget_left(&self.world, &row)?;
+        let part = run_id(&at_work(&self.world, row)?)?;
+        if part != run && left.is_none_or(|left| left.ceiling > 0) {
+            let day = self.world.shared.state().has_day();
+            let step = RunEvent::BudgetSet { budget: left, plan: None, day };
+            self.ask_live(&part, vec![step], None, Value::Null).await?;
+        }
+        reply(answer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
 mod already;
-mod roles;
+pub(crate) mod roles;
 mod sizes;
 mod start_point;
 
@@ -28,6 +28,7 @@ use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, Ru
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
 
+use crate::drive::PartOf;
 use crate::error::shape;
 use crate::event::cut;
 use crate::plan::{self, RunPart, RunPlan, TaskPositions};
@@ -36,6 +37,7 @@ use crate::progress::{self, Progress};
 use crate::world::World;
 use crate::{Dispatch, Error, in_vain, isolation, unit_claims};
 use start_point::StartPoint;
+pub(crate) use start_point::tree;
 use switchboard_protocol::text::quoted;
 
 /// Most derived dependencies in the reply.
@@ -55,11 +57,25 @@ impl Dispatch {
         caller: &Caller,
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
-        let world = &self.world;
         // A repetition gets the first answer, although the plan runs by now.
-        if let Some(answered) = world.answered(call.as_ref()).await? {
+        if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return super::reply(answered);
         }
+        match request.drive {
+            Some(_) => self.start_driven(request, caller, call).await,
+            None => self.start_plan(request, None, caller, call).await,
+        }
+    }
+
+    /// Starts a plan, by itself or as a part of a run that a team leads.
+    pub(crate) async fn start_plan(
+        &self,
+        request: StartRunRequest,
+        of: Option<&PartOf>,
+        caller: &Caller,
+        call: Option<Idempotency>,
+    ) -> Result<StartRunReply, Error> {
+        let world = &self.world;
         request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
         super::set_budget::check_plan(request.plan_budget)?;
         world.read_limits().await?;
@@ -80,7 +96,7 @@ impl Dispatch {
             plan.switchboard.get_or_insert_default().turbo = Some(true);
         }
         let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
-        roles::check(&request.roles, is_team)?;
+        roles::check(&request.roles, &plan)?;
         roles::check_limits(&request.team_limits)?;
         let plan = match request.best_of {
             Some(count) => with_best_of(plan, count)?,
@@ -94,9 +110,14 @@ impl Dispatch {
             (start_point.base, follows) = (progress.base, progress.follows);
         }
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
-        let blockers = match is_team {
-            true => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
-            false => Vec::new(),
+        let blockers = match (is_team, of) {
+            (true, None) => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
+            // What its phase needs was looked for before.
+            (true, Some(of)) if of.is_phase() => {
+                sizes::check(world, &plan, &start_point.base, &request.source).await?;
+                Vec::new()
+            }
+            (true | false, _) => Vec::new(),
         };
         let run = world.fresh_run()?;
         let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
@@ -115,7 +136,7 @@ impl Dispatch {
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let in_vain = in_vain::judge(&plan, &run_plan, &parts)?;
+        let in_vain = in_vain::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
         let notes = [notes, expanded.notes, blockers, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
@@ -128,7 +149,8 @@ impl Dispatch {
             decided.compiled.units.iter_mut().for_each(|unit| (unit.writes, unit.reads) = (Vec::new(), Vec::new()));
         }
         let _one_at_a_time = world.starting.lock().await;
-        self.open(&request, run_plan, &start_point, &decided, StartCall { by: caller.name.as_str(), call, reply }).await
+        let call = StartCall { by: caller.name.as_str(), of, call, reply };
+        self.open(&request, run_plan, &start_point, &decided, call).await
     }
 
     /// Refuses tasks that a team can't be given, and a phase that can't begin; returns what blocks some of them.
@@ -172,6 +194,9 @@ impl Dispatch {
             batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a turn"))?);
         }
         batch = batch.event(configured);
+        if let Some(of) = caller.of {
+            batch = batch.event(of.event(&run_plan.run)?);
+        }
         if switchboard_pipeline::setup::planned(&decided.plan).is_none() && !run_plan.setup.is_empty() {
             let fact = RunEvent::SetupChosen { run: run_plan.run.clone(), commands: run_plan.setup.clone() };
             let subject = format!("run/{}", run_plan.run);
@@ -379,6 +404,8 @@ impl Decided {
 /// Who starts the run, under which key, and the reply without the run's id.
 struct StartCall<'a> {
     by: &'a str,
+    /// The step of another run that it is started for.
+    of: Option<&'a PartOf>,
     call: Option<Idempotency>,
     reply: StartRunReply,
 }

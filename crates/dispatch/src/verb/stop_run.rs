@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{ConcernedTask, MAX_GRACE_MS, RunReply, StopRunRequest};
-use switchboard_store::Idempotency;
+use switchboard_store::{Batch, Idempotency};
 
 use super::{find_targets, reply, reply_value};
 use crate::work::run_id;
@@ -25,13 +25,21 @@ impl Dispatch {
     ///
     /// # Errors
     /// An unknown run or task, one that is over, or the store's failure.
-    pub async fn stop_run(&self, request: &StopRunRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
+    pub async fn stop_run(
+        &self,
+        request: &StopRunRequest,
+        by: &AgentName,
+        call: Option<Idempotency>,
+    ) -> Result<RunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
         check_grace(request.grace_ms)?;
         let (row, stopped) = find_targets(&self.world, &request.what, &request.tasks)?;
         let run = run_id(&row)?;
+        if row.get_text("mode").is_some() {
+            return self.stop_led(&run, (by, request.grace_ms), call).await;
+        }
         let mut tasks = self.concerned(&run, &stopped)?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
@@ -55,6 +63,23 @@ impl Dispatch {
         let at_work = |state: &TaskState| matches!(state, TaskState::Starting { .. } | TaskState::Working { .. });
         let at_work = views.into_iter().filter(|view| at_work(&view.state)).map(|view| stop(view.task));
         Ok(at_work.chain([RunEvent::RunStopRequested]).collect())
+    }
+
+    /// Stops a run that a team leads, with what it has started.
+    async fn stop_led(
+        &self,
+        run: &RunId,
+        (by, grace_ms): (&AgentName, Option<u64>),
+        call: Option<Idempotency>,
+    ) -> Result<RunReply, Error> {
+        let over = || Failure::new("request.conflict", format!("{run} is over"));
+        self.driver(run).ok_or_else(over)?.stop(by.clone(), grace_ms).await?;
+        let answer = RunReply { run: run.clone(), state: "stopping".to_owned(), tasks: Vec::new(), more: 0 };
+        if let Some(call) = call {
+            // No event: only the answer is stored under the call's key.
+            self.world.commit(Batch::synced().idempotent(call).reply(reply_value(&answer)?)).await?;
+        }
+        Ok(answer)
     }
 
     /// The tasks that a stop ends, then those that wait for them.

@@ -48,7 +48,7 @@ impl Guarded {
         (settings, choice): (&Settings, Option<&AgentChoice>),
         (worker, role): (&WorkerId, Option<RoleId>),
     ) -> Result<Option<Self>, Error> {
-        let (true, Some(choice)) = (settings.team, choice) else { return Ok(None) };
+        let (true, Some(choice)) = (settings.team || role.is_some(), choice) else { return Ok(None) };
         let answers = role.is_some();
         let role = role.unwrap_or_else(|| RoleName::Coder.id());
         let limits = plan.role_limits(&role);

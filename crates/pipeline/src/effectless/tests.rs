@@ -122,7 +122,7 @@ fn fields_that_no_run_heeds_and_phases_that_are_said_to_be_done_are_named() {
                 { "id": "1.1", "phase": 1, "description": "d", "status": "completed" }, { "id": "1.2", "phase": 1, "description": "d", "size": "large" }] }] });
     let plan = plan_json::parse(&plan.to_string()).unwrap();
 
-    let said = of_plan(&plan);
+    let said = of_plan(&plan, false);
 
     assert_eq!(
         said,

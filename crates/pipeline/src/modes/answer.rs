@@ -1,12 +1,22 @@
-//! The parts of an answer that the modes depend on.
+//! The parts of an answer that the modes depend on, and what is wrong with one that has the form of its schema.
 
 use std::collections::BTreeSet;
 
 use switchboard_protocol::answer::{Answer, AnswerKind, RealityStatus};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{Digest, fold};
 use switchboard_protocol::modes::{AnswerFacts, PlanFacts};
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::run::TeamLimits;
 
+use crate::dataflow;
 use crate::plan_json::{self, PlanError};
+use crate::prepare::prepare;
+use crate::subtasks::expand;
+use crate::way::{self, compile};
+
+/// Violations that a refusal names.
+const NAMED: usize = 5;
 
 /// Why an answer has no place in a mode.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +30,56 @@ pub enum NoModeAnswer {
     /// It does not serialise: a defect of its type.
     #[error("the answer can't be written as JSON")]
     Unwritable(#[source] serde_json::Error),
+}
+
+/// Returns what is wrong with an answer beyond its schema, in words for the role; `None` if it can be used. A plan is read, expanded and compiled as that of
+/// a file is.
+#[must_use]
+pub fn fault_of(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::PlanDraft(draft) => fault_of_plan(&draft.plan).err().map(|failure| told(&failure)),
+        Answer::Exploration(_)
+        | Answer::Questions(_)
+        | Answer::Reality(_)
+        | Answer::Guidance(_)
+        | Answer::Spec(_)
+        | Answer::PlanReview(_)
+        | Answer::Drift(_)
+        | Answer::Hallucination(_)
+        | Answer::Docs(_)
+        | Answer::Retrospective(_)
+        | Answer::Review(_)
+        | Answer::SecurityReview(_)
+        | Answer::Tests(_)
+        | Answer::Design(_)
+        | Answer::Work(_)
+        | Answer::Decision(_) => None,
+    }
+}
+
+/// Refuses a plan that a run would refuse, whoever its agents are.
+fn fault_of_plan(draft: &serde_json::Value) -> Result<(), Failure> {
+    let parsed = plan_json::parse(&draft.to_string()).map_err(|error| error.failure("the plan"))?;
+    if let Some(task) = parsed.tasks().find(|task| task.switchboard.as_ref().is_some_and(|own| own.asks.is_some())) {
+        return Err(Failure::new("plan.mode", format!("task {} asks a role, and a plan is made of work", task.id)));
+    }
+    let mut phases: Vec<_> = parsed.phases.iter().map(|phase| phase.id).collect();
+    phases.sort_unstable();
+    if let Some(fault) = (PlanFacts { plan: Digest::ZERO, phases }).fault() {
+        return Err(Failure::new("plan.schema", fault));
+    }
+    let (resolved, _) = dataflow::resolve(parsed);
+    let expanded = expand(&resolved)?;
+    let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
+    compile(&expanded, &prepared, &TeamLimits::default(), way::usual_attempts)
+        .map(drop)
+        .map_err(|refusals| way::failure(&refusals))
+}
+
+fn told(failure: &Failure) -> String {
+    let hint = if failure.hint.is_empty() { String::new() } else { format!(" ({})", failure.hint) };
+    let cause = failure.cause.iter().take(NAMED).map(|cause| format!("; {cause}")).collect::<String>();
+    format!("the plan can't be run: {failure}{cause}{hint}")
 }
 
 /// The facts of an answer, and the text whose digest they hold: the body of the event.
@@ -50,11 +110,7 @@ pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> 
         }
         Answer::Guidance(guidance) => AnswerFacts::Guidance { text, domain: fold(&guidance.domain) },
         Answer::Spec(_) => AnswerFacts::Spec { text },
-        Answer::PlanDraft(draft) => {
-            let mut phases: Vec<_> = plan(&draft.plan)?.phases.iter().map(|phase| phase.id).collect();
-            phases.sort_unstable();
-            AnswerFacts::PlanDraft { plan: PlanFacts { plan: text, phases } }
-        }
+        Answer::PlanDraft(draft) => AnswerFacts::PlanDraft { plan: facts_of_plan(&plan(&draft.plan)?) },
         Answer::PlanReview(review) => AnswerFacts::PlanReview { text, verdict: review.verdict },
         Answer::Drift(drift) => AnswerFacts::Drift { text, verdict: drift.verdict },
         Answer::Hallucination(claims) => AnswerFacts::Hallucination { text, verdict: claims.verdict },
@@ -70,7 +126,15 @@ pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> 
     Ok((facts, body))
 }
 
-fn plan(value: &serde_json::Value) -> Result<switchboard_protocol::plan::Plan, NoModeAnswer> {
+/// What the modes depend on of a plan; the digest is that of its `plan.json` as [`plan_json::write`] writes it.
+#[must_use]
+pub fn facts_of_plan(plan: &Plan) -> PlanFacts {
+    let mut phases: Vec<_> = plan.phases.iter().map(|phase| phase.id).collect();
+    phases.sort_unstable();
+    PlanFacts { plan: Digest::of(plan_json::write(plan).as_bytes()), phases }
+}
+
+fn plan(value: &serde_json::Value) -> Result<Plan, NoModeAnswer> {
     plan_json::parse(&value.to_string()).map_err(NoModeAnswer::BadPlan)
 }
 

@@ -1,5 +1,7 @@
 //! What a run of a team waits for.
 
+use std::fmt;
+
 use switchboard_protocol::modes::Mode;
 
 use super::{Ask, Question};
@@ -14,8 +16,8 @@ pub enum At {
     Asking {
         /// Which.
         ask: Ask,
-        /// How often it was asked in vain.
-        tries: Tries,
+        /// How often its answer did not fit.
+        tries: u32,
         /// Why it is asked again.
         refused: Option<String>,
     },
@@ -46,17 +48,6 @@ pub enum At {
     },
 }
 
-/// How often a role was asked in vain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tries {
-    /// Answers that could not be read.
-    pub malformed: u32,
-    /// Agents that failed.
-    pub failed: u32,
-    /// Workers that were lost.
-    pub lost: u32,
-}
-
 /// What is looked for without a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
@@ -85,6 +76,22 @@ impl At {
             Self::Checking(Check::Preflight { .. }) | Self::Running { .. } => Mode::Execute,
             Self::Checking(Check::Evidence { .. }) | Self::Ready { .. } | Self::Done => Mode::PhaseWrap,
             Self::Stopped { from, .. } => from.mode(),
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unbegun => f.write_str("a beginning"),
+            Self::Asking { ask, .. } => write!(f, "`{}` of {}", ask.answer(), ask.role()),
+            Self::Waiting(question) => write!(f, "a person: {question}"),
+            Self::Checking(Check::Preflight { phase }) => write!(f, "the preflight of phase {phase}"),
+            Self::Checking(Check::Evidence { phase }) => write!(f, "the evidence of phase {phase}"),
+            Self::Running { phase } => write!(f, "the tasks of phase {phase}"),
+            Self::Ready { phase } => write!(f, "a yes to phase {phase}"),
+            Self::Done => f.write_str("nothing, it is done"),
+            Self::Stopped { why, .. } => write!(f, "a person who lets it go on: {why}"),
         }
     }
 }

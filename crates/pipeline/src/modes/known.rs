@@ -140,7 +140,7 @@ impl Known {
 
     /// What the run waits for next.
     pub(super) fn needs(&self) -> At {
-        let ask = |ask| At::Asking { ask, tries: super::Tries::default(), refused: None };
+        let ask = |ask| At::Asking { ask, tries: 0, refused: None };
         if self.request.is_none() && self.plan.is_none() {
             return At::Waiting(super::Question::Unknown { why: "it has neither a request nor a plan".to_owned() });
         }
@@ -177,7 +177,7 @@ impl Known {
     }
 
     fn of_phase(&self, phase: u64) -> At {
-        let ask = |ask| At::Asking { ask, tries: super::Tries::default(), refused: None };
+        let ask = |ask| At::Asking { ask, tries: 0, refused: None };
         let PhaseWork { is_let_in, is_ready, has_run, .. } = self.work;
         if !is_let_in {
             return At::Ready { phase };

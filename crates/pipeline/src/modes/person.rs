@@ -4,7 +4,7 @@ use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::modes::{Choice, PersonAnswer};
 
 use super::known::{Approval, Approver};
-use super::note::{Refused, RefusedCode};
+use super::refused::{Refused, RefusedCode};
 use super::{Ask, At, Known, Question};
 
 /// What follows from an answer.

@@ -1,14 +1,12 @@
-//! One event: what is known after it, what is waited for, and what a person sees of it.
+//! One event: what is known after it, and what is waited for.
 
 use switchboard_protocol::id::AgentName;
-use switchboard_protocol::modes::{
-    AnswerFacts, ModeEvent, NoAnswer, PersonAnswer, PhaseOutcome, PlanFacts, Proceed, Setup,
-};
+use switchboard_protocol::modes::{AnswerFacts, ModeEvent, PersonAnswer, PhaseOutcome, PlanFacts, Proceed, Setup};
 
-use super::note::{Note, Refused, RefusedCode};
 use super::person::{self, Follows};
+use super::refused::{Refused, RefusedCode};
 use super::take::{Taken, take};
-use super::{Ask, At, Check, Known, Question, State};
+use super::{At, Check, Known, Question, State};
 
 /// Code of a run that a person ended.
 const STOPPED: &str = "dispatch.partial";
@@ -22,41 +20,26 @@ const UNREADABLE: &str = "store.corrupt";
 // === impl State ===
 
 impl State {
-    /// Folds one event. Returns the next state and what a person sees of it.
+    /// Folds one event.
     ///
     /// # Errors
     /// When the event can't have happened here: too early, too late, or not what is waited for.
-    pub fn step(&self, event: &ModeEvent) -> Result<(Self, Vec<Note>), Refused> {
-        let mut notes = Vec::new();
+    pub fn step(&self, event: &ModeEvent) -> Result<Self, Refused> {
         let mut next = self.clone();
         match event {
             ModeEvent::Began { setup } => next.begin(setup)?,
             ModeEvent::Stopped { by, why } => next.stop(STOPPED, &format!("{by}: {why}"))?,
             ModeEvent::Resumed { .. } => next.resume()?,
-            ModeEvent::GuidanceKnown { domain, phase, guidance } => {
-                next.known_mut()?.guidance.entry(domain.clone()).or_insert((*phase, *guidance));
-                next.look_again();
-                return Ok((next, notes));
-            }
-            ModeEvent::Answered { step, answer } => next.answer(*step, answer, &mut notes)?,
-            ModeEvent::Unanswered { step, cause, why } => {
-                next.is_now(*step)?;
-                next.ask_again(*cause, why, &mut notes)?;
-            }
+            ModeEvent::Answered { step, answer } => next.answer(*step, answer)?,
+            ModeEvent::Unanswered { step, why } => next.give_up(*step, why)?,
             ModeEvent::PersonAnswered { step, by, answer } => next.person(*step, by, *answer)?,
             ModeEvent::PersonExpired { step } => next.expire(*step)?,
             ModeEvent::Checked { step, missing } => next.check(*step, missing)?,
             ModeEvent::PhaseEnded { step, phase, outcome } => next.end_phase(*step, *phase, outcome)?,
-            ModeEvent::Proceeded { step, because } => next.proceed(*step, *because, &mut notes)?,
+            ModeEvent::Proceeded { step, because } => next.proceed(*step, *because)?,
         }
         next.step += 1;
-        if next.mode() != self.mode() {
-            notes.push(Note::Entered(next.mode()));
-        }
-        if let At::Waiting(question) = &next.at {
-            notes.push(Note::PersonAsked(question.clone()));
-        }
-        Ok((next, notes))
+        Ok(next)
     }
 
     /// The state after an event that can't have happened.
@@ -101,37 +84,37 @@ impl State {
         Ok(())
     }
 
-    fn answer(&mut self, step: u32, answer: &AnswerFacts, notes: &mut Vec<Note>) -> Result<(), Refused> {
+    fn answer(&mut self, step: u32, answer: &AnswerFacts) -> Result<(), Refused> {
         self.is_now(step)?;
         let At::Asking { ask, .. } = &self.at else { return Err(self.unexpected("an answer of a role")) };
         let ask = ask.clone();
-        match take(self.known_mut()?, &ask, answer, notes) {
+        match take(self.known_mut()?, &ask, answer) {
             Taken::Known => self.go_on(),
             Taken::Asks(question) => self.at = At::Waiting(question),
-            Taken::Bad(why) => self.ask_again(NoAnswer::Malformed, &why, notes)?,
+            Taken::Bad(why) => self.ask_again(why)?,
         }
         Ok(())
     }
 
-    /// Counts a try that came to nothing.
-    fn ask_again(&mut self, cause: NoAnswer, why: &str, notes: &mut Vec<Note>) -> Result<(), Refused> {
-        let limits = self.known_mut()?.setup.limits;
+    /// Asks a person in place of a role that gives no answer.
+    fn give_up(&mut self, step: u32, why: &str) -> Result<(), Refused> {
+        self.is_now(step)?;
+        let At::Asking { ask, .. } = &self.at else { return Err(self.unexpected("no answer of a role")) };
+        self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why: why.to_owned() });
+        Ok(())
+    }
+
+    /// Counts an answer that did not fit.
+    fn ask_again(&mut self, why: String) -> Result<(), Refused> {
+        let limit = self.known_mut()?.setup.limits.malformed;
         let At::Asking { ask, tries, refused } = &mut self.at else {
             return Err(self.unexpected("no answer of a role"));
         };
-        let (count, limit) = match cause {
-            NoAnswer::Malformed => (&mut tries.malformed, limits.malformed),
-            NoAnswer::Failed => (&mut tries.failed, limits.failed),
-            NoAnswer::Lost => (&mut tries.lost, limits.lost),
-        };
-        *count += 1;
-        if *count > limit {
-            self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why: why.to_owned() });
-            return Ok(());
-        }
-        notes.push(Note::AskedAgain { role: ask.role(), why: why.to_owned(), left: limit - *count });
-        if cause == NoAnswer::Malformed {
-            *refused = Some(why.to_owned());
+        *tries += 1;
+        if *tries > limit {
+            self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why });
+        } else {
+            *refused = Some(why);
         }
         Ok(())
     }
@@ -201,7 +184,7 @@ impl State {
         Ok(())
     }
 
-    fn proceed(&mut self, step: u32, because: Proceed, notes: &mut Vec<Note>) -> Result<(), Refused> {
+    fn proceed(&mut self, step: u32, because: Proceed) -> Result<(), Refused> {
         self.is_now(step)?;
         let At::Ready { phase } = self.at else { return Err(self.unexpected("that the next phase begins")) };
         let known = self.known_mut()?;
@@ -211,7 +194,6 @@ impl State {
         }
         known.work.is_let_in = true;
         known.proceeded.insert(phase, because);
-        notes.push(Note::Proceeded { phase, because });
         self.go_on();
         Ok(())
     }
@@ -220,16 +202,6 @@ impl State {
     fn go_on(&mut self) {
         if let Some(known) = &self.known {
             self.at = known.needs();
-        }
-    }
-
-    /// A domain that is asked about while its guidance turns up is not asked about any more.
-    fn look_again(&mut self) {
-        let Some(known) = &self.known else { return };
-        if matches!(&self.at, At::Asking { ask: Ask::Consult { domain, .. }, .. } if known.guidance.contains_key(domain))
-        {
-            self.at = known.needs();
-            self.step += 1;
         }
     }
 
@@ -243,27 +215,12 @@ impl State {
 
     fn unexpected(&self, what: &str) -> Refused {
         let why = format!("{what} is not what the run waits for in {}", self.mode());
-        Refused::new(RefusedCode::Unexpected, why, format!("it waits for {}", waits_for(&self.at)))
+        Refused::new(RefusedCode::Unexpected, why, format!("it waits for {}", self.at))
     }
 
     fn known_mut(&mut self) -> Result<&mut Known, Refused> {
         let begin =
             || Refused::new(RefusedCode::WrongOrder, "the run has not begun", "begin it with a request or a plan");
         self.known.as_mut().ok_or_else(begin)
-    }
-}
-
-/// What a state waits for, in words.
-fn waits_for(at: &At) -> String {
-    match at {
-        At::Unbegun => "a beginning".to_owned(),
-        At::Asking { ask, .. } => format!("`{}` of {}", ask.answer(), ask.role()),
-        At::Waiting(question) => format!("a person: {question}"),
-        At::Checking(Check::Preflight { phase }) => format!("the preflight of phase {phase}"),
-        At::Checking(Check::Evidence { phase }) => format!("the evidence of phase {phase}"),
-        At::Running { phase } => format!("the tasks of phase {phase}"),
-        At::Ready { phase } => format!("a yes to phase {phase}"),
-        At::Done => "nothing, it is done".to_owned(),
-        At::Stopped { .. } => "a person who lets it go on".to_owned(),
     }
 }

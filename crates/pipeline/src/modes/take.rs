@@ -5,7 +5,6 @@ use switchboard_protocol::id::Digest;
 use switchboard_protocol::modes::{AnswerFacts, PlanFacts};
 
 use super::known::{Approval, Approver};
-use super::note::Note;
 use super::{Ask, Known, Question};
 
 /// What became of an answer.
@@ -19,7 +18,7 @@ pub(super) enum Taken {
 }
 
 /// Takes a role's answer in.
-pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts, notes: &mut Vec<Note>) -> Taken {
+pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken {
     match (ask, answer) {
         (Ask::Questions, AnswerFacts::Questions { text, count }) => {
             known.questions = Some(*text);
@@ -50,7 +49,7 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts, notes: &m
         (Ask::Spec, AnswerFacts::Spec { text }) => known.spec = Some(*text),
         (Ask::Plan, AnswerFacts::PlanDraft { plan }) => return take_plan(known, plan),
         (Ask::Critique, AnswerFacts::PlanReview { text, verdict }) => {
-            return take_review(known, *text, *verdict, notes);
+            return take_review(known, *text, *verdict);
         }
         (Ask::Docs { .. }, AnswerFacts::Docs { .. }) => known.work.is_documented = true,
         (Ask::Retrospective { phase }, AnswerFacts::Retrospective { phase: of, .. }) if phase == of => {
@@ -94,21 +93,18 @@ fn take_plan(known: &mut Known, plan: &PlanFacts) -> Taken {
     Taken::Known
 }
 
-fn take_review(known: &mut Known, review: Digest, verdict: PlanVerdict, notes: &mut Vec<Note>) -> Taken {
+fn take_review(known: &mut Known, review: Digest, verdict: PlanVerdict) -> Taken {
     let Some(plan) = known.plan.as_ref().map(|plan| plan.plan) else {
         return Taken::Bad("there is no plan".to_owned());
     };
     let limit = known.setup.limits.critic_cycles;
-    let mut note = |cycle| notes.push(Note::Reviewed { verdict, cycle: (cycle, limit) });
     match verdict {
         PlanVerdict::Approved => {
-            note(known.cycles);
             known.approval = Some(Approval { plan, by: Approver::Critic(review) });
             known.cycles = 0;
         }
         PlanVerdict::NeedsRevision if known.cycles < limit => {
             let cycles = known.cycles + 1;
-            note(cycles);
             known.revise_for(review);
             known.cycles = cycles;
         }
@@ -116,7 +112,6 @@ fn take_review(known: &mut Known, review: Digest, verdict: PlanVerdict, notes: &
             return Taken::Asks(Question::RevisionsSpent { review, cycles: known.cycles });
         }
         PlanVerdict::Rejected => {
-            note(known.cycles);
             return Taken::Asks(Question::PlanRejected { review });
         }
     }

@@ -191,6 +191,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("command", Kind::Command),
     optional("slice", Kind::Name),
     optional("result", Kind::OneOf(&["change", "report"])),
+    optional("asks", Kind::Settings(ASKS)),
     optional("chain", Kind::Workers(CHAIN_STEP, FEWEST_SHARED, MAX_STEPS)),
     optional("debate", Kind::Settings(DEBATE)),
     optional("best_of", Kind::BestOf),
@@ -212,6 +213,37 @@ const TASK_SETTINGS: &[Field] = &[
     optional("hosts", Kind::Hosts),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
+];
+
+const ASKS: &[Field] = &[
+    needed(
+        "role",
+        Kind::OneOf(&[
+            "architect",
+            "explorer",
+            "sme",
+            "critic",
+            "critic_drift_verifier",
+            "critic_hallucination_verifier",
+            "reviewer",
+        ]),
+    ),
+    needed(
+        "answer",
+        Kind::OneOf(&[
+            "questions",
+            "exploration",
+            "reality",
+            "guidance",
+            "spec",
+            "plan_draft",
+            "plan_review",
+            "retrospective",
+            "drift",
+            "hallucination",
+            "review",
+        ]),
+    ),
 ];
 
 const CHAIN_STEP: &[Field] = &[

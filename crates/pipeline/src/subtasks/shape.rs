@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::plan::{AskSettings, Plan, TaskId};
 
 /// A plan with all subtasks, and what is special about them and the tasks that they belong to.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,8 @@ pub struct Shape {
     pub gathers: Vec<TaskId>,
     /// What its worker is told.
     pub told: Told,
+    /// The role that it asks, and for which answer.
+    pub asks: Option<AskSettings>,
     /// Whether what its worker leaves is a proposal, which stays in a branch and which its task may take.
     pub is_proposal: bool,
 }

@@ -229,12 +229,12 @@ impl Compiler {
     }
 
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
-        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, .. } = kind;
+        let Kind { tries, shape: Shape { result, quorums, begins_on, among, asks: role, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
         let (team, is_landing) = (kind.team, kind.shape.is_landing());
         let team = team.map(|team| team.key().collect::<Vec<_>>());
         let rest = format!(
-            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing}"
+            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing} {role:?}"
         );
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {

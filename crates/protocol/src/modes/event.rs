@@ -1,4 +1,4 @@
-//! What happens in the modes of a run. Facts are small: texts lie beside them as bodies and stand here by their digests.
+//! What happens in the modes of a run. Facts are small: texts are bodies and stand here by their digests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::id::{AgentName, Digest};
 const MAX_WHY_BYTES: usize = 400;
 
 /// Most things that a check names as missing; the body names all.
-const MAX_MISSING: usize = 8;
+const MAX_MISSING: usize = 6;
 
 /// Longest name of one of them, in bytes: that of a task.
 const MAX_MISSING_BYTES: usize = crate::plan::MAX_TASK_ID_BYTES;
@@ -25,15 +25,6 @@ pub enum ModeEvent {
         /// How.
         setup: Setup,
     },
-    /// Guidance of an earlier run is at hand.
-    GuidanceKnown {
-        /// On what.
-        domain: String,
-        /// In which phase it was given.
-        phase: u64,
-        /// Digest of it.
-        guidance: Digest,
-    },
     /// A role answered.
     Answered {
         /// Which step.
@@ -41,12 +32,10 @@ pub enum ModeEvent {
         /// What.
         answer: AnswerFacts,
     },
-    /// A role did not.
+    /// A role did not, however often its run has asked: a person is asked instead.
     Unanswered {
         /// Which step.
         step: u32,
-        /// In which way.
-        cause: NoAnswer,
         /// Why.
         why: String,
     },
@@ -120,18 +109,6 @@ pub enum AnswerFacts {
     Retrospective { text: Digest, phase: u64 },
 }
 
-/// In which way a role did not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NoAnswer {
-    /// What it said is no answer of the schema.
-    Malformed,
-    /// The agent failed or ran out of time.
-    Failed,
-    /// The worker was lost, which is no attempt.
-    Lost,
-}
-
 /// What a person says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -200,7 +177,6 @@ impl ModeEvent {
                 missing.iter_mut().for_each(|one| *one = crate::text::cut(one, MAX_MISSING_BYTES));
             }
             Self::Began { .. }
-            | Self::GuidanceKnown { .. }
             | Self::Answered { .. }
             | Self::PersonAnswered { .. }
             | Self::PersonExpired { .. }
@@ -237,6 +213,16 @@ impl AnswerFacts {
 // === impl Choice ===
 
 impl Choice {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Retry, Self::Skip, Self::Approve, Self::Revise, Self::Redo, Self::Proceed, Self::Stop];
+
+    /// The one of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+    }
+
     /// Its word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

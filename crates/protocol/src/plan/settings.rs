@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use crate::answer::AnswerKind;
 use crate::isolation::Isolation;
 use crate::permission::Permissions;
+use crate::role::RoleName;
 
 /// What the work tree of an attempt begins as after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -153,6 +155,16 @@ pub enum TaskResult {
     Change,
     /// What its worker says last is kept; what it leaves in its work tree is not.
     Report,
+}
+
+/// A question to a role: the task's description is what is asked, and the answer is data of one schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskSettings {
+    /// Who is asked.
+    pub role: RoleName,
+    /// Which answer is wanted.
+    pub answer: AnswerKind,
 }
 
 /// One worker of a task that several work on. What is not said here is as the task has it.
@@ -374,6 +386,9 @@ pub struct TaskSettings {
     /// What becomes of its work: `change` by default, or `report`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<TaskResult>,
+    /// The role that it asks, and for which answer: its worker changes nothing, and what it answers is kept. Only where its result is a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<AskSettings>,
     /// Workers that do it one after the other, 2 to 16, each in the tree that the one before left; the gates judge what the last one leaves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Vec<WorkerSettings>>,

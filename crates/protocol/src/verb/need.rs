@@ -45,7 +45,7 @@ pub struct AnswerRequest {
     pub id: String,
     /// The id of the option to choose.
     pub option: String,
-    /// What to tell the next worker, at most 2,000 bytes; only for the option `retry` of a task that was denied something.
+    /// What to tell the next worker, at most 2,000 bytes; only for the option `retry` of a question about a task, and for `text` and `revise` of a team's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

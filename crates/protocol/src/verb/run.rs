@@ -20,6 +20,7 @@ use crate::id::{AgentName, RunId};
 use crate::isolation::Isolation;
 use crate::job::{Coordination, Job, Mode};
 use crate::message::Message;
+use crate::modes::{Mode as TeamMode, OptionalSteps};
 use crate::plan::AutoMerge;
 use crate::run::way::UnitId;
 use crate::run::{
@@ -66,6 +67,9 @@ pub struct StartRunRequest {
     /// How often something may fail in the team before somebody else decides.
     #[serde(default, skip_serializing_if = "TeamLimits::is_usual")]
     pub team_limits: TeamLimits,
+    /// Whether a team leads it through all modes: from a request, or from the plan, to the end of its last phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<Drive>,
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
@@ -122,6 +126,22 @@ pub struct StartRunRequest {
     #[serde(default)]
     pub ends_daemon: bool,
 }
+
+/// How a team leads a run through its modes (`docs/team.md`).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Drive {
+    /// What is wanted, at most 64 KiB, where there is no plan yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// Which of the steps are taken that may be left out.
+    pub steps: OptionalSteps,
+    /// Whether the next phase begins without a person being asked.
+    pub auto: bool,
+}
+
+/// Most bytes of a request.
+pub const MAX_REQUEST: usize = 64 << 10;
 
 const fn yes() -> bool {
     true
@@ -328,6 +348,12 @@ pub struct RunSummary {
     pub tasks: u64,
     /// Merged ones.
     pub merged: u64,
+    /// What a run is at that a team leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<TeamMode>,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub now: String,
     /// Blocked ones and those that wait for them in vain.
     pub blocked: u64,
     /// Whether its branch has been merged into the user's.
@@ -373,8 +399,11 @@ pub struct GetRunReply {
     /// The ceilings that hold for it, each with what is spent of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Ceiling>,
-    /// Its tasks in plan order.
+    /// Its tasks in plan order; of a run that a team leads, those of the phases that have begun.
     pub list: Vec<TaskReport>,
+    /// The runs that a team has started for it, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<RunPart>,
     /// Tasks of the plan that it has left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
@@ -389,6 +418,17 @@ pub struct GetRunReply {
     /// What its branch changes against the commit that it started from, if that was asked for and the branch is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+}
+
+/// A run that a team has started for another one: a question to a role, or the tasks of a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunPart {
+    /// Its id.
+    pub run: RunId,
+    /// What it does.
+    pub what: String,
+    /// `running`, `succeeded`, `failed`, `stopped`.
+    pub state: String,
 }
 
 verb! {

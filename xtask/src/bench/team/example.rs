@@ -159,7 +159,7 @@ fn prompts(root: &Path, binary: &Path) -> anyhow::Result<(f64, Option<f64>)> {
     place.commit()?;
     // What comes of it does not matter: the first prompts are what is measured.
     place.agents(&["ada", "ben", "cleo", "dora"], "exit 1")?;
-    let plan: Value = serde_json::from_str(&fs::read_to_string(from.join("plan.json"))?)?;
+    let plan = planned(&fs::read_to_string(from.join("agents/emil.json"))?)?;
     place.run(binary, &plan, &["--role", "reviewer=cleo", "--role", "test_engineer=dora"])?;
     place.down(binary);
     let told = place.told()?;
@@ -169,6 +169,27 @@ fn prompts(root: &Path, binary: &Path) -> anyhow::Result<(f64, Option<f64>)> {
     };
     let coder = longest(&|name| name.ends_with(".work")).context("no coder was told anything")?;
     Ok((coder, longest(&|name| name.contains("plan") || name.contains("architect"))))
+}
+
+/// The plan that the script of the example's architect makes, for a team's steps alone.
+fn planned(script: &str) -> anyhow::Result<Value> {
+    let script: Value = serde_json::from_str(script)?;
+    let answers =
+        texts(&script).into_iter().filter_map(|text| Some(text.split_once("```json\n")?.1.split_once("\n```")?.0));
+    let mut plans = answers.filter_map(|answer| Some(serde_json::from_str::<Value>(answer).ok()?.get("plan")?.clone()));
+    let mut plan = plans.next().context("the example's architect makes no plan")?;
+    plan["x-switchboard"]["team"] = json!(true);
+    Ok(plan)
+}
+
+/// All texts in a value.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
 }
 
 /// Tokens of all that the agents of a small plan are told and say, and the milliseconds between the end of a judge's turn and the next
@@ -185,9 +206,9 @@ fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
                 "files_touched": [file], "x-switchboard": { "agent": "ada" } })
     };
     let tasks: Vec<_> = (1..=TASKS).map(task).collect();
-    let plan = json!({ "schema_version": "1.0.0", "title": "Sums", "swarm": "bench", "x-switchboard": { "max_workers": 1 },
+    let plan = json!({ "schema_version": "1.0.0", "title": "Sums", "swarm": "bench", "x-switchboard": { "max_workers": 1, "team": is_team },
         "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
-    let flags = ["--team", "--role", "reviewer=ben", "--role", "test_engineer=cem"];
+    let flags = ["--role", "reviewer=ben", "--role", "test_engineer=cem"];
     let is_done = place.run(binary, &plan, if is_team { &flags } else { &[] })?;
     let log = |number: usize| place.call(&[&binary.display().to_string(), "log", &format!("1.{number}"), "--json"]);
     let between = match is_team {

@@ -10,6 +10,8 @@ use super::team::TEAM;
 pub(super) struct Example {
     /// Its name, and that of its repository's folder.
     pub(super) name: &'static str,
+    /// What it begins with.
+    pub(super) begins: Begins,
     /// Files of the repository: path and text.
     pub(super) files: &'static [(&'static str, &'static str)],
     /// The scripts, by the agent that each plays.
@@ -22,6 +24,31 @@ pub(super) struct Example {
     pub(super) tests_with: Tool,
     /// Commands to look further with, and what each shows.
     pub(super) look: &'static [(&'static str, &'static str)],
+}
+
+/// What an example begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// The plan.json of its repository.
+    Plan,
+    /// A request, which a team plans and carries out.
+    Request {
+        /// What is wanted.
+        text: &'static str,
+        /// Who may be given tasks; the first where the plan says nobody.
+        coders: &'static [&'static str],
+        /// What a person answers.
+        person: &'static [Answered],
+    },
+}
+
+/// An answer of a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// How the question begins.
+    pub(super) asked: &'static str,
+    /// The option.
+    pub(super) option: &'static str,
 }
 
 /// A program that runs tests.

@@ -1,10 +1,11 @@
 //! `run --example`: a small Rust crate, three agents, and a change that the gates refuse.
 
-use super::catalog::{Example, Tool};
+use super::catalog::{Begins, Example, Tool};
 
 /// The example.
 pub(super) const HELLO: Example = Example {
     name: "hello",
+    begins: Begins::Plan,
     files: files!["hello":
         ".gitignore",
         "Cargo.lock",

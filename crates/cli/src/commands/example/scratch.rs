@@ -216,7 +216,7 @@ mod tests {
     fn the_agents_say_that_they_are_scripts() {
         let settings = settings(&TEAM, Path::new("/s"), None, Path::new("/bin/switchboard")).to_string();
 
-        assert_eq!(settings.matches("scripted = true").count(), 4, "{settings}");
+        assert_eq!(settings.matches("scripted = true").count(), 9, "{settings}");
         assert!(settings.contains("[roles.reviewer]\nagent = \"cleo\"\n"), "{settings}");
         assert!(
             settings.contains(r#"command = ["/bin/switchboard", "script-agent", "/s/agents/ada.json"]"#),

@@ -1,7 +1,9 @@
 //! Runs commands of this binary in the scratch folder and shows what they print, as it comes.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use switchboard_process::lines::{self, Lines};
@@ -10,6 +12,7 @@ use switchboard_protocol::error::Failure;
 use tokio::io::{AsyncRead, BufReader};
 use tokio::runtime::{Builder, Runtime};
 
+use super::catalog::Answered;
 use super::scratch::Scratch;
 use crate::context::Context;
 use crate::output::Tone;
@@ -33,6 +36,8 @@ pub(super) struct Stage<'a> {
     context: &'a mut Context,
     runtime: Runtime,
     signals: Signals,
+    /// What a person answers.
+    person: &'static [Answered],
 }
 
 /// A line of a command.
@@ -48,7 +53,7 @@ impl<'a> Stage<'a> {
         let bug = |error: std::io::Error| Failure::new("internal.bug", "the example can't be staged").because(&error);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
         let signals = Signals::new([SIGINT, SIGTERM]).map_err(bug)?;
-        Ok(Self { scratch, context, runtime, signals })
+        Ok(Self { scratch, context, runtime, signals, person: &[] })
     }
 
     /// Says something between the commands.
@@ -63,6 +68,14 @@ impl<'a> Stage<'a> {
     /// Shows a command and what it prints; returns its exit code.
     pub(super) fn show(&mut self, args: &[&str]) -> Result<i32, Ending> {
         self.show_and_keep(args).map(|(code, _)| code)
+    }
+
+    /// Shows a command and what it prints, and answers its questions meanwhile as a person would; returns its exit code.
+    pub(super) fn show_answered(&mut self, args: &[&str], person: &'static [Answered]) -> Result<i32, Ending> {
+        self.person = person;
+        let done = self.show(args);
+        self.person = &[];
+        done
     }
 
     /// Shows a command and what it prints; returns its exit code and its standard output.
@@ -96,6 +109,11 @@ impl<'a> Stage<'a> {
 
     fn run(&mut self, args: &[&str], shown: bool) -> Result<(i32, String), Ending> {
         let spawn = self.spawn(args);
+        let answering = (!self.person.is_empty()).then(|| Answering {
+            scratch: self.scratch,
+            program: self.context.environment.program.clone(),
+            person: self.person,
+        });
         let (context, signals) = (&mut *self.context, &mut self.signals);
         self.runtime.block_on(async {
             let mut child = spawn.piped().map_err(|error| error.failure())?;
@@ -117,12 +135,73 @@ impl<'a> Stage<'a> {
                     else => break,
                 };
                 tell(&line, shown, &mut said, context);
+                let asks = answering.as_ref().filter(|_| asks(&line));
+                let answered = asks.map(Answering::answer).transpose()?.unwrap_or_default();
+                for command in answered {
+                    tell(&Line::Out(command), shown && !context.json, &mut said, context);
+                }
             }
             match child.wait().await.exit {
                 Exit::Exited(code) => Ok((code, said)),
                 Exit::Signalled(signal) => Ok((128 + signal, said)),
             }
         })
+    }
+}
+
+/// Whether a line says that a person is asked.
+fn asks(line: &Line) -> bool {
+    let (Line::Out(line) | Line::Err(line)) = line;
+    line.contains("switchboard answer need_") || line.contains("\"kind\":\"need_asked\"")
+}
+
+/// Plays the person whom a command asks.
+struct Answering<'a> {
+    scratch: &'a Scratch,
+    program: PathBuf,
+    person: &'static [Answered],
+}
+
+// === impl Answering ===
+
+impl Answering<'_> {
+    /// Answers the open question, if the example has an answer to it; trusts what it names first. Returns the commands.
+    fn answer(&self) -> Result<Vec<String>, Failure> {
+        let needs = self.run(&["needs", "--json"])?;
+        let needs: Value = serde_json::from_str(&needs).unwrap_or_default();
+        let need = &needs["needs"][0];
+        let (title, detail) = (need["title"].as_str().unwrap_or_default(), need["detail"].as_str().unwrap_or_default());
+        let Some(answer) = self.person.iter().find(|answer| title.starts_with(answer.asked)) else {
+            return Ok(Vec::new());
+        };
+        let trusts =
+            detail.split_once("switchboard trust ").map(|(_, path)| path.split_whitespace().next().unwrap_or_default());
+        let id = need["id"].as_str().unwrap_or_default();
+        let mut commands: Vec<Vec<&str>> = trusts.map(|path| vec!["trust", path, "--yes"]).into_iter().collect();
+        commands.push(vec!["answer", id, answer.option, "--yes"]);
+        let mut told = Vec::new();
+        for command in commands {
+            self.run(&command)?;
+            told.push(format!("$ switchboard {}", command.join(" ")));
+        }
+        Ok(told)
+    }
+
+    fn run(&self, args: &[&str]) -> Result<String, Failure> {
+        let program = self.program.display().to_string();
+        let argv = [program.as_str()].into_iter().chain(args.iter().copied());
+        let spawn = Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone().set("CI", "1"));
+        let output = spawn.wall(DOWN).output().map_err(|error| error.failure())?;
+        let said = output.stdout.text();
+        match output.succeeded() {
+            true => Ok(said),
+            // Somebody was faster: another line of the same question.
+            false if output.stderr.text().contains("need.settled") => Ok(said),
+            false => {
+                let what = format!("switchboard {} failed: {}", args.join(" "), output.stderr.text().trim());
+                Err(Failure::new("internal.bug", what))
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings};
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::ask;
@@ -38,6 +39,12 @@ pub(crate) struct Named<'a> {
     pub(crate) model: Option<&'a str>,
     /// Who has which role, where a team carries the plan out.
     pub(crate) roles: Option<&'a [RoleChoice]>,
+    /// The roles that the team has.
+    pub(crate) has: &'a [RoleName],
+    /// Agents that a plan which is yet to be made may name.
+    pub(crate) coders: &'a [String],
+    /// Whether a plan is yet to be made, whose tasks may name nobody.
+    pub(crate) plans: bool,
     /// Whose definitions count.
     pub(crate) scope: AgentScope,
     /// Whether a part of the plan is debated, so that the participants that plan and phases name are needed.
@@ -52,9 +59,11 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     let available = Available::within(named.scope, context)?;
     let mut wanted = wanted(plan, named.debates);
     if let Some(roles) = named.roles {
-        wanted.has_nobody |= super::team::has_nobody(roles);
+        wanted.has_nobody |= super::team::has_nobody(roles, named.has);
         wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
     }
+    wanted.names.extend(named.coders.iter().cloned());
+    wanted.has_nobody |= named.plans;
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
         None if wanted.has_nobody => one(&available, context)?,

@@ -17,6 +17,7 @@ use switchboard_protocol::verb::run::{
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
 use super::line::Printer;
+use super::modes::Parts;
 use super::question::Questions;
 use crate::client::Client;
 use crate::context::Context;
@@ -59,7 +60,8 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     bar.set_message(printer.at_work());
     let cursor = ReadFrom::Lsn(cursor);
     let questions = context.can_ask().then(Questions::new);
-    let mut watch = Watch { client, run, cursor, signals, bar, printer, questions, interrupted: None };
+    let parts = Parts::of(&before);
+    let mut watch = Watch { client, run, cursor, signals, bar, printer, parts, questions, interrupted: None };
     let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
     if let Some(ending) = left? {
@@ -69,7 +71,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
 }
 
 /// Registers the workers that began before the first event that is printed, so that a printer can name them.
-fn recall(client: &mut Client, until: u64, printer: &mut Printer<'_>) -> Result<(), Failure> {
+fn recall(client: &mut Client, until: u64, printer: &mut Printer) -> Result<(), Failure> {
     let mut after = ReadFrom::default();
     loop {
         let kinds = vec!["worker_equipped".to_owned()];
@@ -89,7 +91,8 @@ struct Watch<'a> {
     cursor: ReadFrom,
     signals: Signals,
     bar: ProgressBar,
-    printer: Printer<'a>,
+    printer: Printer,
+    parts: Parts,
     /// Where a person at a terminal can answer.
     questions: Option<Questions>,
     interrupted: Option<Instant>,
@@ -108,7 +111,7 @@ impl Watch<'_> {
             for event in &reply.events {
                 self.tell(event, context);
             }
-            if self.printer.has_ended() || !is_running && is_all {
+            if self.printer.has_ended() || self.parts.has_ended() || !is_running && is_all {
                 return Ok(None);
             }
             let said = self.questions.as_mut().map(|questions| questions.answer(&mut self.client)).transpose()?;
@@ -172,10 +175,14 @@ impl Watch<'_> {
 
     fn tell(&mut self, event: &Event, context: &mut Context) {
         let mut lines = self.printer.lines(event, &context.out);
+        lines.extend(self.parts.lines(self.run, event, &context.out));
         if let (Some(questions), Some(fact)) = (&mut self.questions, event.fact::<NeedEvent>())
             && event.kind.starts_with("need_")
         {
-            lines.extend(questions.hear(&fact, event.body.as_deref().unwrap_or_default(), self.run, &context.out));
+            let detail = event.body.as_deref().unwrap_or_default();
+            for run in std::iter::once(self.run).chain(self.parts.at_work().map(Printer::run)) {
+                lines.extend(questions.hear(&fact, detail, run, &context.out));
+            }
         }
         if context.json {
             context.out.json(event);

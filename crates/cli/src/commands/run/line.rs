@@ -9,7 +9,7 @@ use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
-use switchboard_protocol::need::{NeedAbout, NeedEvent};
+use switchboard_protocol::need::{NeedAbout, NeedEvent, NeedKind};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{
@@ -25,8 +25,8 @@ const WIDTH: usize = 160;
 
 /// Prints the progress of a run, and remembers what later lines refer to.
 #[derive(Debug)]
-pub(super) struct Printer<'a> {
-    run: &'a RunId,
+pub(super) struct Printer {
+    run: RunId,
     /// Agent by task.
     agents: BTreeMap<String, String>,
     /// Who judges the change of a task, from the start of the judge to the next thing that happens to the change.
@@ -43,31 +43,41 @@ pub(super) struct Printer<'a> {
 
 // === impl Printer ===
 
-impl<'a> Printer<'a> {
+impl Printer {
     /// Begins with what is known of the run before the first event that is told.
-    pub(super) fn new(run: &'a RunId, before: &GetRunReply) -> Self {
+    pub(super) fn new(run: &RunId, before: &GetRunReply) -> Self {
         let named = before.list.iter().filter(|task| !task.agent.is_empty());
         let agents = named.map(|task| (task.id.clone(), task.agent.clone())).collect();
         let (tasks, merged) = (before.summary.tasks, before.summary.merged);
         let is_begun = |task: &&TaskReport| matches!(task.state.as_str(), "starting" | "working");
         let at_work = before.list.iter().filter(is_begun).map(|task| task.id.clone()).collect();
+        Self { agents, at_work, tasks, merged, ..Self::of_part(run) }
+    }
+
+    /// Begins with a run that has just been started for another one.
+    pub(super) fn of_part(run: &RunId) -> Self {
         Self {
-            run,
-            agents,
+            run: run.clone(),
+            agents: BTreeMap::new(),
             judges: BTreeMap::new(),
             workers: BTreeMap::new(),
-            at_work,
-            tasks,
-            merged,
+            at_work: Vec::new(),
+            tasks: 0,
+            merged: 0,
             has_ended: false,
             not_configured: BTreeSet::new(),
         }
     }
 
+    /// The run that it tells of.
+    pub(super) fn run(&self) -> &RunId {
+        &self.run
+    }
+
     /// Takes note of a worker that began before the first event that is told.
     pub(super) fn recall(&mut self, event: &Event) {
         if let Some(WorkerFact::WorkerEquipped { worker, run, task, .. }) = event.fact()
-            && run == *self.run
+            && run == self.run
         {
             self.workers.insert(worker, task);
         }
@@ -146,7 +156,7 @@ impl<'a> Printer<'a> {
     fn of_worker(&mut self, fact: WorkerFact, event: &Event, out: &Output) -> Vec<String> {
         match fact {
             WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, isolation, judges, .. }
-                if run == *self.run =>
+                if run == self.run =>
             {
                 match judges {
                     Some(_) => self.judges.insert(task.clone(), agent.to_string()),
@@ -244,7 +254,7 @@ impl<'a> Printer<'a> {
     fn of_need(&self, fact: NeedEvent, out: &Output) -> Vec<String> {
         match fact {
             NeedEvent::NeedAsked { id, about: NeedAbout::Permission { run, task, .. }, title, .. }
-                if run == *self.run =>
+                if run == self.run =>
             {
                 let line = format!("{} ASKS YOU: {}", self.head(&task), one_line(&title, WIDTH));
                 let how = format!("{:15}switchboard approve {id}   switchboard deny {id}", "");
@@ -252,14 +262,19 @@ impl<'a> Printer<'a> {
             }
             NeedEvent::NeedAsked {
                 id,
-                about: NeedAbout::Denied { run, .. } | NeedAbout::Change { run, .. },
+                about: about @ (NeedAbout::Denied { .. } | NeedAbout::Change { .. } | NeedAbout::Team { .. }),
                 options,
+                title,
                 ..
-            } if run == *self.run => {
+            } if about.run() == Some(&self.run) => {
                 let how = |option: &PermissionOption| {
                     format!("{:15}switchboard answer {id} {}   ({})", "", option.id, one_line(&option.name, WIDTH))
                 };
-                options.iter().map(how).collect()
+                // What a task waits for, the run says itself.
+                let is_of_team = about.kind() == NeedKind::Team;
+                let asks =
+                    is_of_team.then(|| out.paint(Tone::Notice, &format!("ASKS YOU: {}", one_line(&title, WIDTH))));
+                asks.into_iter().chain(options.iter().map(how)).collect()
             }
             NeedEvent::NeedAsked { .. } => Vec::new(),
             NeedEvent::NeedSettled { id, outcome, .. } => vec![format!("{:14} {id} is {outcome}", "")],
@@ -268,6 +283,8 @@ impl<'a> Printer<'a> {
 
     fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         match fact {
+            // A part, of which only its beginning is known.
+            RunEvent::RunStarted { .. } if self.tasks == 0 => Vec::new(),
             RunEvent::RunStarted { max_workers, .. } => {
                 vec![format!("{}: {}, {max_workers} at once", self.run, counted(self.tasks, "task"))]
             }
@@ -344,7 +361,7 @@ impl<'a> Printer<'a> {
     }
 
     fn of_task_pause(&self, task: &TaskId, cause: TaskPauseCause, out: &Output) -> String {
-        let (head, run) = (self.head(task.as_str()), self.run);
+        let (head, run) = (self.head(task.as_str()), &self.run);
         match cause {
             TaskPauseCause::Requested => format!("{head} is paused"),
             TaskPauseCause::Budget => {
@@ -362,7 +379,7 @@ impl<'a> Printer<'a> {
 
     /// Why the run is paused, and what lets it go on.
     fn of_pause(&self, cause: PauseCause) -> String {
-        let (run, reserved) = (self.run, "or what is left is less than a worker's reservation");
+        let (run, reserved) = (&self.run, "or what is left is less than a worker's reservation");
         match cause {
             PauseCause::Requested => format!("paused: switchboard resume {run}"),
             PauseCause::Budget => {

@@ -30,6 +30,8 @@ struct Question {
     id: NeedId,
     /// What it is about.
     kind: NeedKind,
+    /// The ids of its options.
+    options: Vec<String>,
 }
 
 // === impl Questions ===
@@ -56,14 +58,17 @@ impl Questions {
                 about:
                     about @ (NeedAbout::Permission { run: of, .. }
                     | NeedAbout::Denied { run: of, .. }
-                    | NeedAbout::Change { run: of, .. }),
+                    | NeedAbout::Change { run: of, .. }
+                    | NeedAbout::Team { run: of, .. }),
+                options,
                 ..
             } if of == run => {
                 if self.open.is_empty() {
                     // What was typed before a question is no answer to it.
                     while self.typed.try_recv().is_ok() {}
                 }
-                let question = Question { id: id.clone(), kind: about.kind() };
+                let options = options.iter().map(|option| option.id.clone()).collect();
+                let question = Question { id: id.clone(), kind: about.kind(), options };
                 self.open.push_back(question.clone());
                 let mut lines: Vec<_> = plain(detail).lines().take(SHOWN).map(|line| shown(line, out)).collect();
                 if detail.lines().count() > SHOWN {
@@ -94,6 +99,9 @@ impl Questions {
             "y" | "yes" => client.call::<Approve>(&request),
             "n" | "no" => client.call::<Deny>(&request),
             "r" | "retry" if question.may_retry() => client.call::<Answer>(&retry(&question.id, None)),
+            word if question.kind == NeedKind::Team && !word.is_empty() => {
+                client.call::<Answer>(&words(&question, typed))
+            }
             _ => match note(typed).filter(|_| question.may_retry()) {
                 Some(note) => client.call::<Answer>(&retry(&question.id, Some(note))),
                 None => return Ok(Some(question.prompt())),
@@ -119,6 +127,7 @@ impl Question {
             }
             NeedKind::Change => format!("    may it be merged? y / n, or r NOTE to have it done differently   ({id})"),
             NeedKind::Merge => format!("    merge it into your branch? y / n   ({id})"),
+            NeedKind::Team => format!("    y / n, or one of the words above   ({id})"),
             NeedKind::Permission | NeedKind::Call | NeedKind::DeadLetter | NeedKind::HeldMessage => {
                 format!("    allow it? y / n   ({id})")
             }
@@ -129,6 +138,18 @@ impl Question {
     fn may_retry(&self) -> bool {
         matches!(self.kind, NeedKind::Denied | NeedKind::Change)
     }
+}
+
+/// What was typed to a team's question: the word of an option, a word with a note, or an answer in the person's own words.
+fn words(question: &Question, typed: &str) -> AnswerRequest {
+    let (first, rest) = typed.split_once(' ').unwrap_or((typed, ""));
+    let note = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
+    let offered = |word: &str| question.options.iter().any(|option| option == word);
+    let (option, note) = match (offered(first), note) {
+        (true, note) if note.is_none() || first == "revise" => (first, note),
+        _ => ("text", Some(typed.to_owned())),
+    };
+    AnswerRequest { id: question.id.to_string(), option: option.to_owned(), note }
 }
 
 fn retry(id: &NeedId, note: Option<&str>) -> AnswerRequest {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
+use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
-use switchboard_protocol::verb::run::RoleChoice;
+use switchboard_protocol::verb::run::{Drive, RoleChoice};
 
 use crate::role_files::RoleFiles;
 use crate::settings::Agents;
@@ -15,7 +16,7 @@ use crate::settings::Agents;
 /// The team of a run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TeamFlags {
-    /// Have a team carry the plan out: each change is reviewed and tested by others than who made it
+    /// Have a team lead the run: it asks, explores, plans or checks the plan, and carries it out phase by phase, each change reviewed and tested by others
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     pub(crate) team: bool,
     /// Leave review and tests by others out of every change that is not critical
@@ -24,14 +25,81 @@ pub(crate) struct TeamFlags {
     /// Who has a role in the team: reviewer=codex; may be given several times
     #[arg(long = "role", value_name = "ROLE=AGENT", value_parser = named, conflicts_with_all = ["example", "resume"])]
     pub(crate) roles: Vec<(String, String)>,
+    /// An agent that the team's plan may give tasks to, beside the one of --agent; may be given several times
+    #[arg(long = "coder", value_name = "NAME", requires = "team")]
+    pub(crate) coders: Vec<String>,
+    /// A step that the team takes beside the usual ones: specify, hallucination
+    #[arg(long, value_name = "STEP", requires = "team", value_parser = step)]
+    pub(crate) with: Vec<Optional>,
+    /// A step that the team leaves out: clarify, consult, docs, drift
+    #[arg(long, value_name = "STEP", requires = "team", value_parser = step)]
+    pub(crate) without: Vec<Optional>,
+}
+
+/// A step that may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Optional {
+    Clarify,
+    Consult,
+    Specify,
+    Docs,
+    Drift,
+    Hallucination,
+}
+
+// === impl Optional ===
+
+impl Optional {
+    const ALL: [(&str, Self); 6] = [
+        ("clarify", Self::Clarify),
+        ("consult", Self::Consult),
+        ("specify", Self::Specify),
+        ("docs", Self::Docs),
+        ("drift", Self::Drift),
+        ("hallucination", Self::Hallucination),
+    ];
+
+    fn of(self, steps: &mut OptionalSteps) -> &mut bool {
+        match self {
+            Self::Clarify => &mut steps.clarify,
+            Self::Consult => &mut steps.consult,
+            Self::Specify => &mut steps.specify,
+            Self::Docs => &mut steps.docs,
+            Self::Drift => &mut steps.drift,
+            Self::Hallucination => &mut steps.hallucination,
+        }
+    }
+}
+
+fn step(word: &str) -> Result<Optional, String> {
+    let found = Optional::ALL.into_iter().find(|(known, _)| *known == word);
+    let all = || Optional::ALL.map(|(known, _)| known).join(", ");
+    found.map(|(_, step)| step).ok_or_else(|| format!("the steps that may be left out: {}", all()))
 }
 
 // === impl TeamFlags ===
 
 impl TeamFlags {
-    /// Whether a team carries the plan out.
+    /// Whether a team's steps are taken for each change.
     pub(crate) fn is_team(&self, plan: &Plan) -> bool {
         self.team || plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true))
+    }
+
+    /// The roles that the team has.
+    pub(crate) fn has(&self) -> Vec<RoleName> {
+        if self.team { self.steps().roles() } else { RoleName::OF_TEAM.to_vec() }
+    }
+
+    fn steps(&self) -> OptionalSteps {
+        let mut steps = OptionalSteps::default();
+        self.with.iter().for_each(|step| *step.of(&mut steps) = true);
+        self.without.iter().for_each(|step| *step.of(&mut steps) = false);
+        steps
+    }
+
+    /// How the team leads the run; `None` where none does.
+    pub(crate) fn drive(&self, request: Option<String>, auto: bool) -> Option<Drive> {
+        self.team.then(|| Drive { request, steps: self.steps(), auto })
     }
 
     /// Who has which role.
@@ -49,9 +117,12 @@ impl TeamFlags {
             let what = format!("--role {role} names somebody of a team, and none carries the plan out");
             return Err(Failure::new("request.bad-args", what).hint("add --team"));
         }
+        // Settings are for all teams: what this one doesn't have is left alone.
+        let all = self.has();
+        let has = |role: &RoleId| all.iter().any(|known| known.id() == *role);
         let mut choices: BTreeMap<RoleId, RoleChoice> =
             files.choices()?.into_iter().map(|choice| (choice.role.clone(), choice)).collect();
-        for (role, described) in &settings.roles {
+        for (role, described) in settings.roles.iter().filter(|(role, _)| has(role)) {
             let agent = described.agent.as_deref().map(agent).transpose()?;
             let choice = choices.entry(role.clone()).or_insert_with(|| RoleChoice::new(role.clone()));
             choice.agent = agent;
@@ -59,7 +130,7 @@ impl TeamFlags {
         }
         let mut named = BTreeMap::new();
         for (name, wanted) in &self.roles {
-            let role = RoleName::of_team(name)?.id();
+            let role = RoleName::among(&all, name)?.id();
             if let Some(other) = named.insert(role.clone(), wanted) {
                 let what = format!("--role names two agents for the {role}: {other} and {wanted}");
                 return Err(Failure::new("request.bad-args", what).hint("name one"));
@@ -77,10 +148,10 @@ impl TeamFlags {
 }
 
 /// Whether some role that a team needs is nobody's.
-pub(crate) fn has_nobody(choices: &[RoleChoice]) -> bool {
+pub(crate) fn has_nobody(choices: &[RoleChoice], has: &[RoleName]) -> bool {
     let is_named =
         |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
-    !RoleName::OF_TEAM.iter().all(is_named)
+    !has.iter().all(is_named)
 }
 
 fn named(text: &str) -> Result<(String, String), String> {

@@ -4,29 +4,39 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::plan::Plan;
 use switchboard_protocol::role::{MAX_FALLBACK_MODELS, RoleName};
 use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::verb::run::RoleChoice;
 
 use crate::plan::RunPart;
 
-/// Refuses roles where no team works, a role that no step of a team has, and one that is named twice.
-pub(super) fn check(choices: &[RoleChoice], is_team: bool) -> Result<(), Failure> {
+/// The role that somebody says something of. What a file says of a role names nobody for it, so that it may be any that ships.
+pub(crate) fn known(choice: &RoleChoice, has: &[RoleName]) -> Result<RoleName, Failure> {
+    let id = &choice.role;
+    match RoleName::of(id) {
+        Some(role) if choice.agent.is_none() && *choice != RoleChoice::new(id.clone()) => Ok(role),
+        Some(_) | None => RoleName::among(has, id.as_str()).map_err(|failure| failure.at("roles")),
+    }
+}
+
+/// Refuses roles where no team works, a role that no step of the plan has, and one that is named twice.
+pub(super) fn check(choices: &[RoleChoice], plan: &Plan) -> Result<(), Failure> {
+    let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
+    let asked = plan.tasks().filter_map(|task| task.switchboard.as_ref()?.asks.map(|asks| asks.role));
+    let has: BTreeSet<_> = RoleName::OF_TEAM.into_iter().filter(|_| is_team).chain(asked).collect();
     let bad = |what: String, hint: &str| Err(Failure::new("request.bad-args", what).at("roles").hint(hint));
-    if let (false, Some(choice)) = (is_team, choices.first()) {
+    if let (true, Some(choice)) = (has.is_empty(), choices.first()) {
         return bad(
             format!("somebody is named for the role {}, and no team carries the plan out", choice.role),
             "set team",
         );
     }
+    let has: Vec<_> = has.into_iter().collect();
     let mut seen = BTreeSet::new();
     for choice in choices {
         let id = &choice.role;
-        let role = match RoleName::of(id) {
-            // What a file says of a role names nobody for it.
-            Some(role) if choice.agent.is_none() && *choice != RoleChoice::new(id.clone()) => role,
-            Some(_) | None => RoleName::of_team(id.as_str()).map_err(|failure| failure.at("roles"))?,
-        };
+        let role = known(choice, &has)?;
         if role.id() != *id {
             return bad(format!("there is no role {id}"), &format!("did you mean {role}?"));
         }
@@ -52,7 +62,9 @@ pub(super) fn check_limits(limits: &TeamLimits) -> Result<(), Failure> {
 /// Refuses what a role says and its worker's agent can't be told, and a role that nobody may have.
 pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Result<(), Failure> {
     let coder = RoleName::Coder.id();
-    for RunPart { task, settings, work, choice } in parts.iter().filter(|part| part.settings.team) {
+    for RunPart { task, settings, work, choice } in
+        parts.iter().filter(|part| part.settings.team || part.work.is_some())
+    {
         let role = work.map_or(&coder, |work| &work.role);
         // A command of the plan is no coder.
         if work.is_none() && settings.command.is_some() {
@@ -91,6 +103,13 @@ mod tests {
 
     use super::*;
 
+    fn plan(is_team: bool, of_task: serde_json::Value) -> Plan {
+        let task = serde_json::json!({ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": of_task });
+        serde_json::from_value(serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+            "phases": [{ "id": 1, "name": "one", "tasks": [task] }], "x-switchboard": { "team": is_team } }))
+        .unwrap()
+    }
+
     #[test]
     fn roles_that_would_not_be_heeded_are_refused() {
         let choice = |role: &str| RoleChoice {
@@ -99,7 +118,8 @@ mod tests {
         };
         let refused = |roles: &[&str], is_team: bool| {
             let choices: Vec<_> = roles.iter().map(|role| choice(role)).collect();
-            check(&choices, is_team).map_err(|failure| (failure.code, failure.what, failure.hint))
+            check(&choices, &plan(is_team, serde_json::json!({})))
+                .map_err(|failure| (failure.code, failure.what, failure.hint))
         };
 
         assert_eq!(refused(&["reviewer", "test_engineer"], true), Ok(()));
@@ -115,7 +135,14 @@ mod tests {
             assert!(code == "request.bad-args" && what.contains(words) && !hint.is_empty(), "{roles:?}: {what}");
         }
         let of_file = RoleChoice { disabled: true, ..RoleChoice::new(RoleId::new("coder").unwrap()) };
-        assert_eq!(check(&[of_file], true), Ok(()), "what a file says of the coder names nobody");
+        let of_team = plan(true, serde_json::json!({}));
+        assert_eq!(check(&[of_file], &of_team), Ok(()), "what a file says of the coder names nobody");
         assert_eq!(refused(&["reviwer"], true).unwrap_err().2, "did you mean reviewer?");
+        let asking = plan(
+            false,
+            serde_json::json!({ "result": "report", "asks": { "role": "critic", "answer": "plan_review" } }),
+        );
+        assert_eq!(check(&[choice("critic")], &asking).map_err(|failure| failure.what), Ok(()));
+        assert!(check(&[choice("sme")], &asking).is_err());
     }
 }

@@ -66,7 +66,7 @@ impl StartPoint {
 ///
 /// # Errors
 /// `request.bad-args` at `base_path`, `git.other-repository`, `git.not-a-repository`.
-pub(super) async fn tree(world: &World, request: &StartRunRequest, caller: &Caller) -> Result<Arc<dyn Git>, Error> {
+pub(crate) async fn tree(world: &World, request: &StartRunRequest, caller: &Caller) -> Result<Arc<dyn Git>, Error> {
     let Some(named) = &request.base_path else { return user_tree::holding(world, caller.folder.as_deref()).await };
     if !Path::new(named).is_absolute() {
         let what = format!("the folder {} is not an absolute path", cut(named, 100));

@@ -159,7 +159,7 @@ impl World {
     fn happens(&mut self, event: ModeEvent) -> bool {
         let event = event.fitted();
         let before = self.state.clone();
-        let Ok((next, _)) = self.state.step(&event) else {
+        let Ok(next) = self.state.step(&event) else {
             assert_eq!(self.state, before, "a refusal changes nothing");
             return false;
         };
@@ -183,7 +183,7 @@ impl World {
         self.rng.u32(..10) < self.bad
     }
 
-    /// What comes from outside at any time: late, forged and repeated events, guidance, a stop.
+    /// What comes from outside at any time: late, forged and repeated events, a stop.
     fn disturb(&mut self) {
         let now = self.state.step_number();
         let step = if self.rng.bool() { now } else { now.saturating_sub(self.rng.u32(1..4)) };
@@ -211,10 +211,6 @@ impl World {
                 let is_ready = matches!(self.state.at(), At::Ready { .. });
                 let is_taken = self.happens(ModeEvent::Proceeded { step, because: Proceed::AutoFlag });
                 assert!(!is_taken || (is_ready && !late && auto == Proceed::AutoFlag));
-            }
-            4 => {
-                let domain = ["rust", "sql"][self.rng.usize(..2)].to_owned();
-                self.happens(ModeEvent::GuidanceKnown { domain, phase: 1, guidance: text("earlier") });
             }
             5 if self.rng.u32(..8) == 0 => {
                 let is_over = self.state.is_over();
@@ -266,17 +262,12 @@ impl World {
             let answer = self.truth(ask);
             return self.must(ModeEvent::Answered { step, answer });
         }
-        match self.rng.u32(..5) {
-            0 | 1 => {
-                let answer = self.lie(ask);
-                self.must(ModeEvent::Answered { step, answer })
-            }
-            kind => {
-                let cause = [NoAnswer::Malformed, NoAnswer::Failed, NoAnswer::Lost][kind as usize - 2];
-                let why = "x".repeat(self.rng.usize(..3_000));
-                self.must(ModeEvent::Unanswered { step, cause, why })
-            }
+        if self.rng.u32(..3) > 0 {
+            let answer = self.lie(ask);
+            return self.must(ModeEvent::Answered { step, answer });
         }
+        let why = "x".repeat(self.rng.usize(..3_000));
+        self.must(ModeEvent::Unanswered { step, why })
     }
 
     /// An answer of the kind that was asked for, with a verdict that may be bad news.
@@ -402,10 +393,6 @@ impl Model {
                     assert!(self.ran.contains(phase));
                     self.evident.insert(*phase);
                 }
-            }
-            ModeEvent::GuidanceKnown { domain, .. } => {
-                self.alone -= 1;
-                self.guided.insert(domain.clone());
             }
             ModeEvent::Proceeded { .. } => self.enter(before),
             ModeEvent::PersonAnswered { answer, .. } => self.person(before, *answer),

@@ -3,7 +3,7 @@
 //! Quorums first, where it waits for other tasks of which some may fail; then what makes its change, or its report; then the gates. What a gate
 //! refuses goes back to what made it. What is merged is rebased, judged again if its tree is another one then, and merged.
 
-use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::plan::{AskSettings, RetryFrom, TaskId};
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, Step, StepId, Way, When, Zone,
@@ -20,6 +20,10 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     let shape = kind.shape;
     let mut steps = quorums(&shape.quorums)?;
     let quorums: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
+    if let Some(asked) = shape.asks {
+        steps.push(ask(asked, kind, &quorums)?);
+        return Some(Way { steps });
+    }
     let maker = match (shape.is_landing(), shape.among.is_empty()) {
         (true, _) => gather()?,
         (false, true) => work(kind, &quorums)?,
@@ -101,6 +105,30 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
             ..Limits::default()
         },
         ..step(id, does)
+    })
+}
+
+/// The question to a role, a step with the name of its answer: only that is kept. What can't be used is asked for again, as in a team's steps.
+fn ask(AskSettings { role, answer }: AskSettings, kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
+    let does = Do::Work {
+        role: role.id(),
+        writes: Vec::new(),
+        retry_from: RetryFrom::Clean,
+        begins_on: None,
+        may_keep: false,
+        answer: Some(answer),
+    };
+    Some(Step {
+        after: after.to_vec(),
+        reads: vec![Input::Spec],
+        limits: Limits {
+            attempts: kind.limits.malformed_answers + 1,
+            losses: kind.limits.lost_workers,
+            failures: kind.limits.agent_errors + 1,
+            transients: kind.limits.transient_errors,
+            ..Limits::default()
+        },
+        ..step(step_id(answer.as_str())?, does)
     })
 }
 

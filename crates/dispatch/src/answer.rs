@@ -1,0 +1,44 @@
+//! The answer of a worker, as data: what it gave by `report_step`, else the block at the end of what it said.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::answer::{Answer, AnswerKind};
+use switchboard_protocol::frame::ANSWER_FILE;
+use switchboard_protocol::id::{RunId, WorkerId};
+
+use crate::error::shape;
+use crate::work::WORKERS;
+use crate::world::World;
+use crate::{Error, plan};
+
+/// Reads the answer of a kind that a worker gave; or why there is none.
+pub(crate) async fn given(
+    world: &World,
+    run: &RunId,
+    worker: &WorkerId,
+    kind: AnswerKind,
+) -> Result<Result<Answer, String>, Error> {
+    if let Some(answer) = reported(world, worker)? {
+        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.told(kind)));
+    }
+    let file = plan::worker_folder(&world.config, run, worker).join(ANSWER_FILE);
+    let files = Arc::clone(&world.ports.files);
+    let said = world.blocking(move || files.read(&file)).await?.unwrap_or_default();
+    Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.told(kind)))
+}
+
+/// The answer that the worker gave by `report_step`, the last one.
+fn reported(world: &World, worker: &WorkerId) -> Result<Option<Value>, Error> {
+    let row = world.store.get(WORKERS, &[worker.as_str().into()])?;
+    let Some(at) = row.and_then(|row| row.get_int("answered")).and_then(|at| u64::try_from(at).ok()) else {
+        return Ok(None);
+    };
+    let Some(body) = world.store.body(at)? else { return Ok(None) };
+    let action: WorkerAction = serde_json::from_str(&body).map_err(shape("an answer"))?;
+    match action {
+        WorkerAction::ReportStep { answer, .. } => Ok(answer),
+        WorkerAction::ProposeTask { .. } => Ok(None),
+    }
+}

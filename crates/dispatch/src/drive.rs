@@ -1,0 +1,247 @@
+//! A run that a team leads: from a request or a plan through the modes to the end of its last phase.
+//!
+//! The rules are in `switchboard_pipeline::modes`; a [`Driver`] carries out what they decide, one thing after the other. What is asked of a role, and the
+//! tasks of a phase, are runs of their own, its *parts*: they are started by the same code as every run, with the same refusals, agents, isolation and
+//! gates, and a daemon that dies takes them up as it does every run. A part is linked to its step in the commit that starts it, so that a driver that
+//! is started again waits for it and starts no second one.
+//!
+//! ```text
+//!   start_run(drive) ─▶ driver ── State::next ──▶ a part (question to a role, tasks of a phase) ── its end ──┐
+//!                         ▲                       a need (question to a person) ────────────── its answer ───┤
+//!                         │                       a check (preflight, evidence) ─────────────────────────────┤
+//!                         └──────────────── ModeEvent, recorded under modes/RUN ◀────────────────────────────┘
+//! ```
+//!
+//! The run has a branch like every other; after each part it moves to what that part has merged, and the next part begins there.
+
+mod ask;
+mod begin;
+mod branch;
+mod check;
+mod part;
+mod person;
+mod phase;
+mod record;
+mod setup;
+mod told;
+
+use std::time::Duration;
+
+use switchboard_pipeline::modes::{Action, Ask};
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::modes::{Mode, ModeEvent};
+use switchboard_protocol::verb::run::StopRunRequest;
+use tokio::sync::{mpsc, oneshot};
+
+use self::record::Record;
+use self::setup::Setup;
+use crate::backoff::Backoff;
+use crate::error::is_transient;
+use crate::user_branch::{self, Merge};
+use crate::work::RUNS;
+use crate::{Dispatch, Error, confirm_merge};
+
+pub(crate) use self::part::PartOf;
+
+/// Messages that wait for a driver.
+const INBOX: usize = 8;
+
+/// Pause after a failure that is none of the store's, before the same is tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Leads one run.
+pub(crate) struct Driver {
+    dispatch: Dispatch,
+    run: RunId,
+    setup: Setup,
+    record: Record,
+    inbox: mpsc::Receiver<Stop>,
+}
+
+/// Somebody wants the run to stop.
+pub(crate) struct Stop {
+    by: AgentName,
+    /// How long workers may take to end.
+    grace_ms: Option<u64>,
+    done: oneshot::Sender<Result<(), Error>>,
+}
+
+/// The way to a driver.
+#[derive(Clone)]
+pub(crate) struct DriverHandle(mpsc::Sender<Stop>);
+
+/// What a wait came to.
+enum Waited<T> {
+    /// What was waited for.
+    For(T),
+    /// Somebody stops the run.
+    Stop(Stop),
+    /// The daemon goes down: the next one goes on.
+    Down,
+}
+
+/// What follows from an action.
+enum Follows {
+    /// An event, with the text whose digest it holds.
+    Event(ModeEvent, String),
+    /// Somebody stops the run.
+    Stop(Stop),
+    /// Nothing: the daemon goes down.
+    Down,
+}
+
+// === impl DriverHandle ===
+
+impl DriverHandle {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// Stops the run, and what it has started.
+    pub(crate) async fn stop(&self, by: AgentName, grace_ms: Option<u64>) -> Result<(), Error> {
+        let (done, stopped) = oneshot::channel();
+        self.0.send(Stop { by, grace_ms, done }).await.map_err(|_| Error::Stopping)?;
+        stopped.await.unwrap_or(Err(Error::Stopping))
+    }
+}
+
+// === impl Driver ===
+
+impl Driver {
+    /// Reads a run from the record.
+    pub(crate) fn fold(dispatch: Dispatch, run: &RunId) -> Result<(Self, DriverHandle), Error> {
+        let (sender, inbox) = mpsc::channel(INBOX);
+        let record = Record::fold(&dispatch.world.store, run)?;
+        let setup = Setup::read(&dispatch.world, run)?;
+        Ok((Self { dispatch, run: run.clone(), setup, record, inbox }, DriverHandle(sender)))
+    }
+
+    /// Lets a run go on that was stopped.
+    pub(crate) async fn resume(&mut self, by: &AgentName) -> Result<(), Error> {
+        let event = ModeEvent::Resumed { by: by.clone() };
+        self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await
+    }
+
+    /// Leads the run until it is over or the daemon goes down.
+    pub(crate) async fn run(mut self) {
+        let mut backoff = Backoff::default();
+        while !self.record.state().is_over() {
+            let pause = match self.step().await {
+                Ok(true) => {
+                    backoff.reset();
+                    continue;
+                }
+                Ok(false) => return,
+                Err(Error::Stopping) => return,
+                Err(Error::Store(error)) if is_transient(&error) => {
+                    tracing::warn!(run = %self.run, %error, "the team's run goes on as soon as the store does");
+                    backoff.next()
+                }
+                Err(error) => {
+                    tracing::error!(run = %self.run, %error, "the team's run can't go on now");
+                    AGAIN
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.dispatch.world.stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        self.conclude().await;
+    }
+
+    /// Carries out what comes next and records what it came to; false if the daemon goes down.
+    async fn step(&mut self) -> Result<bool, Error> {
+        let mode = self.record.state().mode();
+        let follows = match self.record.state().next() {
+            Action::AskRole { step, ask: Ask::Docs { phase }, .. } => self.document(step, phase).await?,
+            Action::AskRole { step, ask, inputs, refused, .. } => self.ask(step, &ask, &inputs, refused).await?,
+            Action::AskPerson { step, question, choices, .. } => self.ask_person(step, &question, &choices).await?,
+            Action::Check { step, check } => self.check(step, check).await?,
+            Action::RunPhase { step, phase } => self.run_phase(step, phase).await?,
+            Action::Proceed { step, because, .. } => {
+                Follows::Event(ModeEvent::Proceeded { step, because }, String::new())
+            }
+            Action::Begin | Action::Done { .. } | Action::Stop { .. } => return Ok(false),
+        };
+        match follows {
+            Follows::Event(event, body) => {
+                self.dispatch.world.crash(crash_point(mode));
+                self.record.commit(&self.dispatch.world, event, body, "daemon").await?;
+                Ok(true)
+            }
+            Follows::Stop(stop) => {
+                self.stop(stop).await;
+                Ok(true)
+            }
+            Follows::Down => Ok(false),
+        }
+    }
+
+    /// Records that somebody stops the run, and stops what it has started.
+    async fn stop(&mut self, Stop { by, grace_ms, done }: Stop) {
+        let event = ModeEvent::Stopped { by: by.clone(), why: "stopped".to_owned() };
+        let stopped = self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await;
+        if stopped.is_ok() {
+            self.stop_parts(grace_ms).await;
+        }
+        if done.send(stopped).is_err() {
+            tracing::debug!(run = %self.run, "nobody waits for the stop");
+        }
+    }
+
+    async fn stop_parts(&self, grace_ms: Option<u64>) {
+        for part in self.record.parts() {
+            let request = StopRunRequest { what: part.run.to_string(), tasks: Vec::new(), grace_ms };
+            let is_running = self.dispatch.state_of(&part.run).is_ok_and(|state| state == "running");
+            if is_running && let Err(error) = Box::pin(self.dispatch.stop_run(&request, &self.setup.by, None)).await {
+                tracing::warn!(part = %part.run, %error, "a part of a run that was stopped goes on");
+            }
+        }
+    }
+
+    /// The end of the run: its branch is merged where that was asked for.
+    async fn conclude(&self) {
+        let world = &self.dispatch.world;
+        if self.record.state().next() == (Action::Done { phases: self.record.phases_done() }) {
+            let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
+            if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
+                let whole = Merge { run: &self.run, target: None, by: None };
+                if let Err(error) = user_branch::merge(world, whole, None).await {
+                    tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
+                }
+            } else {
+                confirm_merge::resolve(world, &self.run).await;
+            }
+            Setup::remove(world, &self.run).await;
+        }
+    }
+
+    /// Waits for something, unless somebody stops the run or the daemon goes down.
+    async fn wait<T>(&mut self, wait: impl Future<Output = Result<T, Error>>) -> Result<Waited<T>, Error> {
+        let stop = self.dispatch.world.stop.clone();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Ok(Waited::Down),
+            Some(stop) = self.inbox.recv() => Ok(Waited::Stop(stop)),
+            done = wait => Ok(Waited::For(done?)),
+        }
+    }
+}
+
+/// Where a test may end the daemon in a mode.
+const fn crash_point(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Resume | Mode::Unknown => "mode-resume",
+        Mode::Clarify => "mode-clarify",
+        Mode::Discover => "mode-discover",
+        Mode::Reality => "mode-reality",
+        Mode::Consult => "mode-consult",
+        Mode::Specify => "mode-specify",
+        Mode::Plan => "mode-plan",
+        Mode::CriticGate => "mode-critic-gate",
+        Mode::Execute => "mode-execute",
+        Mode::PhaseWrap => "mode-phase-wrap",
+    }
+}

@@ -1,0 +1,194 @@
+//! A question to a role: a run of one task whose answer is data.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use switchboard_pipeline::modes::{Ask, ModeInput, facts_of};
+use switchboard_protocol::answer::{Answer, Docs};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, RunId, WorkerId};
+use switchboard_protocol::modes::ModeEvent;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::{RefusalCause, TaskState};
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::run::StartRunRequest;
+use switchboard_store::Query;
+
+use super::phase::is_of_tasks;
+use super::{Driver, Follows, Waited, told};
+use crate::work::WORKERS;
+use crate::{Error, answer, report};
+
+/// Bytes of a title.
+const TITLE: usize = 80;
+
+/// What documentation is, for the role that writes it.
+const DOCUMENTS: [&str; 6] = ["docs/**", "doc/**", "**/*.md", "**/*.mdx", "**/*.rst", "**/*.adoc"];
+
+// === impl Driver ===
+
+impl Driver {
+    /// Asks a role, and returns what it answers.
+    pub(super) async fn ask(
+        &mut self,
+        step: u32,
+        ask: &Ask,
+        inputs: &[ModeInput],
+        refused: Option<String>,
+    ) -> Result<Follows, Error> {
+        let (role, kind) = (ask.role(), ask.answer());
+        let text = told::question(&self.dispatch.world.store, &self.record, ask, inputs, refused.as_deref())?;
+        let text = if let Ask::Retrospective { phase } = ask {
+            format!("{text}\n\nThe record: {}", self.counted(*phase).await?)
+        } else if *ask == Ask::Plan {
+            format!("{text}\n\n{}", self.coders())
+        } else {
+            text
+        };
+        let task = json!({ "id": format!("ask-{step}"), "phase": 1, "description": text,
+            "x-switchboard": { "result": "report", "asks": { "role": role.as_str(), "answer": kind.as_str() } } });
+        let request = self.request_of(&format!("{role}: {kind}"), &task, role);
+        let part = match self.start_part(step, format!("{role}: {kind}"), request).await? {
+            Ok(part) => part,
+            Err(failure) => return Ok(unanswered(step, &failure)),
+        };
+        let state = match self.end_of_part(&part).await? {
+            Waited::For(state) => state,
+            Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
+            Waited::Down => return Ok(Follows::Down),
+        };
+        if state != "succeeded" {
+            let why = self.why_not(&part.run).await?;
+            return Ok(Follows::Event(ModeEvent::Unanswered { step, why }, String::new()));
+        }
+        let given = match self.worker_of(&part.run)? {
+            Some(worker) => answer::given(&self.dispatch.world, &part.run, &worker, kind).await?,
+            None => Err("nobody answered".to_owned()),
+        };
+        Ok(match given {
+            Ok(answer) => answered(step, &answer),
+            Err(why) => Follows::Event(ModeEvent::Unanswered { step, why }, String::new()),
+        })
+    }
+
+    /// Has the documentation brought in line with a phase: a task whose change goes through its gates like every other. Nothing to change is an answer,
+    /// which is why it is tried once: a second worker would find the same.
+    pub(super) async fn document(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
+        let text = told::documentation(&self.dispatch.world.store, &self.record, phase, self.own_text(RoleName::Docs))?;
+        let task = json!({ "id": format!("docs-{phase}"), "phase": 1, "description": text, "files_touched": DOCUMENTS,
+            "x-switchboard": { "attempts": 1 } });
+        let request = self.request_of(&format!("docs of phase {phase}"), &task, RoleName::Docs);
+        let part = match self.start_part(step, format!("docs: phase {phase}"), request).await? {
+            Ok(part) => part,
+            Err(failure) => return Ok(unanswered(step, &failure)),
+        };
+        let state = match self.end_of_part(&part).await? {
+            Waited::For(state) => state,
+            Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
+            Waited::Down => return Ok(Follows::Down),
+        };
+        let Some(view) = self.dispatch.views(&part.run).await?.into_iter().next() else {
+            return Err(Error::Missing(format!("the task of {}", part.run)));
+        };
+        let changed_nothing = view.refusals.last().is_some_and(|last| last.cause == RefusalCause::NothingChanged);
+        if state != "succeeded" && !changed_nothing {
+            let why = self.why_not(&part.run).await?;
+            return Ok(Follows::Event(ModeEvent::Unanswered { step, why }, String::new()));
+        }
+        let files = report::files(&self.dispatch.world, &part.run)?.remove(&view.task).unwrap_or_default();
+        let files = if matches!(view.state, TaskState::Merged { .. }) { files } else { Vec::new() };
+        let summary = match files.len() {
+            0 => "nothing had to be changed".to_owned(),
+            count => format!("{count} files were brought in line"),
+        };
+        Ok(answered(step, &Answer::Docs(Docs { summary, files })))
+    }
+
+    /// The request for a run of one task, done by whoever has a role.
+    fn request_of(&self, title: &str, task: &serde_json::Value, role: RoleName) -> StartRunRequest {
+        let mut task = task.clone();
+        let choice = self.setup.template.roles.iter().find(|choice| choice.role == role.id());
+        let is_asked = task["x-switchboard"].get("asks").is_some();
+        if let (false, Some(choice)) = (is_asked, choice) {
+            // Work has an agent, not a role.
+            if let Some(agent) = &choice.agent {
+                task["x-switchboard"]["agent"] = json!(agent);
+            }
+            if let Some(model) = &choice.model {
+                task["x-switchboard"]["model"] = json!(model);
+            }
+        }
+        let title = cut(&format!("{}: {title}", self.setup.title), TITLE);
+        let phase = json!({ "id": 1, "name": title, "tasks": [task] });
+        let plan = json!({ "schema_version": "1.0.0", "title": title, "swarm": self.run, "phases": [phase] });
+        let roles = match is_asked {
+            true => choice.into_iter().cloned().collect(),
+            false => self.setup.template.roles.iter().filter(|choice| is_of_tasks(choice)).cloned().collect(),
+        };
+        StartRunRequest {
+            plan: plan.to_string(),
+            source: "team.json".to_owned(),
+            team: !is_asked,
+            turbo: !is_asked && self.setup.template.turbo,
+            roles,
+            ..self.template()
+        }
+    }
+
+    /// What the user's files say to a role; empty where they say nothing.
+    fn own_text(&self, role: RoleName) -> &str {
+        let choice = self.setup.template.roles.iter().find(|choice| choice.role == role.id());
+        choice.map(|choice| choice.instructions.as_str()).unwrap_or_default()
+    }
+
+    /// Who may be given tasks, for the architect.
+    fn coders(&self) -> String {
+        let StartRunRequest { agents, roles, default_agent, .. } = &self.setup.template;
+        let has_role = |name: &AgentName| roles.iter().any(|choice| choice.agent.as_ref() == Some(name));
+        let coders = agents.iter().map(|agent| &agent.name).filter(|name| !has_role(name));
+        let coders: BTreeSet<_> = coders.chain(default_agent).map(ToString::to_string).collect();
+        let names = coders.into_iter().collect::<Vec<_>>().join(", ");
+        let usual = default_agent.as_ref().map(|name| format!("; without it, {name} does a task")).unwrap_or_default();
+        format!("`x-switchboard.agent` of a task names who does it, one of: {names}{usual}.")
+    }
+
+    /// What every part is started with.
+    pub(super) fn template(&self) -> StartRunRequest {
+        StartRunRequest { base: Some(self.branch()), roles: Vec::new(), ..self.setup.template.clone() }
+    }
+
+    /// The last worker of a part with one task.
+    fn worker_of(&self, part: &RunId) -> Result<Option<WorkerId>, Error> {
+        let query = Query::table(WORKERS).eq("run", part.as_str()).desc("seq").limit(1);
+        let rows = self.dispatch.world.store.read(&query)?;
+        Ok(rows.first().and_then(|row| WorkerId::new(row.get_text("id")?).ok()))
+    }
+
+    /// Why a part did not succeed: what its tasks that failed say.
+    pub(super) async fn why_not(&self, part: &RunId) -> Result<String, Error> {
+        let views = self.dispatch.views(part).await?;
+        let why = |task: &TaskId, state: &TaskState| Some(format!("task {task}: {}", report::ending(state)?));
+        let whys: Vec<_> = views
+            .iter()
+            .filter(|view| !matches!(view.state, TaskState::DepFailed { .. }))
+            .filter_map(|view| match view.state == TaskState::Stopped {
+                true => Some(format!("task {} was stopped", view.task)),
+                false => why(&view.task, &view.state),
+            })
+            .collect();
+        let whys = if whys.is_empty() { "it was stopped".to_owned() } else { whys.join("; ") };
+        Ok(format!("{whys} ({part})"))
+    }
+}
+
+fn answered(step: u32, answer: &Answer) -> Follows {
+    match facts_of(answer) {
+        Ok((answer, body)) => Follows::Event(ModeEvent::Answered { step, answer }, body),
+        Err(error) => Follows::Event(ModeEvent::Unanswered { step, why: error.to_string() }, String::new()),
+    }
+}
+
+fn unanswered(step: u32, failure: &Failure) -> Follows {
+    Follows::Event(ModeEvent::Unanswered { step, why: super::phase::told(failure) }, String::new())
+}

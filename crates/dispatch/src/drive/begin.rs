@@ -1,0 +1,312 @@
+//! The start of a run that a team leads: everything that can be refused is refused before anything starts.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use switchboard_pipeline::modes::facts_of_plan;
+use switchboard_pipeline::{plan_hash, plan_json, roles};
+use switchboard_process::git::Oid;
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{Digest, RunId};
+use switchboard_protocol::modes::{ModeEvent, ModeLimits, Proceed, Setup as Begun};
+use switchboard_protocol::plan::{AutoMerge, Plan};
+use switchboard_protocol::role::{RoleName, Zone};
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::way::RoleId;
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::run::{Drive, MAX_REQUEST, RoleChoice, StartRunReply, StartRunRequest};
+use switchboard_store::{Batch, Idempotency, Query};
+
+use super::phase::is_of_tasks;
+use super::record::Record;
+use super::setup::Setup;
+use crate::error::shape;
+use crate::verb::start_run;
+use crate::work::{RUNS, run_id};
+use crate::{Dispatch, Error, plan, progress};
+
+/// Runs of the same plan that are looked at, newest first.
+const EARLIER: u64 = 20;
+
+// === impl Dispatch ===
+
+impl Dispatch {
+    /// Starts a run that a team leads; a dry run returns what is known of it before it begins.
+    ///
+    /// # Errors
+    /// What is wrong with the request, its plan, the repository or the agents; or the store's failure.
+    pub(crate) async fn start_driven(
+        &self,
+        mut request: StartRunRequest,
+        caller: &Caller,
+        call: Option<Idempotency>,
+    ) -> Result<StartRunReply, Error> {
+        let drive = request.drive.take().unwrap_or_default();
+        fits(&request, &drive)?;
+        let given = match request.plan.is_empty() {
+            true => None,
+            false => Some(plan::read(&request.plan, &request.source)?),
+        };
+        let is_dry = request.dry_run;
+        let mut reply = self.probe(&request, &drive, given.as_ref(), caller).await?;
+        if is_dry {
+            return Ok(reply);
+        }
+        let run = self.world.fresh_run()?;
+        let title = match (&given, &drive.request) {
+            (Some(plan), _) => plan.title.clone(),
+            (None, request) => first_line(request.as_deref().unwrap_or_default()),
+        };
+        (reply.branch, reply.run) = (format!("switchboard/{run}"), Some(run.clone()));
+        let setup = Setup {
+            template: template(&request, caller),
+            title: cut(&title, progress::TITLE),
+            by: caller.name.clone(),
+        };
+        setup.write(&self.world, &run).await?;
+        let (approved, from_phase) = match &given {
+            Some(plan) => self.earlier(plan, &reply.base).await?,
+            None => (None, None),
+        };
+        let begun = Begun {
+            request: drive.request.as_ref().map(|text| Digest::of(text.as_bytes())),
+            plan: given.as_ref().map(facts_of_plan),
+            approved,
+            from_phase,
+            is_empty_project: self.is_empty(&reply.base).await?,
+            person: caller.name.clone(),
+            proceed: proceed(&drive, given.as_ref()),
+            steps: drive.steps,
+            limits: ModeLimits::default(),
+        };
+        let body = given.as_ref().map(plan_json::write).or(drive.request).unwrap_or_default();
+        let tree = start_run::tree(&self.world, &request, caller).await?.tree_name();
+        let configured = configured(&run, (&request, tree), &setup, &reply, given.as_ref());
+        let configured =
+            NewEvent::of(&configured, format!("run/{run}"), caller.name.as_str()).map_err(shape("a run"))?;
+        let record = Record::fold(&self.world.store, &run)?;
+        let (begins, _) = record.draft(ModeEvent::Began { setup: begun }, body, caller.name.as_str())?;
+        let mut batch = Batch::synced().event(configured).event(begins);
+        if let Some(budget) = request.budget {
+            let set = RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false };
+            batch =
+                batch.event(NewEvent::of(&set, format!("run/{run}"), caller.name.as_str()).map_err(shape("a budget"))?);
+        }
+        batch.idempotency = call;
+        batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
+        let committed = self.world.commit(batch).await?;
+        self.world.crash("run-recorded");
+        if !committed.repeated {
+            self.start_driver(&run, None).await?;
+        }
+        serde_json::from_value(committed.reply).map_err(shape("a reply"))
+    }
+
+    /// What a start would refuse: the plan as it is run phase by phase, or the roles that are asked first.
+    async fn probe(
+        &self,
+        request: &StartRunRequest,
+        drive: &Drive,
+        given: Option<&Plan>,
+        caller: &Caller,
+    ) -> Result<StartRunReply, Error> {
+        check_roles(&request.roles, &drive.steps.roles())?;
+        let (asked, roles) = questions(drive);
+        let ask = StartRunRequest {
+            plan: asked.to_string(),
+            source: "team.json".to_owned(),
+            team: false,
+            turbo: false,
+            dry_run: true,
+            roles: request.roles.iter().filter(|choice| roles.contains(&choice.role)).cloned().collect(),
+            ..request.clone()
+        };
+        let reply = Box::pin(self.start_plan(ask, None, caller, None)).await?;
+        let Some(_) = given else {
+            let notes = vec!["a team makes the plan first: what it does is shown as it happens".to_owned()];
+            return Ok(StartRunReply { waves: Vec::new(), skipped: Vec::new(), notes, ..reply });
+        };
+        let of_tasks = request.roles.iter().filter(|choice| is_of_tasks(choice));
+        let run = StartRunRequest {
+            team: true,
+            drive: Some(drive.clone()),
+            dry_run: true,
+            roles: of_tasks.cloned().collect(),
+            ..request.clone()
+        };
+        let run = Box::pin(self.start_plan(run, None, caller, None)).await?;
+        let mut agents = run.agents;
+        let more = reply.agents.into_iter().filter(|agent| agents.iter().all(|known| known.name != agent.name));
+        let more: Vec<_> = more.collect();
+        agents.extend(more);
+        Ok(StartRunReply { agents, ..run })
+    }
+
+    /// What an earlier run of the same plan has left: its approval, and the first phase that is not in the commit that this one begins at.
+    async fn earlier(&self, plan: &Plan, base: &str) -> Result<(Option<Digest>, Option<u64>), Error> {
+        let same = Query::table(RUNS).eq("plan_hash", plan_hash::whole(plan)).desc("seq").limit(EARLIER);
+        let facts = facts_of_plan(plan);
+        for row in self.world.store.read(&same)?.iter().filter(|row| row.get_text("mode").is_some()) {
+            let record = Record::fold(&self.world.store, &run_id(row)?)?;
+            let Some(known) = record.state().known() else { continue };
+            if known.approval.as_ref().map(|approval| approval.plan) != Some(facts.plan) {
+                continue;
+            }
+            let (branch, base) = (row.try_text("branch")?.to_owned(), Oid::parse(base)?);
+            let is_there = self.world.git(move |git| match git.branch(&branch)? {
+                Some(head) => git.is_ancestor(&head, &base),
+                None => Ok(false),
+            });
+            let open = facts.phases.iter().find(|phase| !known.done.contains(phase)).copied();
+            let first_open = open.or_else(|| Some(facts.phases.last()? + 1));
+            let goes_on = !known.done.is_empty() && is_there.await?;
+            return Ok((Some(facts.plan), first_open.filter(|_| goes_on)));
+        }
+        Ok((None, None))
+    }
+
+    /// Whether a commit holds nothing that could be explored.
+    async fn is_empty(&self, base: &str) -> Result<bool, Error> {
+        let base = Oid::parse(base)?;
+        let files = self.world.git(move |git| git.files_of(&base)).await?;
+        let is_code = |path: &String| matches!(roles::zone_of(path), Zone::Production | Zone::Test | Zone::Build);
+        Ok(!files.iter().map(|path| plan::text(path)).any(|path| is_code(&path)))
+    }
+}
+
+/// Refuses what a run that a team leads would not heed.
+fn fits(request: &StartRunRequest, drive: &Drive) -> Result<(), Failure> {
+    let bad = |field: &str, what: &str| Err(Failure::new("request.bad-args", what.to_owned()).at(field.to_owned()));
+    let wanted = drive.request.as_deref().map(str::trim);
+    match (request.plan.is_empty(), wanted) {
+        (true, None | Some("")) => return bad("drive.request", "a team wants a request or a plan"),
+        (false, Some(_)) => return bad("drive.request", "a team begins with a request or a plan, not both"),
+        (true, Some(text)) if text.len() > MAX_REQUEST => {
+            return bad("drive.request", &format!("a request has at most {MAX_REQUEST} bytes"));
+        }
+        (true | false, _) => {}
+    }
+    let unheeded = [
+        ("job", request.job.is_some()),
+        ("mode", request.mode.is_some()),
+        ("scope", request.scope.is_some()),
+        ("turn", request.turn.is_some()),
+        ("best_of", request.best_of.is_some()),
+        ("plan_budget", request.plan_budget.is_some()),
+        ("parent_trace", request.parent_trace.is_some()),
+    ];
+    if let Some((field, _)) = unheeded.into_iter().find(|(_, is_said)| *is_said) {
+        return bad(field, &format!("a run that a team leads does not heed {field}"));
+    }
+    Ok(())
+}
+
+/// Refuses a role that this team doesn't have, and one that is named twice.
+fn check_roles(choices: &[RoleChoice], has: &[RoleName]) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for choice in choices {
+        let role = start_run::roles::known(choice, has)?;
+        if role.id() != choice.role || !seen.insert(role) {
+            let what = format!("the role {role} is named twice, or in another spelling");
+            return Err(Failure::new("request.bad-args", what).at("roles").hint("name it once, as it is written here"));
+        }
+        if choice.disabled && has.contains(&role) {
+            let what = format!("the team needs a {role}, and that role is disabled");
+            return Err(Failure::new("role.disabled", what).hint("switchboard roles shows the file that says so"));
+        }
+        if role == RoleName::Docs && (choice.temperature.is_some() || !choice.fallback_models.is_empty()) {
+            let what = "documentation is a task of its own, which heeds no temperature and no fallback models of the role docs";
+            return Err(Failure::new("plan.no-effect", what).hint("leave them out of the role, or --without docs"));
+        }
+    }
+    Ok(())
+}
+
+/// A plan that asks every role once that the modes will ask, and these roles: what keeps one of them from answering is refused at the start.
+fn questions(drive: &Drive) -> (serde_json::Value, BTreeSet<RoleId>) {
+    let answers = [
+        (RoleName::Architect, AnswerKind::PlanDraft),
+        (RoleName::Explorer, AnswerKind::Exploration),
+        (RoleName::Sme, AnswerKind::Guidance),
+        (RoleName::Critic, AnswerKind::PlanReview),
+        (RoleName::CriticDriftVerifier, AnswerKind::Drift),
+        (RoleName::CriticHallucinationVerifier, AnswerKind::Hallucination),
+    ];
+    let has = drive.steps.roles();
+    let asked: Vec<_> = answers.into_iter().filter(|(role, _)| has.contains(role)).collect();
+    let task = |(at, (role, answer)): (usize, &(RoleName, AnswerKind))| {
+        json!({ "id": format!("1.{}", at + 1), "phase": 1, "description": role.as_str(),
+            "x-switchboard": { "result": "report", "asks": { "role": role.as_str(), "answer": answer.as_str() } } })
+    };
+    let tasks: Vec<_> = asked.iter().enumerate().map(task).collect();
+    let phase = json!({ "id": 1, "name": "roles", "tasks": tasks });
+    let plan = json!({ "schema_version": "1.0.0", "title": "roles", "swarm": "team", "phases": [phase] });
+    (plan, asked.iter().map(|(role, _)| role.id()).collect())
+}
+
+fn proceed(drive: &Drive, given: Option<&Plan>) -> Proceed {
+    let of_plan = given.and_then(|plan| plan.execution_profile.as_ref()).is_some_and(|profile| profile.auto_proceed);
+    match (drive.auto, of_plan) {
+        (true, _) => Proceed::AutoFlag,
+        (false, true) => Proceed::AutoProceed,
+        (false, false) => Proceed::Ask,
+    }
+}
+
+/// What every part is started with.
+fn template(request: &StartRunRequest, caller: &Caller) -> StartRunRequest {
+    StartRunRequest {
+        plan: String::new(),
+        source: String::new(),
+        team: false,
+        merge: false,
+        auto_merge: Some(AutoMerge::Manual),
+        dry_run: false,
+        ends_daemon: false,
+        base_path: request.base_path.clone().or_else(|| caller.folder.as_deref().map(plan::text)),
+        ..request.clone()
+    }
+}
+
+fn configured(
+    run: &RunId,
+    (request, tree): (&StartRunRequest, String),
+    setup: &Setup,
+    reply: &StartRunReply,
+    given: Option<&Plan>,
+) -> RunEvent {
+    RunEvent::RunConfigured {
+        run: run.clone(),
+        title: setup.title.clone(),
+        plan_hash: given.map(plan_hash::whole).unwrap_or_default(),
+        source: cut(&request.source, 150),
+        target: reply.target.clone(),
+        base: reply.base.clone(),
+        branch: reply.branch.clone(),
+        worktrees: worktrees(reply),
+        default_agent: request.default_agent.clone(),
+        merge: reply.auto_merge == AutoMerge::Auto,
+        tasks: 0,
+        isolation: request.isolation,
+        unenforced: request.unenforced,
+        coordination: request.coordination,
+        tree,
+        timeout: request.worker_timeout_ms.unwrap_or_default(),
+        confirms_merge: reply.auto_merge == AutoMerge::Confirm,
+        plan_key: String::new(),
+        asked: String::new(),
+    }
+}
+
+/// The folder in which work trees lie: the reply names one in it, for a run.
+fn worktrees(reply: &StartRunReply) -> String {
+    let path = std::path::Path::new(&reply.worktrees);
+    path.parent().map(plan::text).unwrap_or_else(|| reply.worktrees.clone())
+}
+
+fn first_line(request: &str) -> String {
+    request.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("a request").to_owned()
+}

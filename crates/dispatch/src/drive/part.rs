@@ -1,0 +1,127 @@
+//! Runs that are started for a run: a question to a role, the tasks of a phase.
+
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::modes::ModeFact;
+use switchboard_protocol::run::Budget;
+use switchboard_protocol::verb::run::StartRunRequest;
+use switchboard_store::Interest;
+
+use super::record::{Part, subject};
+use super::{Driver, Waited};
+use crate::error::{is_transient, shape};
+use crate::work::RUNS;
+use crate::{Dispatch, Error, report};
+
+/// Which step of which run another run is started for.
+#[derive(Debug, Clone)]
+pub(crate) struct PartOf {
+    pub(crate) run: RunId,
+    pub(crate) step: u32,
+    pub(crate) what: String,
+}
+
+// === impl PartOf ===
+
+impl PartOf {
+    /// Whether it carries out the tasks of a phase.
+    pub(crate) fn is_phase(&self) -> bool {
+        self.what.starts_with("phase ")
+    }
+
+    /// The event that links a run to the step, for the commit that starts it.
+    pub(crate) fn event(&self, part: &RunId) -> Result<NewEvent, Error> {
+        let Self { run, step, what } = self.clone();
+        let fact = ModeFact::PartStarted { run, step, part: part.clone(), what };
+        NewEvent::of(&fact, subject(&self.run), "daemon").map_err(shape("a part"))
+    }
+}
+
+// === impl Dispatch ===
+
+impl Dispatch {
+    /// The state of a run, as its row says it.
+    pub(crate) fn state_of(&self, run: &RunId) -> Result<String, Error> {
+        let row = self.world.store.get(RUNS, &[run.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(run.to_string()))?;
+        Ok(row.try_text("state")?.to_owned())
+    }
+
+    /// Waits until a run is over; returns its state.
+    pub(super) async fn end_of(&self, run: RunId) -> Result<String, Error> {
+        let mut changes = self.world.store.subscribe([Interest::rows(RUNS, "id", run.as_str())]);
+        loop {
+            let state = self.state_of(&run)?;
+            if state != "running" {
+                return Ok(state);
+            }
+            changes.changed().await.map_err(Error::from)?;
+        }
+    }
+}
+
+// === impl Driver ===
+
+impl Driver {
+    /// Starts a run for a step; one that was started for it before is taken as it is.
+    ///
+    /// # Errors
+    /// What the start refuses, as a failure inside; or the store's failure.
+    pub(super) async fn start_part(
+        &mut self,
+        step: u32,
+        what: String,
+        request: StartRunRequest,
+    ) -> Result<Result<Part, Failure>, Error> {
+        if let Some(part) = self.record.part_of(step) {
+            return Ok(Ok(part.clone()));
+        }
+        self.make_branch().await?;
+        let request = match self.budget()? {
+            Ok(budget) => StartRunRequest { budget, ..request },
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let caller = Caller::unverified(self.setup.by.clone(), "the run that it has started");
+        let of = PartOf { run: self.run.clone(), step, what };
+        let started = Box::pin(self.dispatch.start_plan(request, Some(&of), &caller, None)).await;
+        self.dispatch.world.crash("part-started");
+        self.record.catch_up(&self.dispatch.world.store)?;
+        match started {
+            Ok(_) => {
+                let missing = || Error::Missing(format!("the part of step {step} of {}", self.run));
+                Ok(Ok(self.record.part_of(step).cloned().ok_or_else(missing)?))
+            }
+            Err(Error::Stopping) => Err(Error::Stopping),
+            Err(Error::Store(error)) if is_transient(&error) => Err(error.into()),
+            Err(error) => Ok(Err(error.to_failure())),
+        }
+    }
+
+    /// What is left of the run's budget for its next part.
+    fn budget(&self) -> Result<Result<Option<Budget>, Failure>, Error> {
+        let world = &self.dispatch.world;
+        let row = world.store.get(RUNS, &[self.run.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(self.run.to_string()))?;
+        Ok(report::budget_left(world, &row)?.map_or(Ok(None), |left| match left.ceiling {
+            0 => {
+                let what = "what the run may cost is spent";
+                let hint = format!("raise it: switchboard budget {} --budget USD", self.run);
+                Err(Failure::new("dispatch.budget", what).hint(hint))
+            }
+            _ => Ok(Some(left)),
+        }))
+    }
+
+    /// Waits until a part is over, and moves the run's branch to what it has merged; returns its state.
+    pub(super) async fn end_of_part(&mut self, part: &Part) -> Result<Waited<String>, Error> {
+        let dispatch = self.dispatch.clone();
+        let run = part.run.clone();
+        let waited = self.wait(async move { dispatch.end_of(run).await }).await?;
+        if matches!(waited, Waited::For(_)) {
+            self.take_over(&part.run).await?;
+        }
+        Ok(waited)
+    }
+}

@@ -1,0 +1,171 @@
+//! A question to a person: a need, and the event that its answer becomes.
+
+use switchboard_pipeline::modes::Question;
+use switchboard_protocol::answer::{Answer, Question as Open};
+use switchboard_protocol::frame::PermissionOption;
+use switchboard_protocol::id::{AgentName, Digest, NeedId};
+use switchboard_protocol::modes::{Choice, ModeEvent, PersonAnswer};
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
+use switchboard_protocol::text::cut;
+use switchboard_store::{Batch, Interest, Row};
+
+use super::{Driver, Follows, Waited, told};
+use crate::error::shape;
+use crate::{Error, needs};
+
+/// Longest title of a question, in bytes.
+const TITLE: usize = 200;
+
+/// Longest name of an answer to choose, in bytes: eight of them fit into one event; the whole words stand in the detail.
+const NAME: usize = 20;
+
+/// The option for an answer in words.
+const TEXT: &str = "text";
+
+// === impl Driver ===
+
+impl Driver {
+    /// Asks a person and waits for the answer. The question is known by its step, so that it is asked once however often the daemon dies.
+    pub(super) async fn ask_person(
+        &mut self,
+        step: u32,
+        question: &Question,
+        choices: &[Choice],
+    ) -> Result<Follows, Error> {
+        let id = NeedId::derived(&[b"modes", self.run.as_str().as_bytes(), &step.to_le_bytes()]);
+        let asked = self.asked(question)?;
+        let world = &self.dispatch.world;
+        if switchboard_needs::get(&world.store, &id)?.is_none() {
+            let about = NeedAbout::Team { run: self.run.clone(), mode_step: step };
+            let title = cut(&asked.title, TITLE);
+            let options = options(question, choices, &asked.words);
+            let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at: needs::expiry(world) };
+            let event = switchboard_needs::asked(&fact, asked.detail.clone(), "daemon").map_err(shape("a question"))?;
+            world.commit(Batch::synced().event(event)).await?;
+            world.crash("person-asked");
+        }
+        let (dispatch, need) = (self.dispatch.clone(), id.clone());
+        let settled = async move {
+            let mut changes = dispatch.world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
+            loop {
+                let row = dispatch.world.store.get(switchboard_needs::NEEDS, &[need.as_str().into()])?;
+                if let Some(row) = row.filter(|row| row.get_text("outcome").is_some_and(|outcome| !outcome.is_empty()))
+                {
+                    return Ok(row);
+                }
+                changes.changed().await.map_err(Error::from)?;
+            }
+        };
+        match self.wait(settled).await? {
+            Waited::For(row) => self.heard(step, question, &row, &asked.words),
+            Waited::Stop(stop) => {
+                self.take_back(&id).await?;
+                Ok(Follows::Stop(stop))
+            }
+            Waited::Down => Ok(Follows::Down),
+        }
+    }
+
+    async fn take_back(&self, id: &NeedId) -> Result<(), Error> {
+        let (event, guard) =
+            switchboard_needs::resolved(id, "withdrawn", None, "daemon").map_err(shape("an answer"))?;
+        match self.dispatch.world.commit(Batch::synced().event(event).guard(guard)).await {
+            Ok(_) | Err(switchboard_store::Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the answer means.
+    fn heard(&self, step: u32, question: &Question, row: &Row, words: &[String]) -> Result<Follows, Error> {
+        let store = &self.dispatch.world.store;
+        let option = row.get_text("option").unwrap_or_default();
+        if matches!(row.get_text("outcome"), Some("expired" | "withdrawn")) {
+            return Ok(Follows::Event(ModeEvent::PersonExpired { step }, String::new()));
+        }
+        let settled = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
+        let settled = settled.map(|lsn| store.event(lsn)).transpose()?.flatten();
+        let note = settled.as_ref().and_then(|event| event.body.clone()).filter(|note| !note.is_empty());
+        let by = settled.and_then(|event| AgentName::new(event.actor).ok()).unwrap_or_else(|| self.setup.by.clone());
+        let chosen = option.parse::<usize>().ok().and_then(|number| words.get(number.checked_sub(1)?)).cloned();
+        let said = chosen.or_else(|| note.clone().filter(|_| option == TEXT));
+        if let Some(text) = said {
+            let answer = PersonAnswer::Text { text: Digest::of(text.as_bytes()) };
+            return Ok(Follows::Event(ModeEvent::PersonAnswered { step, by, answer }, text));
+        }
+        // Without words there is no answer in words.
+        let usual = if question.takes_text() { Choice::Skip } else { Choice::Stop };
+        let choice = Choice::of(option).filter(|choice| question.choices().contains(choice)).unwrap_or(usual);
+        let choice = if question.choices().contains(&choice) { choice } else { Choice::Stop };
+        let body =
+            note.clone().unwrap_or_else(|| if choice == Choice::Revise { question.to_string() } else { String::new() });
+        let note = note.map(|note| Digest::of(note.as_bytes()));
+        let answer = PersonAnswer::Chose { choice, note };
+        Ok(Follows::Event(ModeEvent::PersonAnswered { step, by, answer }, body))
+    }
+
+    /// The question in words, with what it is about.
+    fn asked(&self, question: &Question) -> Result<Asked, Error> {
+        let store = &self.dispatch.world.store;
+        let text = |digest: &Digest| Ok::<_, Error>(told::shown(&self.record.text(store, digest)?));
+        let plain = |detail: String| Asked { title: question.to_string(), detail, words: Vec::new() };
+        Ok(match question {
+            Question::Clarify { questions, number, .. } => {
+                let all = self.record.text(store, questions)?;
+                let found = match serde_json::from_str::<Answer>(&all) {
+                    Ok(Answer::Questions(found)) => found.questions.into_iter().nth(*number as usize - 1),
+                    Ok(_) | Err(_) => None,
+                };
+                let Open { question: title, choices } =
+                    found.unwrap_or(Open { question: question.to_string(), choices: Vec::new() });
+                let listed: String =
+                    (1..).zip(&choices).map(|(number, choice)| format!("{number}: {choice}\n")).collect();
+                Asked { detail: format!("{title}\n{listed}"), title, words: choices }
+            }
+            Question::PlanRejected { review } | Question::RevisionsSpent { review, .. } => plain(text(review)?),
+            Question::Unverified { findings, .. } => plain(text(findings)?),
+            Question::Blocked { missing, .. } | Question::EvidenceMissing { missing, .. } => plain(missing.join("\n")),
+            Question::PhaseHeld { why, .. } | Question::Unknown { why } => plain(why.clone()),
+            Question::NoAnswer { why, .. } => plain(why.clone()),
+            Question::NextPhase { phase } => plain(self.about_phase(*phase)?),
+        })
+    }
+
+    /// The tasks of the phase that would begin.
+    fn about_phase(&self, phase: u64) -> Result<String, Error> {
+        let (plan, _) = self.plan()?;
+        let tasks = plan.tasks().filter(|task| task.phase == phase);
+        Ok(tasks.map(|task| format!("{} {}\n", task.id, task.description)).collect())
+    }
+}
+
+/// A question in words.
+struct Asked {
+    title: String,
+    detail: String,
+    /// Answers to choose from.
+    words: Vec<String>,
+}
+
+/// What can be answered.
+fn options(question: &Question, choices: &[Choice], words: &[String]) -> Vec<PermissionOption> {
+    let option =
+        |id: String, name: &str, kind: &str| PermissionOption { id, name: cut(name, NAME), kind: kind.to_owned() };
+    let mut options: Vec<_> =
+        (1_usize..).zip(words).map(|(number, word)| option(number.to_string(), word, "other")).collect();
+    if question.takes_text() {
+        options.push(option(TEXT.to_owned(), "with --note WORDS", "other"));
+    }
+    options.extend(choices.iter().map(|choice| {
+        let (name, kind) = match choice {
+            Choice::Retry => ("once more", "allow_once"),
+            Choice::Skip => ("go on without", "allow_once"),
+            Choice::Approve => ("take it as it is", "allow_once"),
+            Choice::Revise => ("have it planned anew", "other"),
+            Choice::Redo => ("run the tasks again", "other"),
+            Choice::Proceed => ("begin it", "allow_once"),
+            Choice::Stop => ("end the run", "reject_once"),
+        };
+        option(choice.as_str().to_owned(), name, kind)
+    }));
+    options
+}

@@ -1,0 +1,192 @@
+//! The tasks of a phase: a run of that part of the approved plan, reviewed and tested as every change of a team is.
+
+use std::collections::BTreeSet;
+
+use switchboard_pipeline::plan_json;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::modes::{ModeEvent, PhaseOutcome};
+use switchboard_protocol::plan::{Plan, TaskId, TaskStatus};
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::UnitId;
+use switchboard_protocol::run::{RefusalCause, TaskState, TaskView};
+use switchboard_protocol::verb::run::{RoleChoice, StartRunRequest};
+
+use super::record::Part;
+use super::{Driver, Follows, Waited};
+use crate::{Error, plan};
+
+/// Digits of a plan's digest in the name of what a part does.
+const SHORT: usize = 12;
+
+/// Causes that a failure names.
+const NAMED: usize = 5;
+
+/// What the tasks of a phase that have run came to.
+pub(super) struct Ran {
+    pub(super) run: RunId,
+    pub(super) view: TaskView,
+}
+
+// === impl Driver ===
+
+impl Driver {
+    /// Carries out the tasks of a phase; what did not succeed before goes on where it stopped.
+    pub(super) async fn run_phase(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
+        let held = |why: String| {
+            Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome: PhaseOutcome::Held { why } }, String::new())
+        };
+        let (plan, digest) = self.plan()?;
+        let what = format!("phase {phase} of plan {}", digest.chars().take(SHORT).collect::<String>());
+        let begun = match self.earlier(step, &what).await? {
+            Ok(None) => self.start_phase(step, phase, what, plan).await?,
+            Ok(Some(part)) => Ok(part),
+            Err(failure) => Err(failure),
+        };
+        let part = match begun {
+            Ok(part) => part,
+            Err(failure) => return Ok(held(told(&failure))),
+        };
+        let state = match self.end_of_part(&part).await? {
+            Waited::For(state) => state,
+            Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
+            Waited::Down => return Ok(Follows::Down),
+        };
+        if state != "succeeded" {
+            return Ok(held(self.why_not(&part.run).await?));
+        }
+        Ok(Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome: PhaseOutcome::Done }, String::new()))
+    }
+
+    /// The part that has begun the same work and not ended it: it goes on.
+    async fn earlier(&mut self, step: u32, what: &str) -> Result<Result<Option<Part>, Failure>, Error> {
+        if let Some(part) = self.record.part_of(step) {
+            return Ok(Ok(Some(part.clone())));
+        }
+        let Some(last) = self.record.parts().iter().rev().find(|part| part.what == what).cloned() else {
+            return Ok(Ok(None));
+        };
+        match self.dispatch.state_of(&last.run)?.as_str() {
+            "succeeded" => return Ok(Ok(None)),
+            "running" => {}
+            _ => match self.dispatch.retry(&last.run, (None, Vec::new()), None, serde_json::Value::Null).await {
+                Ok(_) => {}
+                Err(Error::Refused(failure)) => return Ok(Err(*failure)),
+                Err(error) => return Err(error),
+            },
+        }
+        let part = Part { step, ..last };
+        self.record.link(&self.dispatch.world, part.clone()).await?;
+        Ok(Ok(Some(part)))
+    }
+
+    async fn start_phase(
+        &mut self,
+        step: u32,
+        phase: u64,
+        what: String,
+        mut plan: Plan,
+    ) -> Result<Result<Part, Failure>, Error> {
+        let done = self.tasks_done().await?;
+        for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+            if done.contains(&task.id) && task.phase != phase {
+                task.status = TaskStatus::Completed;
+            }
+        }
+        let text = plan_json::write(&plan);
+        let path = plan::folder(&self.dispatch.world.config, &self.run).join("plan.json");
+        let (files, bytes, at) = (std::sync::Arc::clone(&self.dispatch.world.ports.files), text.clone(), path.clone());
+        self.dispatch.world.blocking(move || files.write(&at, bytes.as_bytes())).await?;
+        let roles = self.setup.template.roles.iter().filter(|choice| is_of_tasks(choice));
+        let request = StartRunRequest {
+            plan: text,
+            source: plan::text(&path),
+            team: true,
+            scope: Some(UnitId::Phase(phase)),
+            roles: roles.cloned().collect(),
+            ..self.template()
+        };
+        let started = self.start_part(step, what, request).await?;
+        Ok(started.map_err(|failure| match failure.code.as_str() {
+            "config.untrusted" => failure.hint(format!("look at them, then: switchboard trust {}", path.display())),
+            _ => failure,
+        }))
+    }
+
+    /// The plan as it stands, and its digest.
+    pub(super) fn plan(&self) -> Result<(Plan, String), Error> {
+        let digest = self.record.state().known().and_then(|known| known.plan.as_ref()).map(|plan| plan.plan);
+        let digest = digest.ok_or_else(|| Error::Missing(format!("the plan of {}", self.run)))?;
+        let text = self.record.text(&self.dispatch.world.store, &digest)?;
+        let plan = plan_json::parse(&text).map_err(|error| error.failure("the plan"))?;
+        Ok((plan, digest.hex()))
+    }
+
+    /// The tasks of all phases that have run, each as it was left last.
+    pub(super) async fn ran(&self) -> Result<Vec<Ran>, Error> {
+        let mut seen = BTreeSet::new();
+        let mut ran: Vec<Ran> = Vec::new();
+        for part in self.record.parts().iter().filter(|part| part.what.starts_with("phase ")) {
+            if !seen.insert(part.run.clone()) {
+                continue;
+            }
+            for view in self.dispatch.views(&part.run).await? {
+                ran.retain(|known| known.view.task != view.task);
+                ran.push(Ran { run: part.run.clone(), view });
+            }
+        }
+        Ok(ran)
+    }
+
+    async fn tasks_done(&self) -> Result<BTreeSet<TaskId>, Error> {
+        let (plan, _) = self.plan()?;
+        let before = self.record.state().known().map(|known| known.done.clone()).unwrap_or_default();
+        let of_before = plan.tasks().filter(|task| before.contains(&task.phase)).map(|task| task.id.clone());
+        let ran = self.ran().await?.into_iter();
+        Ok(ran.filter(|ran| is_done(&ran.view)).map(|ran| ran.view.task).chain(of_before).collect())
+    }
+
+    /// What the record says of a phase, for its retrospective.
+    pub(super) async fn counted(&self, phase: u64) -> Result<String, Error> {
+        let (plan, _) = self.plan()?;
+        let of_phase: BTreeSet<_> =
+            plan.tasks().filter(|task| task.phase == phase).map(|task| task.id.clone()).collect();
+        let ran = self.ran().await?;
+        let views: Vec<_> = ran.iter().map(|ran| &ran.view).filter(|view| of_phase.contains(&view.task)).collect();
+        let refused = |is_it: &dyn Fn(&RefusalCause) -> bool| {
+            views.iter().flat_map(|view| &view.refusals).filter(|refusal| is_it(&refusal.cause)).count()
+        };
+        let by_step = |names: &'static [&'static str]| {
+            refused(&move |cause| matches!(cause, RefusalCause::Step { step } if names.contains(&step.as_str())))
+        };
+        let tests = by_step(&["tests", "adversarial_tests"])
+            + refused(&|cause| matches!(cause, RefusalCause::Gate { gate } if gate == "test_runner"));
+        let revisions: u32 = views.iter().map(|view| view.attempt.saturating_sub(1)).sum();
+        Ok(format!(
+            "phase_number {phase}, task_count {}, coder_revisions {revisions}, reviewer_rejections {}, test_failures {tests}, security_findings {}, integration_issues {}",
+            views.len(),
+            by_step(&["review"]),
+            by_step(&["security_review"]),
+            refused(&|cause| matches!(cause, RefusalCause::MergeConflict)),
+        ))
+    }
+}
+
+/// Whether a task is done, with or without a merge.
+pub(super) fn is_done(view: &TaskView) -> bool {
+    matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })
+}
+
+/// Whether it says something of a role that the tasks of a phase have.
+pub(super) fn is_of_tasks(choice: &RoleChoice) -> bool {
+    RoleName::OF_TEAM.into_iter().chain([RoleName::Coder]).any(|role| role.id() == choice.role)
+}
+
+/// A failure with what it names and what to do, in a line.
+pub(super) fn told(failure: &Failure) -> String {
+    let causes: Vec<_> = failure.cause.iter().take(NAMED).map(String::as_str).collect();
+    let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) };
+    let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
+    // The hint first: what follows may be cut.
+    format!("{} [{}]{hint}{causes}", failure.what, failure.code)
+}

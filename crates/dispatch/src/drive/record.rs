@@ -1,0 +1,152 @@
+//! The modes of a run as the log has them: the state, the texts, and the parts.
+
+use std::collections::BTreeMap;
+
+use switchboard_pipeline::modes::{At, State};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, Lsn, NewEvent};
+use switchboard_protocol::id::{Digest, RunId};
+use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact};
+use switchboard_protocol::run::RunOutcome;
+use switchboard_protocol::text::cut;
+use switchboard_store::{Batch, Store};
+
+use crate::Error;
+use crate::error::shape;
+use crate::world::World;
+
+/// Events read in one go.
+const PAGE: usize = 500;
+
+/// The subject of what is recorded of a run's modes.
+pub(crate) fn subject(run: &RunId) -> String {
+    format!("modes/{run}")
+}
+
+/// A run that was started for a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) step: u32,
+    pub(crate) run: RunId,
+    pub(crate) what: String,
+}
+
+/// What the log has of the modes of a run.
+pub(crate) struct Record {
+    run: RunId,
+    /// Revision of the subject up to which everything is folded.
+    rev: u64,
+    state: State,
+    /// The event whose body each text is.
+    texts: BTreeMap<Digest, Lsn>,
+    parts: Vec<Part>,
+}
+
+// === impl Record ===
+
+impl Record {
+    /// Reads a run's modes from the log.
+    pub(crate) fn fold(store: &Store, run: &RunId) -> Result<Self, Error> {
+        let mut record =
+            Self { run: run.clone(), rev: 0, state: State::new(), texts: BTreeMap::new(), parts: Vec::new() };
+        record.catch_up(store)?;
+        Ok(record)
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The parts in the order of their starts; one that goes on for a later step is there once for each.
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many phases are done.
+    pub(crate) fn phases_done(&self) -> usize {
+        self.state.known().map_or(0, |known| known.done.len())
+    }
+
+    /// The part of a step.
+    pub(crate) fn part_of(&self, step: u32) -> Option<&Part> {
+        self.parts.iter().rev().find(|part| part.step == step)
+    }
+
+    /// Folds what was recorded since.
+    pub(crate) fn catch_up(&mut self, store: &Store) -> Result<(), Error> {
+        loop {
+            let page = store.events_of(&subject(&self.run), self.rev, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            let last = last.rev;
+            for event in &page {
+                self.take(store, event)?;
+            }
+            self.rev = last;
+        }
+    }
+
+    fn take(&mut self, store: &Store, event: &Event) -> Result<(), Error> {
+        match event.fact::<ModeFact>() {
+            Some(ModeFact::ModeStepped { event: stepped, .. }) => {
+                if let Some(body) = store.body(event.lsn)? {
+                    self.texts.insert(Digest::of(body.as_bytes()), event.lsn);
+                }
+                self.state = self.state.then(&stepped);
+            }
+            Some(ModeFact::PartStarted { step, part, what, .. }) => {
+                self.parts.push(Part { step, run: part, what });
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Records an event with the text whose digest it holds.
+    ///
+    /// # Errors
+    /// What the machine refuses, or the store's failure; nothing has changed then.
+    pub(crate) async fn commit(
+        &mut self,
+        world: &World,
+        event: ModeEvent,
+        body: String,
+        by: &str,
+    ) -> Result<(), Error> {
+        let (new, _) = self.draft(event, body, by)?;
+        let batch = Batch::synced().event(new).expect(subject(&self.run), self.rev);
+        let done = world.commit(batch).await;
+        self.catch_up(&world.store)?;
+        done.map(drop).map_err(Error::from)
+    }
+
+    /// The event that records a step, and the state after it.
+    pub(crate) fn draft(&self, event: ModeEvent, body: String, by: &str) -> Result<(NewEvent, State), Error> {
+        let event = event.fitted();
+        let next = self
+            .state
+            .step(&event)
+            .map_err(|refused| Error::from(Failure::new("request.conflict", refused.why.clone()).hint(refused.hint)))?;
+        let ended = if *next.at() == At::Done { RunOutcome::Succeeded } else { RunOutcome::Stopped };
+        let outcome = next.is_over().then_some(ended);
+        let now = cut(&next.at().to_string(), MAX_NOW);
+        let fact = ModeFact::ModeStepped { event, mode: next.mode(), now, outcome };
+        let new = NewEvent::of(&fact, subject(&self.run), by).map_err(shape("a mode"))?;
+        Ok((if body.is_empty() { new } else { new.with_body(body) }, next))
+    }
+
+    /// Records that a part goes on for a later step.
+    pub(crate) async fn link(&mut self, world: &World, part: Part) -> Result<(), Error> {
+        let Part { step, run, what } = part;
+        let fact = ModeFact::PartStarted { run: self.run.clone(), step, part: run, what };
+        let event = NewEvent::of(&fact, subject(&self.run), "daemon").map_err(shape("a part"))?;
+        let done = world.commit(Batch::synced().event(event).expect(subject(&self.run), self.rev)).await;
+        self.catch_up(&world.store)?;
+        done.map(drop).map_err(Error::from)
+    }
+
+    /// A text of the record; empty where retention has dropped it.
+    pub(crate) fn text(&self, store: &Store, text: &Digest) -> Result<String, Error> {
+        let Some(lsn) = self.texts.get(text) else { return Ok(String::new()) };
+        Ok(store.body(*lsn)?.unwrap_or_default())
+    }
+}

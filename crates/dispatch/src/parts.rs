@@ -1,0 +1,29 @@
+//! The runs that a run has which a team leads: questions to roles, and the tasks of its phases.
+
+use switchboard_protocol::id::RunId;
+use switchboard_store::{Query, Row};
+
+use crate::Error;
+use crate::work::{RUNS, run_id};
+use crate::world::World;
+
+/// The parts of a run that a team leads, in the order of their starts.
+pub(crate) fn parts_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
+    Ok(world.store.read(&Query::table(RUNS).eq("part_of", run.as_str()).asc("seq").limit(10_000))?)
+}
+
+/// The run whose workers are at work: of a run that a team leads, its live part.
+pub(crate) fn at_work(world: &World, row: Row) -> Result<Row, Error> {
+    if row.get_text("mode").is_none() {
+        return Ok(row);
+    }
+    let live =
+        parts_of(world, &run_id(&row)?)?.into_iter().rev().find(|part| part.get_text("state") == Some("running"));
+    Ok(live.unwrap_or(row))
+}
+
+/// Those that carry out the tasks of a phase.
+pub(crate) fn phases_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
+    let is_phase = |row: &Row| row.get_text("part").is_some_and(|part| part.starts_with("phase "));
+    Ok(parts_of(world, run)?.into_iter().filter(is_phase).collect())
+}

@@ -1,0 +1,221 @@
+//! Runs that a team leads, under simulated time: from a request to the end of the last phase, with roles that lie, are late and die, daemons that die,
+//! and people who answer or don't. What must hold at the end is told from the record and the repository.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use switchboard_pipeline::modes::State;
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::{Digest, RunId};
+use switchboard_protocol::modes::{ModeEvent, ModeFact, OptionalSteps};
+use switchboard_protocol::need::{Need, NeedKind};
+use switchboard_protocol::verb::run::{Drive, ResumeRunRequest, StartRunRequest};
+use switchboard_store::{Batch, Idempotency, Query, Row, Store};
+
+use super::request::request;
+use super::shim::BAD;
+use super::spec::SimSpec;
+use super::stage::Stage;
+use super::{live_until, people};
+use crate::Dispatch;
+use crate::lock::lock;
+use crate::work::{RUNS, Work, run_id};
+
+/// How often people let a run go on that was stopped.
+const RESUMES: u64 = 4;
+
+/// What came of a history.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModesReport {
+    /// `succeeded` or `stopped`.
+    pub outcome: String,
+    /// Daemons that died.
+    pub crashes: u64,
+    /// Steps at which a crash could come.
+    pub steps: u64,
+    /// Runs that were started for it.
+    pub parts: u64,
+    /// Questions to a person.
+    pub asked: u64,
+    /// Of these, those that nobody answered in time.
+    pub expired: u64,
+    /// Plans that the critic sent back.
+    pub revised: u64,
+    /// What was recorded of the modes.
+    pub events: u64,
+}
+
+/// Plays the history of a run that a team leads.
+///
+/// # Errors
+/// What was broken, in a sentence.
+pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
+    let stage = Arc::new(Stage::new(seed, spec));
+    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
+    // Drawn apart, so that a crash doesn't change what is asked for.
+    let mut rng = Rng::with_seed(seed);
+    let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
+    let drive = Drive { request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
+    live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive).await)?;
+    conclude(&stage, &store)
+}
+
+/// Works until the run is over and nobody lets it go on.
+async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), String> {
+    people::boot(stage, daemon).await;
+    let run = start(stage, daemon, drive).await?;
+    let mut live = daemon.live_runs();
+    loop {
+        let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
+        let is_over = tokio::select! {
+            biased;
+            over = live.wait_for(|live| *live == 0) => over.is_ok(),
+            () = tokio::time::sleep(pause) => false,
+        };
+        if !is_over {
+            answer(stage, daemon).await?;
+            continue;
+        }
+        let state = daemon.state_of(&run).map_err(|error| error.to_string())?;
+        if state == "running" {
+            return Err("the run is said to be running, and nobody leads it".to_owned());
+        }
+        let calls = lock(&stage.report).calls;
+        if state == "succeeded" || calls >= RESUMES || !stage.chance(stage.spec.people) {
+            return Ok(());
+        }
+        lock(&stage.report).calls += 1;
+        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        // The store may refuse it; then the run stays as it is.
+        drop(daemon.resume_run(&request, &people::ann()?.name, None).await);
+    }
+}
+
+/// Starts the run unless an earlier life did; the key makes sure that it is one.
+async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<RunId, String> {
+    loop {
+        let query = Query::table(RUNS).asc("seq");
+        let known = daemon.world.store.read(&query).map_err(|error| error.to_string())?;
+        let whole: Vec<&Row> = known.iter().filter(|row| row.get_text("mode").is_some()).collect();
+        match whole.as_slice() {
+            [] => {}
+            [row] => return run_id(row).map_err(|error| error.to_string()),
+            _ => return Err("the run was started twice".to_owned()),
+        }
+        let asked = request(stage, "").map_err(|failure| failure.to_string())?;
+        let asked = StartRunRequest { source: String::new(), budget: None, drive: Some(drive.clone()), ..asked };
+        let call = Idempotency {
+            key: "start".to_owned(),
+            caller: "ann".to_owned(),
+            verb: "start_run",
+            args: Digest::of(b"args"),
+        };
+        if daemon.start_run(asked, &people::ann()?, Some(call)).await.is_err() {
+            stage.delay(1_000).await;
+        }
+    }
+}
+
+/// Answers the oldest question, or lets its clock run.
+async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
+    let world = &daemon.world;
+    let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
+    let Some(need) = open.first().filter(|_| stage.chance(600)) else { return Ok(()) };
+    let (option, note) = match need.kind == NeedKind::Team {
+        true => choice(stage, need),
+        false => (need.options.first().map(|option| option.id.clone()).unwrap_or_default(), None),
+    };
+    let settled = switchboard_needs::resolved(&need.id, "answered", Some(option), "ann");
+    let (event, guard) = settled.map_err(|error| error.to_string())?;
+    let event = note.map_or(event.clone(), |note| event.with_body(note));
+    // It may have been settled, or the store may refuse it: then the clock settles it.
+    drop(world.commit(Batch::synced().event(event).guard(guard)).await);
+    Ok(())
+}
+
+/// An option, mostly one that leads on. Work that was merged is not asked for again: what is done twice is another history.
+fn choice(stage: &Stage, need: &Need) -> (String, Option<String>) {
+    let is_of_phase = need.title.starts_with("phase ")
+        || need.title.starts_with("evidence ")
+        || need.title.starts_with("Ready")
+        || need.title.contains("finds what does not hold");
+    let is_left = |id: &str| id != "redo" && (id != "revise" || !is_of_phase);
+    let ids: Vec<_> = need.options.iter().map(|option| option.id.clone()).filter(|id| is_left(id)).collect();
+    let id = ids[stage.below(ids.len() as u64) as usize].clone();
+    let id = if id == "stop" && stage.chance(800) { ids[0].clone() } else { id };
+    let note = (id == "text" || id == "revise").then(|| "with care".to_owned());
+    (id, note)
+}
+
+/// Looks at what the history left behind.
+fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
+    let rows = store.read(&Query::table(RUNS).asc("seq")).map_err(|error| error.to_string())?;
+    let (whole, parts): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.get_text("mode").is_some());
+    let [row] = whole.as_slice() else { return Err(format!("{} runs are led", whole.len())) };
+    let run = run_id(row).map_err(|error| error.to_string())?;
+    let mut report =
+        ModesReport { outcome: row.get_text("state").unwrap_or_default().to_owned(), ..ModesReport::default() };
+    let open = parts.iter().find(|part| part.get_text("state") == Some("running"));
+    if let Some(part) = open {
+        return Err(format!("{:?} is at work though the run is over", part.get_text("id")));
+    }
+    let stray = parts.iter().find(|part| part.get_text("part_of") != Some(run.as_str()));
+    if let Some(part) = stray {
+        return Err(format!("{:?} belongs to no run", part.get_text("id")));
+    }
+    let mut events = Vec::new();
+    let mut started: BTreeMap<u32, RunId> = BTreeMap::new();
+    for event in store.events_of(&format!("modes/{run}"), 0, 100_000).map_err(|error| error.to_string())? {
+        match event.fact::<ModeFact>() {
+            Some(ModeFact::ModeStepped { event, .. }) => events.push(event),
+            Some(ModeFact::PartStarted { step, part, .. }) => {
+                if let Some(other) = started.insert(step, part.clone()) {
+                    return Err(format!("step {step} has started {other} and {part}"));
+                }
+            }
+            None => return Err(format!("{} is no fact of a mode", event.kind)),
+        }
+    }
+    let state = State::fold(&events);
+    let is_done = matches!(state.at(), switchboard_pipeline::modes::At::Done);
+    if !state.is_over() || is_done != (report.outcome == "succeeded") {
+        return Err(format!("the run is {}, and its modes are at {}", report.outcome, state.at()));
+    }
+    let needs = switchboard_needs::list(store, true).map_err(|error| error.to_string())?;
+    if let Some(need) = needs.iter().find(|need| need.kind == NeedKind::Team && need.outcome.is_none()) {
+        return Err(format!("{} is open though the run is over", need.id));
+    }
+    if is_done {
+        let base =
+            Oid::parse(row.try_text("base").map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
+        has_merged_all(stage, &base, &format!("switchboard/{run}"))?;
+    }
+    report.parts = parts.len() as u64;
+    report.asked = needs.iter().filter(|need| need.kind == NeedKind::Team).count() as u64;
+    report.expired = events.iter().filter(|event| matches!(event, ModeEvent::PersonExpired { .. })).count() as u64;
+    report.revised = state.known().map_or(0, |known| known.refused.len() as u64);
+    report.events = events.len() as u64;
+    let played = lock(&stage.report);
+    (report.crashes, report.steps) = (played.crashes, played.steps);
+    Ok(report)
+}
+
+/// The run's branch has the change of each task of the plan once, and nothing that the gates find.
+fn has_merged_all(stage: &Stage, base: &Oid, branch: &str) -> Result<(), String> {
+    let repo = lock(&stage.repo);
+    let head = repo.branch(branch).ok_or("the run's branch is gone")?;
+    let (messages, files) = (repo.messages(base, &head), repo.files(&head).map_err(|error| error.to_string())?);
+    for task in ["1.1", "2.1"] {
+        let trailer = format!("Switchboard-Task: {task}\n");
+        let count = messages.iter().filter(|message| message.contains(&trailer)).count();
+        if count != 1 || !files.has(&format!("t/{task}")) {
+            return Err(format!("task {task} is {count} times in the run's branch"));
+        }
+    }
+    match files.iter().find(|(_, content)| content.contains(BAD)) {
+        Some((path, _)) => Err(format!("{path} was merged with a defect that the gates find")),
+        None => Ok(()),
+    }
+}

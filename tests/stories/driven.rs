@@ -1,0 +1,342 @@
+//! A run that a team leads: from a request or a plan through the modes to the end of its last phase.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Done, Sandbox, within};
+
+/// What an explorer reports that keeps its contract.
+const REPORT: &str = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\nRELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: shell\nOBSERVATIONS: one file";
+
+const REVIEW: &str = r#"{"verdict":"APPROVED","risk":"low","issues":[],"checked":{"correctness":true,"edge_cases":true,"performance":true}}"#;
+
+/// A team of one agent: a script with a case for each step.
+struct Team {
+    sandbox: Sandbox,
+}
+
+impl Team {
+    /// Each of `cases` is what is done in a step in place of the usual.
+    fn new(cases: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::new();
+        let script = sandbox.folder().join("agent.sh");
+        let plan = json!({ "plan": plan(&[1, 2]) });
+        let retrospective = r#"{"phase_number":PHASE,"total_tool_calls":1,"coder_revisions":0,"reviewer_rejections":0,"test_failures":0,"security_findings":0,"integration_issues":0,"task_count":1,"task_complexity":"simple"}"#;
+        let usual = [
+            ("questions", r#"say '{"questions":[]}'"#.to_owned()),
+            ("exploration", format!(r#"say '{{"report":"{REPORT}","domains":["shell"]}}'"#)),
+            ("reality", r#"say '{"items":[{"item":"one.sh","status":"NOT_STARTED","evidence":"no such file"}]}'"#.to_owned()),
+            ("guidance", r#"say '{"domain":"shell","points":["Quote variables."]}'"#.to_owned()),
+            ("spec", r#"say '{"requirements":[{"id":"FR-001","text":"It prints."}],"criteria":[{"id":"SC-001","text":"It prints one."}]}'"#.to_owned()),
+            ("plan_draft", format!("say '{plan}'")),
+            ("plan_review", r#"say '{"verdict":"APPROVED","reasons":["It can begin."]}'"#.to_owned()),
+            ("retrospective", format!("say \"$(echo '{retrospective}' | sed \"s/PHASE/$(sed -n 's/.*Look back at phase \\([0-9]*\\).*/\\1/p' \"$told\")/\")\"")),
+            ("drift", r#"say '{"verdict":"APPROVED","findings":[]}'"#.to_owned()),
+            ("review", format!("say '{REVIEW}'")),
+            ("tests", r#"say '{"verdict":"PASS","added":[]}'"#.to_owned()),
+            ("adversarial_tests", r#"say '{"verdict":"PASS","added":[]}'"#.to_owned()),
+            ("work", "case $SWITCHBOARD_TASK in docs-*) : ;; *) echo \"echo $SWITCHBOARD_TASK\" > \"$SWITCHBOARD_TASK.sh\" ;; esac".to_owned()),
+        ];
+        let mut text = "#!/bin/sh\n".to_owned();
+        text.push_str("step=${SWITCHBOARD_STEP:-work}\n");
+        text.push_str("n=$(($(cat \"$0.n.$step\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.n.$step\"\n");
+        text.push_str("told=\"$0.told.$step.$n\"; cat > \"$told\"\n");
+        text.push_str("say() { printf 'It is done.\\n\\n```json\\n%s\\n```\\n' \"$1\"; }\n");
+        text.push_str("case $step in\n");
+        for (step, line) in cases {
+            text.push_str(&format!("{step}) {line} ;;\n"));
+        }
+        for (step, line) in &usual {
+            text.push_str(&format!("{step}) {line} ;;\n"));
+        }
+        text.push_str("esac\n");
+        std::fs::write(&script, text).unwrap();
+        let (command, rest) = (json!(["sh", script]), "spends = false\nattempts = 3\n");
+        sandbox.settings(&format!("[agents.ada]\ndriver = \"exec\"\ncommand = {command}\n{rest}"));
+        Self { sandbox }
+    }
+
+    fn run(&self, args: &[&str]) -> Done {
+        let usual = ["run", "--yes", "--team", "--agent", "ada"];
+        self.sandbox.switchboard(&[&usual, args].concat())
+    }
+
+    /// The same beside the test.
+    fn run_aside(&self, args: &[&str]) -> std::thread::JoinHandle<Done> {
+        let usual = ["--yes", "--team", "--agent", "ada"];
+        self.sandbox.run_aside(&[&usual, args].concat())
+    }
+
+    /// What an agent was told in a step, the nth time.
+    #[track_caller]
+    fn told(&self, step: &str, nth: u32) -> String {
+        let path = self.sandbox.folder().join(format!("agent.sh.told.{step}.{nth}"));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// How often an agent was at a step.
+    fn count(&self, step: &str) -> u32 {
+        let path = self.sandbox.folder().join(format!("agent.sh.n.{step}"));
+        std::fs::read_to_string(path).map_or(0, |count| count.trim().parse().unwrap())
+    }
+
+    fn shown(&self) -> Value {
+        self.sandbox.switchboard(&["show", "--json"]).ends_with(0).json()
+    }
+
+    /// Answers the first open question once it is asked; returns its title.
+    #[track_caller]
+    fn answer(&self, option: &str, note: Option<&str>) -> String {
+        let need = self.sandbox.question_within(Duration::from_secs(90));
+        let id = need["id"].as_str().unwrap().to_owned();
+        let note = note.map(|note| vec!["--note", note]).unwrap_or_default();
+        self.sandbox.switchboard(&[&["answer", &id, option], note.as_slice()].concat()).ends_with(0);
+        need["title"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A plan with a task for each phase that makes a file of its name.
+fn plan(phases: &[u64]) -> Value {
+    let phase = |id: &u64| {
+        json!({ "id": id, "name": format!("phase {id}"), "tasks": [{ "id": format!("{id}.1"), "phase": id,
+            "description": format!("Make {id}.1.sh"), "acceptance": "it prints its name", "files_touched": [format!("{id}.1.sh")] }] })
+    };
+    let phases: Vec<_> = phases.iter().map(phase).collect();
+    json!({ "schema_version": "1.0.0", "title": "Shell files", "swarm": "story", "phases": phases })
+}
+
+#[test]
+fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
+    let team = Team::new(&[]);
+
+    let out = team.run(&["Print one and two", "--auto", "--merge", "--with", "specify"]).ends_with(0).out;
+
+    let modes: Vec<_> = out.lines().filter_map(|line| line.strip_prefix("MODE: ")).collect();
+    let once = ["CLARIFY", "DISCOVER", "REALITY", "CONSULT", "SPECIFY", "PLAN", "CRITIC-GATE"];
+    let phases = ["EXECUTE", "PHASE-WRAP", "EXECUTE", "PHASE-WRAP"];
+    assert_eq!(modes[..11], [&once[..], &phases[..]].concat()[..], "{out}");
+    assert!(out.contains("the next phase begins by --auto, nobody was asked"), "{out}");
+    assert_eq!((team.sandbox.read("1.1.sh"), team.sandbox.read("2.1.sh")), ("echo 1.1\n".into(), "echo 2.1\n".into()));
+    let told = team.told("plan_draft", 1);
+    for words in
+        ["You are the architect", "Print one and two", "Quote variables.", "FR-001: It prints.", "STRUCTURE: one file"]
+    {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(team.count("guidance"), 1, "a domain is asked about once");
+    assert_eq!((team.count("drift"), team.count("retrospective"), team.count("review")), (2, 2, 2));
+    let shown = team.shown();
+    assert_eq!(
+        (&shown["state"], &shown["mode"], &shown["merged"]),
+        (&json!("succeeded"), &json!("phase_wrap"), &json!(2))
+    );
+    let status = team.sandbox.switchboard(&["status"]).ends_with(0).out;
+    assert_eq!(status.matches("run_").count(), 1, "parts are shown with their run: {status}");
+    team.sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+#[test]
+fn questions_go_to_a_person_and_the_critic_sends_a_plan_back() {
+    let asks = r#"say '{"questions":[{"question":"Which shell?","choices":["sh","bash"]}]}'"#;
+    let critic = r#"if test $n = 1; then say '{"verdict":"NEEDS_REVISION","reasons":["two is missing"],"required_changes":["add two"]}'; else say '{"verdict":"APPROVED","reasons":["good"]}'; fi"#;
+    let draft = format!(
+        "if test $n = 1; then say '{}'; else say '{}'; fi",
+        json!({ "plan": plan(&[1]) }),
+        json!({ "plan": plan(&[1, 2]) })
+    );
+    let team = Team::new(&[("questions", asks), ("plan_review", critic), ("plan_draft", &draft)]);
+    let run = team.run_aside(&["Print one and two"]);
+
+    assert_eq!(team.answer("2", None), "Which shell?");
+    assert_eq!(team.answer("proceed", None), "Ready for Phase 2?");
+
+    let out = run.join().unwrap().ends_with(0).out;
+    assert!(out.contains("CRITIC-GATE: NEEDS_REVISION") && out.contains("CRITIC-GATE: APPROVED"), "{out}");
+    let first = team.told("plan_draft", 1);
+    assert!(first.contains("Which shell?") && first.contains("bash"), "{first}");
+    assert!(team.told("plan_draft", 2).contains("add two"), "the revision is told why");
+    assert_eq!(team.shown()["merged"], 2);
+}
+
+#[test]
+fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
+    let critic = r#"say '{"verdict":"REJECTED","reasons":["it must not be done"]}'"#;
+    let team = Team::new(&[("plan_review", critic)]);
+    let path = team.sandbox.plan_text(&plan(&[1]).to_string());
+    let run = team.run_aside(&[&path]);
+
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    assert_eq!((&need["kind"], &need["title"]), (&json!("team"), &json!("the critic rejects the plan")));
+    assert!(need["detail"].as_str().unwrap().contains("it must not be done"), "{need}");
+    assert_eq!((team.count("questions"), team.count("plan_draft"), team.count("reality")), (0, 0, 1));
+    assert_eq!(team.shown()["mode"], "critic_gate");
+    team.answer("stop", None);
+
+    run.join().unwrap().ends_with(4);
+    assert_eq!(team.count("work"), 0, "nothing of it was done");
+    assert_eq!(team.shown()["state"], "stopped");
+}
+
+#[test]
+fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
+    let mut bad = plan(&[1]);
+    bad["phases"][0]["tasks"][0]["depends"] = json!(["9.9"]);
+    let draft = format!(
+        "if test $n = 1; then say '{}'; else say '{}'; fi",
+        json!({ "plan": bad }),
+        json!({ "plan": plan(&[1]) })
+    );
+    let loose = r#"if test $n = 1; then say '{"report":"You must rewrite it."}'; else"#;
+    let explorer = format!(r#"{loose} say '{{"report":"{REPORT}","domains":[]}}'; fi"#);
+    let team = Team::new(&[("plan_draft", &draft), ("exploration", &explorer)]);
+
+    let out = team.run(&["Print one", "--auto"]).ends_with(0).out;
+
+    assert!(out.contains("plan_draft: the answer can't be used") && out.contains("9.9"), "{out}");
+    assert!(team.told("plan_draft", 2).contains("the plan can't be run"), "{}", team.told("plan_draft", 2));
+    assert!(
+        team.told("exploration", 2).contains("the report judges or lacks what it is held to"),
+        "an explorer's words are held, too"
+    );
+    assert_eq!(team.shown()["merged"], 1);
+}
+
+#[test]
+fn commands_of_a_plan_that_a_model_made_are_untrusted() {
+    let mut dear = plan(&[1]);
+    dear["x-switchboard"] = json!({ "test": ["true"] });
+    let team = Team::new(&[("plan_draft", &format!("say '{}'", json!({ "plan": dear })))]);
+    let run = team.run_aside(&["Print one", "--auto"]);
+
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    let detail = need["detail"].as_str().unwrap();
+    assert!(detail.contains("have not trusted") && detail.contains("switchboard trust"), "{need}");
+    assert_eq!(team.count("work"), 0);
+    let file = detail.split("switchboard trust ").nth(1).unwrap().split(' ').next().unwrap();
+    team.sandbox.switchboard(&["trust", file, "--yes"]).ends_with(0);
+    team.answer("retry", None);
+
+    run.join().unwrap().ends_with(0).says("test_runner");
+}
+
+#[test]
+fn a_role_that_writes_or_says_nothing_is_asked_again_and_then_a_person_is() {
+    let writes = r#"echo x > mine.txt; say '{"verdict":"APPROVED","reasons":["good"]}'"#;
+    let team = Team::new(&[("plan_review", writes)]);
+    let run = team.run_aside(&["Print one", "--auto"]);
+
+    let title = team.answer("stop", None);
+
+    assert!(title.contains("critic gives no answer") && title.contains("may change nothing"), "{title}");
+    assert_eq!(team.count("plan_review"), 3);
+    run.join().unwrap().ends_with(4);
+}
+
+#[test]
+fn a_question_that_nobody_answers_ends_the_run_and_it_can_go_on() {
+    let mut team = Team::new(&[("questions", r#"say '{"questions":[{"question":"Which shell?"}]}'"#)]);
+    team.sandbox.set("SWITCHBOARD_ASK_MS", "700");
+
+    team.run(&["Print one", "--auto"]).ends_with(4).says("nobody answered in time");
+
+    assert_eq!(team.shown()["state"], "stopped");
+    team.sandbox.unset("SWITCHBOARD_ASK_MS");
+    team.sandbox.switchboard(&["down"]);
+    let run = team.sandbox.run_aside(&["--resume"]);
+    assert_eq!(team.answer("text", Some("the Bourne shell")), "Which shell?");
+    run.join().unwrap().ends_with(0);
+    assert!(team.told("plan_draft", 1).contains("the Bourne shell"));
+}
+
+#[test]
+fn what_a_led_run_does_not_heed_is_refused_and_auto_proceed_of_a_plan_is_heeded() {
+    let team = Team::new(&[]);
+    team.run(&["Print one", "--best-of", "2"]).ends_with(2).says("does not heed best_of");
+    team.run(&["nothing-like-it.json"]).ends_with(1).says("can't be read");
+    team.run(&["Print one", "--role", "coder=ada"]).ends_with(2).says("each task's own agent");
+    let mut given = plan(&[1, 2]);
+    given["execution_profile"] = json!({ "auto_proceed": true, "parallelization_enabled": true });
+    given["phases"][0]["required_agents"] = json!(["coder", "reviewer"]);
+    let path = team.sandbox.plan_text(&given.to_string());
+
+    let out = team.run(&[&path]).ends_with(0).out;
+
+    assert!(out.contains("the next phase begins by auto_proceed, nobody was asked"), "{out}");
+    assert!(!out.contains("no run heeds it"), "{out}");
+    assert_eq!(team.shown()["merged"], 2);
+}
+
+#[test]
+fn a_led_run_is_stopped_with_what_it_has_started_and_goes_on() {
+    let team = Team::new(&[("exploration", "test $n -gt 1 || sleep 60; say '{\"report\":\"REPORT\"}'")]);
+    let script = team.sandbox.folder().join("agent.sh");
+    let text = std::fs::read_to_string(&script).unwrap().replace("\"REPORT\"", &format!("\"{REPORT}\""));
+    std::fs::write(&script, text).unwrap();
+    let run = team.run_aside(&["Print one", "--auto"]);
+    assert!(within(Duration::from_secs(60), || team.count("exploration") == 1), "nobody explores");
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+
+    team.sandbox.switchboard(&["stop", &id]).ends_with(0);
+
+    run.join().unwrap().ends_with(4);
+    assert!(within(Duration::from_secs(30), || team.shown()["parts"][1]["state"] == "stopped"), "{}", team.shown());
+    team.sandbox.switchboard(&["run", "--resume"]).ends_with(0);
+    assert_eq!(team.shown()["merged"], 2);
+}
+
+/// The points of the modes at which the daemon of a test dies.
+const POINTS: [&str; 11] = [
+    "mode-clarify",
+    "mode-discover",
+    "mode-reality",
+    "mode-consult",
+    "mode-specify",
+    "mode-plan",
+    "mode-critic-gate",
+    "mode-execute",
+    "mode-phase-wrap",
+    "part-started",
+    "run-recorded",
+];
+
+#[test]
+fn a_daemon_that_dies_in_any_mode_leads_to_the_same_end() {
+    for point in POINTS {
+        let mut team = Team::new(&[]);
+        team.sandbox.set("SWITCHBOARD_CRASH_AT", point);
+        let crashed = team.run(&["Print one and two", "--auto", "--with", "specify"]);
+        if point != "run-recorded" {
+            assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
+        }
+
+        team.sandbox.unset("SWITCHBOARD_CRASH_AT");
+        team.sandbox.switchboard(&["run", "--resume"]).ends_with(0);
+
+        let shown = team.shown();
+        assert_eq!((&shown["state"], &shown["merged"]), (&json!("succeeded"), &json!(2)), "{point}: {shown}");
+        let counts = ["questions", "reality", "guidance", "spec", "plan_draft", "plan_review", "drift", "work"];
+        let counts = counts.map(|step| team.count(step));
+        assert_eq!(counts, [1, 1, 1, 1, 1, 1, 2, 4], "{point}: what was answered is not asked again");
+        let branch = shown["branch"].as_str().unwrap();
+        assert_eq!(team.sandbox.git(&["rev-list", "--count", &format!("main..{branch}")]), "2\n", "{point}");
+    }
+}
+
+#[test]
+fn a_plan_that_was_approved_before_goes_on_at_the_phase_that_is_left() {
+    let team = Team::new(&[]);
+    let path = team.sandbox.plan_text(&plan(&[1, 2]).to_string());
+    let run = team.run_aside(&[&path, "--merge"]);
+    assert_eq!(team.answer("stop", None), "Ready for Phase 2?");
+    run.join().unwrap().ends_with(4);
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+    team.sandbox.switchboard(&["merge", &id, "--partial"]).ends_with(0);
+    let reviews = team.count("plan_review");
+
+    let out = team.run(&[&path, "--merge"]).ends_with(0).out;
+
+    assert!(out.contains("MODE: EXECUTE") && !out.contains("MODE: CRITIC-GATE"), "{out}");
+    assert_eq!((team.count("plan_review"), team.shown()["merged"].as_u64()), (reviews, Some(1)));
+    assert_eq!((team.sandbox.read("1.1.sh"), team.sandbox.read("2.1.sh")), ("echo 1.1\n".into(), "echo 2.1\n".into()));
+}
