@@ -161,10 +161,7 @@ fn turbo_is_not_for_a_change_that_turns_out_to_be_critical() {
 #[test]
 fn the_user_changes_a_role_and_a_trusted_repository_narrows_it() {
     let sandbox = Sandbox::new();
-    honest(
-        &sandbox,
-        "if test -e sum.sh; then git checkout -q HEAD -- sum.sh 2>/dev/null || rm sum.sh; echo 'echo 2' > add.sh; else echo 'echo 2' > sum.sh; fi",
-    );
+    honest(&sandbox, "if test -e sum.sh; then rm sum.sh; echo 'echo 2' > add.sh; else echo 'echo 2' > sum.sh; fi");
     role(&sandbox, "coder", "tool_calls: 7\n");
     sandbox.write(".switchboard/roles/coder.md", "---\nname: coder\nwrite_except: sum.sh\n---\nKeep to add.sh.\n");
     let path =
@@ -230,8 +227,9 @@ fn a_refused_change_goes_back_with_gate_reason_fix_and_where_it_begins() {
     let sandbox = Sandbox::new();
     honest(&sandbox, "if test -e sum.sh; then echo 'echo 2' > sum.sh; else echo 'echo 3' > sum.sh; fi");
     let test = "test \"$(sh sum.sh)\" = 2";
-    let path =
-        sandbox.trusted_plan_with(&json!({ "test": test }), &json!([task("1.1", "Return the sum", &["sum.sh"])]));
+    // The command of the gate runs the file itself, which is not what is looked at here.
+    let settings = json!({ "test": test, "gates": ["-test_integrity"] });
+    let path = sandbox.trusted_plan_with(&settings, &json!([task("1.1", "Return the sum", &["sum.sh"])]));
 
     let out = team(&sandbox, &path, &[]).ends_with(0).out;
 
