@@ -43,10 +43,13 @@ fn task(id: &str, description: &str, files: &[&str]) -> Value {
 
 /// Runs a plan whose changes a team judges, without being led by it.
 fn team(sandbox: &Sandbox, path: &str, more: &[&str]) -> Done {
-    let mut plan: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut plan: Value = serde_json::from_str(&text).unwrap();
     plan["x-switchboard"]["team"] = json!(true);
     std::fs::write(path, plan.to_string()).unwrap();
-    sandbox.switchboard(&[&["run", path, "--yes", "--merge", "--agent", "ada"], more].concat())
+    let done = sandbox.switchboard(&[&["run", path, "--yes", "--merge", "--agent", "ada"], more].concat());
+    std::fs::write(path, text).unwrap();
+    done
 }
 
 /// Writes a role file of the user's own.

@@ -10,8 +10,9 @@ use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Query, Store};
 
 use super::people;
+use super::request::request;
 use super::stage::Stage;
-use super::{SimSpec, live_until, request};
+use super::{SimSpec, live_until};
 use crate::Dispatch;
 use crate::lock::lock;
 use crate::work::{RUNS, Work};
