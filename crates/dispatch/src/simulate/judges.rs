@@ -77,6 +77,11 @@ impl Judges {
         }
     }
 
+    /// A task begins: one of an earlier run may have had its name.
+    pub(super) fn begins(&mut self, task: &TaskId) {
+        self.tasks.remove(task);
+    }
+
     /// Takes note of an event; returns the rule that it breaks.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about judging")]
     pub(super) fn see(&mut self, event: &RunEvent) -> Result<(), String> {

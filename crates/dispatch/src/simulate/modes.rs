@@ -11,6 +11,7 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::modes::{ModeEvent, ModeFact, OptionalSteps};
 use switchboard_protocol::need::{Need, NeedKind};
+use switchboard_protocol::run::WorkerTimeout;
 use switchboard_protocol::verb::run::{Drive, ResumeRunRequest, StartRunRequest};
 use switchboard_store::{Batch, Idempotency, Query, Row, Store};
 
@@ -105,7 +106,15 @@ async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<RunId,
             _ => return Err("the run was started twice".to_owned()),
         }
         let asked = request(stage, "").map_err(|failure| failure.to_string())?;
-        let asked = StartRunRequest { source: String::new(), budget: None, drive: Some(drive.clone()), ..asked };
+        // Simulated shims have no limits of their own.
+        let timeout = WorkerTimeout { soft: None, hard: Some(3_600_000) };
+        let asked = StartRunRequest {
+            source: String::new(),
+            budget: None,
+            drive: Some(drive.clone()),
+            worker_timeout_ms: Some(timeout),
+            ..asked
+        };
         let call = Idempotency {
             key: "start".to_owned(),
             caller: "ann".to_owned(),

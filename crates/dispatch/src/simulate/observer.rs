@@ -214,6 +214,11 @@ impl Observer {
                 self.judges.walks(task, &way.steps);
             }
         }
+        if let RunEvent::UnitAdded { unit, .. } = &event
+            && let Some(task) = unit.task()
+        {
+            self.judges.begins(task);
+        }
         if let Err(broken) = self.judges.see(&event) {
             self.fault(broken);
         }

@@ -1,5 +1,7 @@
 //! Stops a worker of a team that makes no progress or uses up what its role may, and tells which of its failures are its model's.
 
+use std::time::Duration;
+
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::team::fallback::Models;
 use switchboard_pipeline::team::repeat::{Finding, FindingKind, Guard, Reaction};
@@ -25,6 +27,9 @@ use crate::{Error, history};
 /// Between asking an agent to end and ending it.
 const GRACE_MS: u64 = 5_000;
 
+/// How long its shim may take beyond that.
+const MORE: Duration = Duration::from_secs(2);
+
 /// The fault of a service that has no such model.
 const NO_MODEL: &str = "agent.no-model";
 
@@ -36,6 +41,8 @@ pub(super) struct Guarded {
     model: Option<String>,
     /// Why it was stopped, and whether time alone was the reason.
     halted: Option<(String, bool)>,
+    /// When a worker that was stopped, and has not ended, is killed.
+    kill_at: Option<Instant>,
 }
 
 // === impl Guarded ===
@@ -55,8 +62,13 @@ impl Guarded {
         let kind = answers.then_some(AnswerKind::Review);
         let work = StepWork { role: role.clone(), writes: Vec::new(), answer: kind, input: Digest::ZERO };
         let models = plan.models(choice, settings, &work);
-        let mut guarded =
-            Self { guard: Guard::new(role.as_str(), limits, store.now()), models, model: None, halted: None };
+        let mut guarded = Self {
+            guard: Guard::new(role.as_str(), limits, store.now()),
+            models,
+            model: None,
+            halted: None,
+            kill_at: None,
+        };
         history::events_of_worker(store, worker.as_str(), |event| match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { model, .. }) => {
                 guarded.guard = Guard::new(role.as_str(), limits, event.ts);
@@ -99,17 +111,23 @@ impl Watch {
         Ok((self.flags(&found)?, must_end))
     }
 
-    /// When time alone leads to the next finding.
+    /// When time alone leads to the next finding, or to the end of a worker that was stopped.
     pub(super) fn guard_due(&self) -> Option<Instant> {
-        let guarded = self.guarded.as_ref().filter(|guarded| guarded.halted.is_none() && !self.is_concluded)?;
+        let guarded = self.guarded.as_ref().filter(|_| !self.is_concluded)?;
+        if guarded.halted.is_some() {
+            return guarded.kill_at;
+        }
         let left = guarded.guard.due()?.since(self.world.store.now()).max(1);
-        Some(Instant::now() + std::time::Duration::from_millis(left.unsigned_abs()))
+        Some(Instant::now() + Duration::from_millis(left.unsigned_abs()))
     }
 
     /// Time has passed: records what is found, and ends a worker whose time is over.
     pub(super) async fn tick(&mut self) -> Result<(), Error> {
         let now = self.world.store.now();
         let Some(guarded) = self.guarded.as_mut() else { return Ok(()) };
+        if guarded.kill_at.take_if(|at| *at <= Instant::now()).is_some() {
+            return self.end_hung("it was stopped and did not end").await;
+        }
         let found = guarded.guard.tick(now);
         let must_end = guarded.halt(&found);
         let events = self.flags(&found)?;
@@ -124,7 +142,8 @@ impl Watch {
 
     /// Has a worker end that was stopped.
     pub(super) async fn end_halted(&mut self) {
-        if self.guarded.as_ref().is_some_and(|guarded| guarded.halted.is_some()) {
+        if let Some(guarded) = self.guarded.as_mut().filter(|guarded| guarded.halted.is_some()) {
+            guarded.kill_at = Some(Instant::now() + Duration::from_millis(GRACE_MS) + MORE);
             self.tell(ShimCommand::Stop { grace_ms: GRACE_MS }).await;
         }
     }

@@ -204,10 +204,11 @@ impl Record {
         }
     }
 
-    /// How often the change was refused since a person last asked for a retry, and how often that may be.
+    /// How many attempts were refused since a person last asked for a retry, by one gate or by several, and how many may be.
     pub(super) fn tried(&self, step: usize) -> (u32, u32) {
-        let refused = self.refusals.len().saturating_sub(self.old_refusals);
-        (u32::try_from(refused).unwrap_or(u32::MAX), self.unit.way().steps()[step].limits.attempts)
+        let refused: BTreeSet<u32> =
+            self.refusals.iter().skip(self.old_refusals).map(|refusal| refusal.attempt).collect();
+        (u32::try_from(refused.len()).unwrap_or(u32::MAX), self.unit.way().steps()[step].limits.attempts)
     }
 
     /// What the next attempt begins with when this change was refused.
