@@ -189,16 +189,23 @@ fn never_more_than_two_of_three_milestones_live_and_the_third_starts_as_soon_as_
 #[test]
 fn eight_tasks_run_four_at_a_time_answer_in_their_order_and_one_that_fails_cancels_no_other() {
     let sandbox = Sandbox::new();
-    let line = format!("{}; echo \"said by $SWITCHBOARD_TASK\"; test $SWITCHBOARD_TASK != 1.3", timed(&sandbox, "0.5"));
+    // The first four wait for each other, so that a slow machine doesn't count as fewer at once.
+    let begun = sandbox.folder().join("times").display().to_string();
+    let barrier =
+        format!("n=0; while [ $(grep -c begin {begun}) -lt 4 ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done");
+    let line = format!(
+        "{}; echo \"said by $SWITCHBOARD_TASK\"; test $SWITCHBOARD_TASK != 1.3",
+        timed(&sandbox, &format!("0.1; {barrier}; sleep 0.5"))
+    );
     sandbox.settings(&format!("[agents.ann]\ndriver = \"exec\"\ncommand = {}\n", json!(["sh", "-c", line])));
     let words: Vec<_> = (1..=8).map(|n| format!("task {n}")).collect();
     let words: Vec<_> = words.iter().map(String::as_str).collect();
 
     let done = sandbox.switchboard(&[&["dispatch"], &words[..], &["--agent", "ann", "--yes", "--json"]].concat());
 
-    let out = done.ends_with(1).out;
-    let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-    assert!(last["answers"].is_array(), "{out}");
+    let done = done.ends_with(1);
+    let last: Value = serde_json::from_str(done.out.lines().last().unwrap()).unwrap();
+    assert!(last["answers"].is_array(), "{}\n{}", done.out, done.err);
     let answers: Vec<_> =
         last["answers"].as_array().unwrap().iter().map(|one| one["task"].as_str().unwrap().to_owned()).collect();
     let mut sorted = answers.clone();

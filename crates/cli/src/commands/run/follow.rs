@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
@@ -111,7 +112,7 @@ impl Watch<'_> {
             for event in &reply.events {
                 self.tell(event, context);
             }
-            if self.printer.has_ended() || self.parts.has_ended() || !is_running && is_all {
+            if self.is_over() || !is_running && is_all {
                 return Ok(None);
             }
             let said = self.questions.as_mut().map(|questions| questions.answer(&mut self.client)).transpose()?;
@@ -146,6 +147,11 @@ impl Watch<'_> {
         self.patiently(context, |client| client.call::<ReadEvents>(&request))
     }
 
+    /// Whether the run has said that it has ended.
+    fn is_over(&self) -> bool {
+        self.printer.has_ended() || self.parts.has_ended()
+    }
+
     /// Calls, and calls again while the daemon is away or its store is busy.
     fn patiently<T>(
         &mut self,
@@ -167,7 +173,12 @@ impl Watch<'_> {
                 return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
             }
             std::thread::sleep(Duration::from_millis(100));
-            if let Ok(client) = context.running_daemon() {
+            let client = match self.is_over() {
+                // One that was started for the run ends with it, on a slow machine before everything was asked.
+                true => context.daemon_for(Launch { ends_with_run: true }).map(|(client, _)| client),
+                false => context.running_daemon(),
+            };
+            if let Ok(client) = client {
                 self.client = client;
             }
         }
@@ -234,13 +245,13 @@ impl Watch<'_> {
     }
 
     /// What the reports of the run say, of the first few, in the order of the plan.
-    fn answers(&mut self, report: &GetRunReply) -> Result<Vec<(String, Answer)>, Failure> {
+    fn answers(&mut self, report: &GetRunReply, context: &Context) -> Result<Vec<(String, Answer)>, Failure> {
         let is_report = |task: &&TaskReport| task.of.is_none() && task.state == "done";
         let mut answers = Vec::new();
         for task in report.list.iter().filter(is_report).take(ANSWERS) {
             let task = format!("{}/{}", self.run, task.id);
             let request = ShowTaskRequest { task, diff: false, answer_from: Some(0) };
-            let reply = self.client.call::<ShowTask>(&request)?;
+            let reply = self.patiently(context, |client| client.call::<ShowTask>(&request))?;
             answers.extend(reply.answer.map(|answer| (reply.task.id, answer)));
         }
         Ok(answers)
@@ -258,8 +269,8 @@ impl Watch<'_> {
             }
             report = self.get(context)?;
         }
-        let verified = self.client.call::<VerifyLog>(&VerifyLogRequest {})?;
-        let answers = self.answers(&report)?;
+        let verified = self.patiently(context, |client| client.call::<VerifyLog>(&VerifyLogRequest {}))?;
+        let answers = self.answers(&report, context)?;
         if context.json {
             let told = |(task, answer): &(String, Answer)| serde_json::json!({ "task": task, "answer": answer });
             let answers: Vec<_> = answers.iter().map(told).collect();
