@@ -28,19 +28,8 @@ const TOOLCHAIN_ENV: [&str; 5] = ["CARGO_TARGET_DIR", "GOCACHE", "GOTOOLCHAIN", 
 /// The checks that a request may name and that this version does not have: they could not look.
 pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = CheckReport> {
     let missing = [CheckName::SastScan, CheckName::QualityBudget].into_iter();
-    missing.filter(|check| request.only.contains(check)).map(|check| CheckReport {
-        check,
-        verdict: CheckVerdict::Error,
-        summary: format!("not available: this version has no {check}"),
-        findings: Vec::new(),
-        findings_left_out: 0,
-        files_checked: 0,
-        skipped: Vec::new(),
-        skipped_left_out: 0,
-        excluded: 0,
-        runs: Vec::new(),
-        tests_expected: None,
-        duration_ms: 0,
+    missing.filter(|check| request.only.contains(check)).map(|check| {
+        CheckReport::new(check, CheckVerdict::Error, format!("not available: this version has no {check}"))
     })
 }
 
@@ -76,20 +65,8 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         },
         (_, [first, ..]) => (verdict(&failed), format!("`{}`: {}", first.argv.join(" "), first.ending)),
     };
-    CheckReport {
-        check,
-        verdict,
-        summary,
-        findings: findings(check, root, &runs),
-        findings_left_out: 0,
-        files_checked: 0,
-        skipped: Vec::new(),
-        skipped_left_out: 0,
-        excluded: 0,
-        runs,
-        tests_expected: None,
-        duration_ms: millis(started),
-    }
+    let findings = findings(check, root, &runs);
+    CheckReport { findings, runs, duration_ms: millis(started), ..CheckReport::new(check, verdict, summary) }
 }
 
 /// A command that ran and failed is a failure; one that could not start is an error of whoever named it.

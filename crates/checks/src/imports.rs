@@ -9,16 +9,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use switchboard_grammars::Language;
-use switchboard_protocol::finding::{CheckName, CheckRequest, Finding, Severity, Span};
+use switchboard_protocol::finding::{CheckName, CheckRequest, Finding, Severity, SkippedFile, Span};
 use switchboard_syntax::{Lines, Parsers};
 
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
-use crate::git::{Blob, Blobs, Git, Mode, Side};
+use crate::git::Git;
 use crate::limits::{Limits, millis};
-use crate::reader::{Reader, shown};
 use crate::report::{Looked, Report};
 use crate::selection::Against;
+use crate::test_integrity::{Change, TestLanguage};
 
 mod found;
 mod javascript;
@@ -48,93 +48,58 @@ pub(crate) fn report(
     let mut report = Report::new(CheckName::Imports, limits);
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
     let blobs = git.blobs();
-    let changes = match &request.commit {
-        Some(commit) => git.changes_between(base, commit)?,
-        None => git.changes(base, false)?,
-    };
+    let change = Change::read(root, git, &blobs, (base, request), limits)?;
     let tree = Tree::read(git, request.commit.as_deref())?;
     let manifests = Manifests::read(root, &tree);
-    let reader = Reader::new(root, Some(&blobs), limits.file_bytes);
     let mut parsers = Parsers::new(limits.parse_time);
-    let untracked = if request.commit.is_none() { git.untracked()? } else { Vec::new() };
-    let untracked = untracked.into_iter().map(|path| (path, None, None));
-    let tracked = changes.into_iter().filter(|change| matches!(change.after.mode, Mode::File));
-    let tracked = tracked.map(|change| (change.path, Some(change.before), Some(change.after)));
-    for (path, before, after) in tracked.chain(untracked) {
-        let name = shown(&path);
-        let Some(language) = Language::of(&name, b"") else { continue };
-        let Some(text) = text(&blobs, &reader, &path, after.as_ref())? else { continue };
-        let old = match &before {
-            Some(side) if side.mode == Mode::File => text_of(&blobs, side)?.unwrap_or_default(),
-            Some(_) | None => String::new(),
+    for file in change.files.iter().filter(|file| !file.is_deleted() && !file.is_link) {
+        let Some(language) = TestLanguage::of(&file.path) else { continue };
+        let (before, after) = file.texts();
+        let Some(imports) = imports(&after, language, &mut parsers) else {
+            report.skip(missing(&file.path, "parsing it took too long"));
+            continue;
         };
-        let Some(imports) = imports(&text, language, &mut parsers) else { continue };
-        let known: BTreeSet<String> = imports_of(&old, language, &mut parsers);
+        let known = imports_of(&before, language, &mut parsers);
         let new = imports.into_iter().filter(|import| !known.contains(&import.name));
         let findings = new.filter_map(|import| {
-            let found = resolve(&name, &import.name, language, &tree, &manifests);
-            finding(&name, &text, &import, found)
+            let found = resolve(&file.path, &import.name, language.0, (&tree, &manifests));
+            finding(&file.path, &after, &import, found)
         });
-        let findings = findings.collect();
-        report.looked(&name, findings);
+        report.looked(&file.path, findings.collect());
+    }
+    for (path, why) in change.unread.iter().filter(|(path, _)| TestLanguage::of(path).is_some()) {
+        report.skip(missing(path, why));
     }
     Ok(report.finish(millis(started)))
 }
 
-fn text(blobs: &Blobs, reader: &Reader<'_>, path: &Path, side: Option<&Side>) -> Result<Option<String>, Error> {
-    match side.filter(|side| side.blob.is_some()) {
-        Some(side) => text_of(blobs, side),
-        None => Ok(reader.read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())),
-    }
+fn missing(path: &str, why: &str) -> SkippedFile {
+    SkippedFile { path: path.to_owned(), why: why.to_owned(), is_missing: true }
 }
 
-fn text_of(blobs: &Blobs, side: &Side) -> Result<Option<String>, Error> {
-    let Some(id) = &side.blob else { return Ok(None) };
-    let Blob::Content(text) = blobs.read(id)? else { return Ok(None) };
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
-}
-
-/// Lists the imports of a file; `None` of a language whose imports are not read, or where parsing took too long.
-fn imports(text: &str, language: Language, parsers: &mut Parsers) -> Option<Vec<Import>> {
-    let read = match language {
-        Language::Python => python::imports,
-        Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::imports,
-        Language::Rust => rust::imports,
-        Language::Bash
-        | Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Css
-        | Language::Dart
-        | Language::Go
-        | Language::Ini
-        | Language::Java
-        | Language::Kotlin
-        | Language::Php
-        | Language::PowerShell
-        | Language::Regex
-        | Language::Ruby
-        | Language::Swift => return None,
-    };
+/// Lists the imports of a file; `None` where parsing took too long.
+fn imports(text: &str, (kind, language): (TestLanguage, Language), parsers: &mut Parsers) -> Option<Vec<Import>> {
     parsers.next_file();
     let tree = parsers.parse(language, text.as_bytes())?;
+    let read = match kind {
+        TestLanguage::Python => python::imports,
+        TestLanguage::JavaScript => javascript::imports,
+        TestLanguage::Rust => rust::imports,
+    };
     Some(read(tree.root_node(), text))
 }
 
-fn imports_of(text: &str, language: Language, parsers: &mut Parsers) -> BTreeSet<String> {
+fn imports_of(text: &str, language: (TestLanguage, Language), parsers: &mut Parsers) -> BTreeSet<String> {
     let found = if text.is_empty() { None } else { imports(text, language, parsers) };
     found.unwrap_or_default().into_iter().map(|import| import.name).collect()
 }
 
-fn resolve(path: &str, name: &str, language: Language, tree: &Tree, manifests: &Manifests) -> Found {
-    if language == Language::Python {
-        return python::resolve(path, name, tree, manifests);
+fn resolve(path: &str, name: &str, language: TestLanguage, (tree, manifests): (&Tree, &Manifests)) -> Found {
+    match language {
+        TestLanguage::Python => python::resolve(path, name, tree, manifests),
+        TestLanguage::JavaScript => javascript::resolve(path, name, tree, manifests),
+        TestLanguage::Rust => rust::resolve(path, name, tree),
     }
-    if language == Language::Rust {
-        return rust::resolve(path, name, tree);
-    }
-    // Of no other language imports are listed.
-    javascript::resolve(path, name, tree, manifests)
 }
 
 fn finding(path: &str, text: &str, import: &Import, found: Found) -> Option<Finding> {

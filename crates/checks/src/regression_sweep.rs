@@ -36,20 +36,7 @@ pub(crate) fn report(
     limits: &Limits,
 ) -> Result<CheckReport, Error> {
     let started = Instant::now();
-    let mut report = CheckReport {
-        check: CheckName::RegressionSweep,
-        verdict: CheckVerdict::Skip,
-        summary: String::new(),
-        findings: Vec::new(),
-        findings_left_out: 0,
-        files_checked: 0,
-        skipped: Vec::new(),
-        skipped_left_out: 0,
-        excluded: 0,
-        runs: Vec::new(),
-        tests_expected: None,
-        duration_ms: 0,
-    };
+    let mut report = CheckReport::new(CheckName::RegressionSweep, CheckVerdict::Skip, String::new());
     match chosen(root, request, (git, against))? {
         Err(why) => report.summary = format!("skipped: {why}"),
         Ok(commands) => {
@@ -85,10 +72,8 @@ fn chosen(
         Some(commit) => git.changes_between(base, commit)?,
         None => git.changes(base, false)?,
     };
-    let is_there = |mode: Mode| matches!(mode, Mode::File);
-    let changed: Vec<String> =
-        changes.iter().filter(|change| is_there(change.after.mode)).map(|change| shown(&change.path)).collect();
-    let sources: Vec<&String> = changed.iter().filter(|path| !is_test(path)).collect();
+    let changed = changes.iter().filter(|change| change.after.mode == Mode::File).map(|change| shown(&change.path));
+    let sources: Vec<String> = changed.filter(|path| !is_test(path)).collect();
     if sources.len() > CHANGED {
         return Ok(Err(format!("{} files are changed, at most {CHANGED} are followed", sources.len())));
     }

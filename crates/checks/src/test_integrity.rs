@@ -50,13 +50,13 @@ mod suite;
 mod test;
 mod traces;
 
+pub(crate) use change::Change;
 pub(crate) use hit::rules;
+pub(crate) use language::TestLanguage;
 pub(crate) use paths::is_test;
 
-use change::Change;
 use hard_coded::Variants;
 use hit::{Hit, Weight};
-use language::TestLanguage;
 use suite::Suite;
 use test::Test;
 

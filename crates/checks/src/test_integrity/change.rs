@@ -14,17 +14,17 @@ use crate::limits::Limits;
 use crate::reader::{NOT_HERE, Reader, shown, too_large};
 
 /// The files of a change that concern the check, and the names of all.
-pub(super) struct Change {
-    pub(super) files: Vec<ChangedFile>,
+pub(crate) struct Change {
+    pub(crate) files: Vec<ChangedFile>,
     /// Files that should have been read and could not, with the reason.
-    pub(super) unread: Vec<(String, String)>,
+    pub(crate) unread: Vec<(String, String)>,
 }
 
 // === impl Change ===
 
 impl Change {
     /// Reads what differs between the base and the captured commit, or the work tree where the request names no commit.
-    pub(super) fn read(
+    pub(crate) fn read(
         root: &Path,
         git: &Git,
         blobs: &Blobs,

@@ -4,37 +4,37 @@ use super::paths;
 
 /// A file of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ChangedFile {
-    pub(super) path: String,
+pub(crate) struct ChangedFile {
+    pub(crate) path: String,
     /// The text that the base has; `None` of a new file.
-    pub(super) before: Option<Vec<u8>>,
+    pub(crate) before: Option<Vec<u8>>,
     /// The text that the change has; `None` of a deleted file.
-    pub(super) after: Option<Vec<u8>>,
+    pub(crate) after: Option<Vec<u8>>,
     /// Whether the change made it a symbolic link.
-    pub(super) is_link: bool,
+    pub(crate) is_link: bool,
     /// The object that holds the text that the change has, where git knows it.
-    pub(super) blob: Option<String>,
+    pub(crate) blob: Option<String>,
 }
 
 // === impl ChangedFile ===
 
 impl ChangedFile {
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         paths::name(&self.path)
     }
 
     /// The text before and after, as far as they are UTF-8.
-    pub(super) fn texts(&self) -> (String, String) {
+    pub(crate) fn texts(&self) -> (String, String) {
         let text =
             |side: &Option<Vec<u8>>| side.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
         (text(&self.before), text(&self.after))
     }
 
-    pub(super) const fn is_new(&self) -> bool {
+    pub(crate) const fn is_new(&self) -> bool {
         self.before.is_none()
     }
 
-    pub(super) const fn is_deleted(&self) -> bool {
+    pub(crate) const fn is_deleted(&self) -> bool {
         self.after.is_none()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use switchboard_protocol::finding::{CheckName, CheckRequest, Finding, Severity, Span};
+use switchboard_protocol::finding::{CheckName, CheckRequest, Finding, Severity, SkippedFile, Span};
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
@@ -49,6 +49,10 @@ pub(crate) fn report(
             findings.extend(contract(file).map(|message| finding(file, RULES[1], message)));
         }
         report.looked(&file.path, findings);
+    }
+    // It lists, and refuses nothing: what can't be read is refused by `test_integrity`.
+    for (path, why) in &change.unread {
+        report.skip(SkippedFile { path: path.clone(), why: why.clone(), is_missing: false });
     }
     let (mut report, looked) = report.finish(millis(started));
     // What a person should see first.

@@ -4,7 +4,7 @@ use switchboard_grammars::Language;
 
 /// A language whose tests are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TestLanguage {
+pub(crate) enum TestLanguage {
     Python,
     JavaScript,
     Rust,
@@ -13,7 +13,7 @@ pub(super) enum TestLanguage {
 // === impl TestLanguage ===
 
 impl TestLanguage {
-    pub(super) fn of(path: &str) -> Option<(Self, Language)> {
+    pub(crate) fn of(path: &str) -> Option<(Self, Language)> {
         let language = Language::of(path, b"")?;
         let kind = match language {
             Language::Python => Self::Python,

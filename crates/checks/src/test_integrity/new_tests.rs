@@ -61,7 +61,7 @@ pub(crate) fn report(
     limits: &Limits,
 ) -> Result<CheckReport, Error> {
     let started = Instant::now();
-    let mut report = blank();
+    let mut report = CheckReport::new(CheckName::NewTests, CheckVerdict::Skip, String::new());
     let commands: Vec<&CheckCommand> = request.commands.iter().filter(|one| one.kind == CommandKind::Test).collect();
     let (Some(git), Some(base), Some(commit)) = (git, against.commit(), request.commit.as_deref()) else {
         report.summary = "no captured commit and base were named".to_owned();
@@ -243,23 +243,6 @@ impl Stage<'_> {
             Restored::only(self.whole, file).write(self.root, self.git, self.without)?;
         }
         Ok(outcomes)
-    }
-}
-
-fn blank() -> CheckReport {
-    CheckReport {
-        check: CheckName::NewTests,
-        verdict: CheckVerdict::Skip,
-        summary: String::new(),
-        findings: Vec::new(),
-        findings_left_out: 0,
-        files_checked: 0,
-        skipped: Vec::new(),
-        skipped_left_out: 0,
-        excluded: 0,
-        runs: Vec::new(),
-        tests_expected: None,
-        duration_ms: 0,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tells a test command to run one test file only, and to name each of its tests.
+//! The command that runs one test file only and lists each of its tests.
 //!
 //! Known are the runners of the languages whose tests are read, where the plan's command names them itself, in a line of a shell or by a script of
 //! `package.json`. What else a command does before them stays; other paths and filters that it names go.

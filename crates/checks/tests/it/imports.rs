@@ -1,10 +1,15 @@
 //! Whether what a change imports is there.
 
+use switchboard_checks::Limits;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest, CheckVerdict};
 
 use crate::scratch::Scratch;
 
 fn judged(base: &[(&str, &str)], change: &[(&str, &str)]) -> CheckReport {
+    judged_within(base, change, &Limits::default())
+}
+
+fn judged_within(base: &[(&str, &str)], change: &[(&str, &str)], limits: &Limits) -> CheckReport {
     let scratch = Scratch::repository();
     for (path, text) in base {
         scratch.write(path, text);
@@ -17,7 +22,7 @@ fn judged(base: &[(&str, &str)], change: &[(&str, &str)]) -> CheckReport {
     let commit = Some(scratch.git(&["rev-parse", "HEAD"]).trim().to_owned());
     let request =
         CheckRequest { base: Base::Rev("HEAD~1".into()), commit, only: vec![CheckName::Imports], ..scratch.request() };
-    let mut reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
+    let mut reply = switchboard_checks::run(&request, limits);
     assert_eq!(reply.failures, []);
     reply.reports.remove(0)
 }
@@ -83,4 +88,16 @@ fn a_name_that_nothing_names_is_told_and_an_import_of_the_base_is_not() {
     }
     let old = [("a.py", "from .gone import x\n")];
     assert_eq!(judged(&old, &[("a.py", "from .gone import x\n\ny = x\n")]).findings, []);
+}
+
+#[test]
+fn a_file_that_was_not_read_is_no_pass_and_says_why() {
+    let limits = Limits { file_bytes: 40, ..Limits::default() };
+    let large = "x = 1\n".repeat(20);
+
+    let report = judged_within(&TREE, &[("shop/a.py", &large), ("notes.bin", &large)], &limits);
+
+    assert_eq!(report.verdict, CheckVerdict::Incomplete, "{report:#?}");
+    let skipped: Vec<_> = report.skipped.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(skipped, ["shop/a.py"]);
 }
