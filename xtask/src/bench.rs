@@ -4,6 +4,7 @@ mod binary;
 mod bus;
 pub(crate) mod daemon;
 mod dispatch;
+mod faultless;
 mod files;
 mod gates;
 mod house;
