@@ -46,7 +46,7 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let place = self.0.display().to_string();
-        // Whoever still stands in it must not keep the folder from being removed.
+        // Lazily: a process whose current folder is below it would make the unmount fail.
         drop(Spawn::new(["umount", "--lazy", &place]).output());
     }
 }

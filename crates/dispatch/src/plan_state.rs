@@ -82,24 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tests::run_plan;
-
-    fn view(id: &str, state: TaskState) -> TaskView {
-        TaskView {
-            task: TaskId::new(id).unwrap(),
-            state,
-            attempt: 1,
-            losses: 0,
-            stopping: false,
-            paused: None,
-            not_started: None,
-            gates: Vec::new(),
-            pending_gates: Vec::new(),
-            refusals: Vec::new(),
-            step: None,
-            steps: Vec::new(),
-        }
-    }
+    use crate::tests::{run_plan, view};
 
     #[test]
     fn a_worker_is_told_the_phase_what_is_merged_and_who_works_beside_it_with_which_files() {

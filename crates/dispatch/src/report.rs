@@ -327,23 +327,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    fn view(state: TaskState) -> TaskView {
-        TaskView {
-            task: TaskId::new("1.1").unwrap(),
-            state,
-            attempt: 1,
-            losses: 0,
-            stopping: false,
-            paused: None,
-            not_started: None,
-            gates: Vec::new(),
-            pending_gates: Vec::new(),
-            steps: Vec::new(),
-            step: None,
-            refusals: Vec::new(),
-        }
-    }
+    use crate::tests::view;
 
     #[test]
     fn a_ready_task_that_is_put_off_says_by_what() {
@@ -356,10 +340,10 @@ mod tests {
         ];
 
         for (wait, code) in waits {
-            assert_eq!(put_off(&view(TaskState::Ready), wait).unwrap().code, code);
-            assert_eq!(put_off(&view(TaskState::Stopped), wait), None);
+            assert_eq!(put_off(&view("1.1", TaskState::Ready), wait).unwrap().code, code);
+            assert_eq!(put_off(&view("1.1", TaskState::Stopped), wait), None);
         }
-        let detail = put_off(&view(TaskState::Ready), Wait::Workers { most: 3 }).unwrap().detail;
+        let detail = put_off(&view("1.1", TaskState::Ready), Wait::Workers { most: 3 }).unwrap().detail;
         assert!(detail.starts_with("3 workers"), "{detail}");
     }
 

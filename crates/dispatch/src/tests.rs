@@ -9,6 +9,8 @@ mod repository;
 mod rows;
 
 use serde_json::{Value, json};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{TaskState, TaskView};
 
 pub(crate) use self::repository::Repository;
 
@@ -18,4 +20,22 @@ pub(crate) fn run_plan(tasks: &Value) -> crate::plan::RunPlan {
         "phases": [{ "id": 1, "name": "one", "tasks": tasks }] });
     let plan = switchboard_pipeline::plan_json::parse(&plan.to_string()).unwrap();
     fields::run_plan(switchboard_pipeline::subtasks::expand(&plan).unwrap())
+}
+
+/// A task of which no more is known than its state.
+pub(crate) fn view(id: &str, state: TaskState) -> TaskView {
+    TaskView {
+        task: TaskId::new(id).unwrap(),
+        state,
+        attempt: 1,
+        losses: 0,
+        stopping: false,
+        paused: None,
+        not_started: None,
+        gates: Vec::new(),
+        pending_gates: Vec::new(),
+        steps: Vec::new(),
+        step: None,
+        refusals: Vec::new(),
+    }
 }

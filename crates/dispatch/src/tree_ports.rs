@@ -112,7 +112,7 @@ impl TreePorts {
         over.iter().for_each(|tree| self.give_back(&mut leased, tree));
     }
 
-    /// Gives back what the tree of a task has.
+    /// Releases the ports of a task's work tree.
     pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
         self.give_back(&mut lock(&self.leased), &(run.clone(), task.clone()));
     }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     text: Vec<String>,
 }
 
-/// Tells it to whoever works on the task.
+/// Sends the text to the worker of the task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let request = TellWorkerRequest { task: args.task.clone(), text: args.text.join(" ") };
     let told = context.daemon()?.call::<TellWorker>(&request)?;

@@ -28,7 +28,7 @@ pub(crate) struct Judging<'a> {
 
 /// The prompt of a worker that judges the change of a task.
 pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> String {
-    let Judging { step, work, attempt, again, diff, instructions, has_tools } = judging;
+    let Judging { step, work, attempt, diff, .. } = judging;
     let role = &work.role;
     let told = plan.role_text(role);
     let mut text = format!(
@@ -48,6 +48,13 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
     let mark = work.input.to_string().chars().take(MARK).collect::<String>();
     let _ = write!(text, "\n{CHANGE}--- change {mark}\n{}\n--- end of change {mark}\n", diff.trim_end());
     text.push_str(if work.writes.is_empty() { READS } else { WRITES_TESTS });
+    close(&mut text, judging);
+    text
+}
+
+/// Ends the prompt of a worker that answers: instructions, tools, and the form of the answer.
+pub(super) fn close(text: &mut String, judging: &Judging<'_>) {
+    let Judging { work, again, instructions, has_tools, .. } = judging;
     if !instructions.is_empty() {
         let _ = write!(text, "\nInstructions of the repository and its user for you:\n{}\n", instructions.trim_end());
     }
@@ -60,7 +67,6 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
     if let Some(kind) = work.answer {
         let _ = write!(text, "\n{}", roles::form(kind));
     }
-    text
 }
 
 /// What a step wants beyond the role's own text.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use fastrand::Rng;
 use switchboard_pipeline::modes::State;
@@ -69,13 +68,7 @@ async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), Str
     let run = start(stage, daemon, drive).await?;
     let mut live = daemon.live_runs();
     loop {
-        let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
-        let is_over = tokio::select! {
-            biased;
-            over = live.wait_for(|live| *live == 0) => over.is_ok(),
-            () = tokio::time::sleep(pause) => false,
-        };
-        if !is_over {
+        if !people::look_away(stage, &mut live).await {
             answer(stage, daemon).await?;
             continue;
         }

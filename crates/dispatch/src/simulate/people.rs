@@ -13,6 +13,7 @@ use switchboard_protocol::verb::run::{
     StopRunRequest,
 };
 use switchboard_store::{Batch, Idempotency, Query};
+use tokio::sync::watch;
 
 use super::folded::compare;
 use super::request::request;
@@ -25,18 +26,23 @@ use crate::{Dispatch, Error};
 /// Retries of a history: after so many, people let it be.
 const RETRIES: u64 = 6;
 
+/// Waits for a while, which is long where people are away; returns whether no run is live, as soon as that is so.
+pub(super) async fn look_away(stage: &Stage, live: &mut watch::Receiver<usize>) -> bool {
+    let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
+    tokio::select! {
+        biased;
+        over = live.wait_for(|live| *live == 0) => over.is_ok(),
+        () = tokio::time::sleep(pause) => false,
+    }
+}
+
 /// Works until the run is over and nobody wants anything of it.
 pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]) -> Result<(), String> {
     boot(stage, daemon).await;
     let runs = start(stage, daemon, plans).await?;
     let mut live = daemon.live_runs();
     loop {
-        let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
-        let is_over = tokio::select! {
-            biased;
-            over = live.wait_for(|live| *live == 0) => over.is_ok(),
-            () = tokio::time::sleep(pause) => false,
-        };
+        let is_over = look_away(stage, &mut live).await;
         if is_over && !look_at_all(stage, daemon, &runs).await? {
             return Ok(());
         }

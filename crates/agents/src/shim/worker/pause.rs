@@ -98,7 +98,7 @@ impl Worker {
         self.say_reached()
     }
 
-    /// Says that the agent waits: held where it is between two turns and its tree may be changed.
+    /// Reports that the agent waits: `held` between two turns, when its tree may be changed.
     fn say_reached(&mut self) -> Result<()> {
         let is_held = self.pause.between_tools && matches!(self.state, State::Idle { .. });
         let state = if is_held { PauseState::Held } else { PauseState::Paused };
