@@ -31,10 +31,10 @@ impl StartPoint {
         Ok(git.is_ancestor(&start, &tip)?.then_some(Self { base, start, content: None }))
     }
 
-    /// Begins in a tree that is brought to what the attempt is to start from.
+    /// Begins in a tree that is brought to what the attempt is to start from; `head` is looked up only where that is the head of the run's branch.
     pub(super) fn fresh(
         git: &dyn Git,
-        head: Oid,
+        head: impl FnOnce() -> Result<Oid, Error>,
         last: Option<LastWorker>,
         from: StartFrom,
         author: &Author,
@@ -45,15 +45,18 @@ impl StartPoint {
                 let base = if base.is_empty() { last.map_or(base, |last| last.base) } else { base };
                 Ok(Self { base: Oid::parse(&base)?, start: commit.clone(), content: Some(commit) })
             }
-            (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
-                Merged::Clean { tree } => {
-                    let message = "An earlier attempt on the run's present head";
-                    let content = git.commit_tree(&tree, &[&head], author, message)?;
-                    Ok(Self { base: head.clone(), start: head, content: Some(content) })
+            (StartFrom::Rebased { commit }, _) => {
+                let head = head()?;
+                match git.merge_tree(&head, &Oid::parse(&commit)?)? {
+                    Merged::Clean { tree } => {
+                        let message = "An earlier attempt on the run's present head";
+                        let content = git.commit_tree(&tree, &[&head], author, message)?;
+                        Ok(Self { base: head.clone(), start: head, content: Some(content) })
+                    }
+                    Merged::Conflict { .. } => Ok(Self::at(head)),
                 }
-                Merged::Conflict { .. } => Ok(Self::at(head)),
-            },
-            (StartFrom::RunHead | StartFrom::Change { .. }, _) => Ok(Self::at(head)),
+            }
+            (StartFrom::RunHead | StartFrom::Change { .. }, _) => head().map(Self::at),
         }
     }
 

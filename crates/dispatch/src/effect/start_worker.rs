@@ -285,10 +285,12 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
             return Ok(kept);
         }
-        let head = run_head(git, &branch, run_first.as_ref())?;
-        let head = match group {
-            Some(group) => group_head(git, &group, head)?,
-            None => head,
+        let head = || {
+            let head = run_head(git, &branch, run_first.as_ref())?;
+            match group {
+                Some(group) => group_head(git, &group, head),
+                None => Ok(head),
+            }
         };
         StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });

@@ -38,10 +38,12 @@ pub(super) struct Given<'a> {
 /// Records the verdict, and what the worker wrote, or why its answer can't be used.
 pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error> {
     let places = Places::of(ctx, given)?;
-    let wrote = written(ctx, &places).await?;
+    let wrote = written(ctx, given, &places).await?;
     #[cfg(any(test, feature = "sim"))]
-    let wrote = if ctx.world.has_defect(crate::simulate::Defect::LetsJudgesWrite) { Vec::new() } else { wrote };
-    let taken = match forbidden(ctx, given, &wrote) {
+    let is_let = ctx.world.has_defect(crate::simulate::Defect::LetsJudgesWrite);
+    #[cfg(not(any(test, feature = "sim")))]
+    let is_let = false;
+    let taken = match forbidden(ctx, given, &wrote).filter(|_| !is_let) {
         Some(reason) => Err(reason),
         None => match read(ctx, given).await? {
             Ok(answer) => usable(ctx, given, answer)?,
@@ -49,7 +51,7 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
         },
     };
     let steps = match taken {
-        Ok(answer) => judged(ctx, given, &places, answer).await?,
+        Ok(answer) => judged(ctx, given, &places, (answer, &wrote)).await?,
         Err(reason) => vec![given.refused(reason)],
     };
     ctx.engine.record(Record::steps(steps)).await?;
@@ -77,14 +79,20 @@ fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, 
 }
 
 /// What is to be recorded of an answer that can be used.
-async fn judged(ctx: &Ctx, given: Given<'_>, places: &Places, answer: Answer) -> Result<Vec<RunEvent>, Error> {
+async fn judged(
+    ctx: &Ctx,
+    given: Given<'_>,
+    places: &Places,
+    (answer, wrote): (Answer, &[String]),
+) -> Result<Vec<RunEvent>, Error> {
     // Whatever a role answers that is asked: it has answered.
     let (verdict, mut reasons) = match ctx.plan.asks(given.task) {
         Some(_) => (Verdict::Pass, Vec::new()),
         None => verdict::of(&answer),
     };
     let accepts = matches!(verdict, Verdict::Pass | Verdict::Warn);
-    let wrote = if given.work.writes.is_empty() { None } else { capture(ctx, given, places).await? };
+    let wrote =
+        if wrote.is_empty() || given.work.writes.is_empty() { None } else { capture(ctx, given, places).await? };
     if let Some(wrote) = wrote.as_ref().filter(|_| accepts) {
         match new_tests::judge(ctx, given, places, &wrote.commit).await? {
             Ok(note) => reasons.extend(note),
@@ -204,12 +212,17 @@ async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Err
     Ok(found)
 }
 
-/// The files in the worker's tree that are not as it found them, whether it has committed them or not.
-async fn written(ctx: &Ctx, places: &Places) -> Result<Vec<String>, Error> {
+/// The files in the worker's tree that are not as it found them, whether it has committed them or not. What is in the task's tree goes on from there to the
+/// next worker, so the index, which the worker could write, is not believed; a tree that is thrown away need not be read whole.
+async fn written(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Vec<String>, Error> {
     let (path, start) = (places.tree.clone(), places.start.clone());
+    let is_in_task_tree = given.work.is_in_task_tree();
     let changed = ctx.world.git(move |git| {
+        if is_in_task_tree {
+            return Ok(git.worktree_files_unlike(&path, &start)?.into_iter().collect());
+        }
         let mut changed: BTreeSet<_> = git.worktree_files(&path)?.into_iter().collect();
-        if let Some(tip) = git.worktree_tip(&path)? {
+        if let Some(tip) = git.worktree_tip(&path)?.filter(|tip| *tip != start) {
             changed.extend(git.changed_files(&start, &tip)?.into_iter().map(|change| change.path));
         }
         Ok(changed)

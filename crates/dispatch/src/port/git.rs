@@ -76,6 +76,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>>;
     /// The same, each file by its name: also those in a folder of which git knows nothing.
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>>;
+    /// Files of the work tree at `path` that are not as in a commit, committed or not, whatever its index says; ignored ones left out.
+    fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>>;
     /// Bytes of the files in the work tree at `path`, ignored ones included.
     fn worktree_bytes(&self, path: &Path) -> Result<u64>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
@@ -238,6 +240,11 @@ impl Git for Repo {
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.changed_files()?)
+    }
+
+    fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.files_unlike(commit)?)
     }
 
     fn worktree_bytes(&self, path: &Path) -> Result<u64> {

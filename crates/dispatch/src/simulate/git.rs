@@ -223,6 +223,10 @@ impl Git for SimGit {
         self.worktree_changes(path)
     }
 
+    fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>> {
+        self.with(|repo| repo.changed_from(path, commit))
+    }
+
     fn worktree_bytes(&self, _path: &Path) -> Result<u64> {
         Ok(0)
     }

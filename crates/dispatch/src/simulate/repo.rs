@@ -261,9 +261,15 @@ impl Repo {
     pub(super) fn changed_in(&mut self, at: &Path) -> Result<Vec<PathBuf>> {
         let missing = || Error::Missing(format!("the work tree {}", at.display()));
         let work = self.worktrees.get(at).ok_or_else(missing)?;
-        let head = self.files(&self.tip(work).ok_or_else(missing)?)?;
+        let tip = self.tip(work).ok_or_else(missing)?;
+        self.changed_from(at, &tip)
+    }
+
+    /// Paths of a work tree that differ from a commit.
+    pub(super) fn changed_from(&mut self, at: &Path, commit: &Oid) -> Result<Vec<PathBuf>> {
+        let before = self.files(commit)?;
         let tree = self.captured(at)?;
-        let changed = self.trees[&tree].files.changed_since(&head);
+        let changed = self.trees[&tree].files.changed_since(&before);
         Ok(changed.iter().map(|(path, _)| PathBuf::from(&***path)).collect())
     }
 

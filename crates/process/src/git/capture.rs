@@ -1,5 +1,6 @@
 //! Makes a commit of what an agent left in its work tree, whatever it did to the index, the branch or the `.git` file.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl Worktree {
         // What looks at the tree from here on may ask git where it stands, and must not be led to settings that the agent wrote.
         self.restore_link()?;
         let before = self.repo.branch(branch)?;
-        let index = self.admin.join("switchboard-capture");
+        let index = self.index_of(parent)?;
         let (tree, left_out) = self.write_tree(&index, parent, ignored)?;
         remove_file(&index)?;
         let is_same = tree == self.repo.tree_of(parent)?;
@@ -60,11 +61,35 @@ impl Worktree {
         Ok((!is_same).then_some(Captured { commit, tree, left_out }))
     }
 
-    /// The tree of all files, written by way of an index of our own: flags that an agent set in its index hide nothing.
-    fn write_tree(&self, index: &Path, parent: &Oid, ignored: &[PathBuf]) -> Result<(Oid, Vec<PathBuf>)> {
-        remove_file(index)?;
+    /// Files that are not as in a commit, whether git knows them or not, and whether they were committed or not; ignored ones and [`OWN_FOLDER`] not. By way
+    /// of an index of our own, as a capture.
+    ///
+    /// # Errors
+    /// [`crate::Error::Git`].
+    pub fn files_unlike(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
+        self.restore_link()?;
+        let index = self.index_of(commit)?;
+        let status =
+            ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
+        let listed = self.private(&index, &status)?.bytes()?;
+        remove_file(&index)?;
+        let paths = listed.split(|b| *b == 0).filter_map(|field| field.get(3..)).map(OsStr::from_bytes);
+        // A file that was committed and is not in this index is listed twice.
+        let paths: BTreeSet<_> = paths.map(PathBuf::from).filter(|path| !path.starts_with(OWN_FOLDER)).collect();
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Makes an index of our own of a commit: flags that an agent set in its index hide nothing.
+    fn index_of(&self, commit: &Oid) -> Result<PathBuf> {
+        let index = self.admin.join("switchboard-capture");
+        remove_file(&index)?;
         remove_file(&index.with_extension("lock"))?;
-        self.private(index, &["read-tree", parent.as_str()])?.done()?;
+        self.private(&index, &["read-tree", commit.as_str()])?.done()?;
+        Ok(index)
+    }
+
+    /// The tree of all files, written by way of an index of `parent`.
+    fn write_tree(&self, index: &Path, parent: &Oid, ignored: &[PathBuf]) -> Result<(Oid, Vec<PathBuf>)> {
         let mut left_out = self.nested(index)?;
         let mut paths = format!(".\0:(top,exclude,literal){OWN_FOLDER}\0").into_bytes();
         for nested in &left_out {

@@ -53,6 +53,7 @@ fn nothing_changed_is_nothing_even_after_commits_that_cancel_out() {
     let (repo, worktree, at) = fixture.worktree("t1");
 
     assert_eq!(worktree.capture(BRANCH, &at, &author(), "m").unwrap(), None);
+    assert_eq!(worktree.files_unlike(&at).unwrap(), Vec::<PathBuf>::new());
     fixture.run_in(worktree.path(), &["commit", "-q", "--allow-empty", "-m", "busy work"]);
     fs::set_permissions(worktree.path().join("a.txt"), fs::Permissions::from_mode(0o600)).unwrap();
 
@@ -73,6 +74,8 @@ fn an_agents_own_commits_branches_and_index_flags_change_nothing() {
     fixture.run_in(path, &["add", "own"]);
     fixture.run_in(path, &["commit", "-qm", "agent's own"]);
     fixture.run_in(path, &["checkout", "-q", "--detach"]);
+
+    assert_eq!(worktree.files_unlike(&at).unwrap(), ["a.txt", "dir/b.txt", "own"].map(PathBuf::from));
 
     let captured = worktree.capture(BRANCH, &at, &author(), "task").unwrap().unwrap();
 
