@@ -221,9 +221,11 @@ struct Lists {
 
 fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
     let unreadable = |why: String| Refused::illegal(format!("a recorded way can't be read: {why}"));
+    if Digest::of(text.as_bytes()) != digest {
+        return Err(unreadable("its digest is another".to_owned()));
+    }
     let way: Way = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
-    let graph = Graph::new(way).map_err(|error| unreadable(error.to_string()))?;
-    if Digest::of(text.as_bytes()) == digest { Ok(graph) } else { Err(unreadable("its digest is another".to_owned())) }
+    Graph::recorded(way, digest).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Refuses ways with steps that a run can't carry out.

@@ -58,6 +58,11 @@ impl Graph {
     /// What is wrong with it.
     pub fn new(way: Way) -> Result<Self, BadWay> {
         let digest = way.digest().map_err(|error| BadWay::Json(error.to_string()))?;
+        Self::recorded(way, digest)
+    }
+
+    /// The same of a way that was recorded under this digest.
+    pub(crate) fn recorded(way: Way, digest: Digest) -> Result<Self, BadWay> {
         if way.steps.is_empty() {
             return Err(BadWay::Empty);
         }

@@ -1,6 +1,6 @@
 //! A unit and where it stands on its way: a slot per step.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::run::way::{Input, Zone};
@@ -145,6 +145,11 @@ pub enum Hold {
     Asked,
 }
 
+/// The inputs of a unit's steps. They follow from everything else in it, so each is worked out when it is asked for, and units are equal however many of
+/// them were.
+#[derive(Debug, Clone)]
+struct Inputs(Box<[OnceLock<Digest>]>);
+
 /// A unit on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
@@ -152,10 +157,10 @@ pub struct Unit {
     pub(super) slots: Vec<Slot>,
     pub(super) salt: Vec<u32>,
     pub(super) spent: Vec<Spent>,
-    /// The input of each step as things stand.
-    pub(super) inputs: Vec<Digest>,
-    /// What each step had come to when the inputs were worked out.
-    pub(super) outputs: Vec<Digest>,
+    /// The input of each step as things stood when [`Unit::refresh`] was last called.
+    inputs: Inputs,
+    /// What each step had come to then.
+    outputs: Vec<Digest>,
     pub(super) spec: Digest,
     pub(super) plan: Digest,
     pub(super) source: Digest,
@@ -166,6 +171,20 @@ pub struct Unit {
     pub(super) is_done: bool,
 }
 
+impl Inputs {
+    fn unknown(steps: usize) -> Self {
+        Self(std::iter::repeat_n(OnceLock::new(), steps).collect())
+    }
+}
+
+impl PartialEq for Inputs {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Inputs {}
+
 impl Unit {
     /// A unit at the beginning of its way. `spec` and `plan` stand for what it is to do, `head` is the head of the run's branch.
     #[must_use]
@@ -175,7 +194,7 @@ impl Unit {
             slots: vec![Slot::Idle; steps],
             salt: vec![0; steps],
             spent: vec![Spent::default(); steps],
-            inputs: vec![Digest::ZERO; steps],
+            inputs: Inputs::unknown(steps),
             outputs: vec![Digest::ZERO; steps],
             spec,
             plan,
@@ -242,14 +261,14 @@ impl Unit {
     /// Digest of what the step reads now, of what the step that mends it came to, and of how often it was opened anew.
     #[must_use]
     pub fn input(&self, at: usize) -> Digest {
-        self.inputs[at]
+        *self.inputs.0[at].get_or_init(|| self.work_out(at))
     }
 
     /// Whether the step has a verdict on its present input.
     #[must_use]
     pub fn is_current(&self, at: usize) -> bool {
         match &self.slots[at] {
-            Slot::Judged { input, .. } => *input == self.inputs[at],
+            Slot::Judged { input, .. } => *input == self.input(at),
             Slot::Idle | Slot::Intended { .. } | Slot::Running { .. } | Slot::Ended { .. } => false,
         }
     }
@@ -258,7 +277,7 @@ impl Unit {
     #[must_use]
     pub fn verdict(&self, at: usize) -> Option<Verdict> {
         match &self.slots[at] {
-            Slot::Judged { input, verdict, .. } => (*input == self.inputs[at]).then_some(*verdict),
+            Slot::Judged { input, verdict, .. } => (*input == self.input(at)).then_some(*verdict),
             Slot::Idle | Slot::Intended { .. } | Slot::Running { .. } | Slot::Ended { .. } => None,
         }
     }
@@ -303,15 +322,15 @@ impl Unit {
         readers
     }
 
-    /// Works the inputs out anew.
+    /// Has the inputs worked out anew, each when it is next asked for.
     pub(super) fn refresh(&mut self) {
-        for at in 0..self.inputs.len() {
-            self.inputs[at] = self.work_out(at);
+        for at in 0..self.outputs.len() {
             self.outputs[at] = self.output(at);
         }
+        self.inputs = Inputs::unknown(self.outputs.len());
     }
 
-    /// Works the inputs out anew if a step has come to something else. Enough where nothing but slots has changed.
+    /// Has the inputs worked out anew if a step has come to something else. Enough where nothing but slots has changed.
     pub(super) fn refresh_outputs(&mut self) {
         if (0..self.outputs.len()).any(|at| self.outputs[at] != self.output(at)) {
             self.refresh();
@@ -332,11 +351,9 @@ impl Unit {
             // Read below, in the order of the way.
             Input::Output(_) => &[][..],
         }));
-        let outputs = self.way.outputs(at).iter().map(|other| self.output(*other));
-        let outputs: Vec<Digest> = outputs.collect();
-        parts.extend(outputs.iter().map(|output| &output.0[..]));
+        parts.extend(self.way.outputs(at).iter().map(|other| &self.outputs[*other].0[..]));
         let mended = self.way.back(at).filter(|back| *back != at);
-        let mended = mended.map(|back| (self.salt[back].to_le_bytes(), self.output(back)));
+        let mended = mended.map(|back| (self.salt[back].to_le_bytes(), &self.outputs[back]));
         if let Some((salt, output)) = &mended {
             parts.extend([&salt[..], &output.0[..]]);
         }
@@ -353,6 +370,10 @@ impl Unit {
 
     /// Takes in what the worker of a step has written that refuses the change. Judged is what was there before; the next attempt begins with this.
     pub(crate) fn hand_on(&mut self, change: Change) {
+        // What judged the tree that was there before judged that one.
+        for at in 0..self.outputs.len() {
+            let _ = self.input(at);
+        }
         let (base, lines) = self.change.take().map_or_else(Default::default, |known| (known.base, known.lines));
         self.change = Some(Change { base, lines, ..change });
     }

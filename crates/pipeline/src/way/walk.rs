@@ -54,7 +54,7 @@ impl Unit {
     /// [`NotNow`] when it is not open.
     pub fn intend(&mut self, at: usize, by: Assignee) -> Result<Moved, NotNow> {
         self.expect_open(at)?;
-        self.slots[at] = Slot::Intended { input: self.inputs[at], by };
+        self.slots[at] = Slot::Intended { input: self.input(at), by };
         self.spent[at].runs += 1;
         Ok(Moved::On)
     }
@@ -163,13 +163,13 @@ impl Unit {
         if !self.slots[at].is_under_way() {
             self.spent[at].runs += 1;
         }
-        let begun = self.begun(at).unwrap_or(self.inputs[at]);
-        let is_as_begun = begun == self.inputs[at];
+        let begun = self.begun(at).unwrap_or(self.input(at));
+        let is_as_begun = begun == self.input(at);
         let output = self.take_change(at, change);
         self.slots[at] = Slot::Judged { input: begun, verdict: Verdict::Pass, output: Some(output) };
         self.refresh();
         // What else it reads may have changed while it was at work: then it is open again.
-        let input = if is_as_begun { self.inputs[at] } else { begun };
+        let input = if is_as_begun { self.input(at) } else { begun };
         self.slots[at] = Slot::Judged { input, verdict: Verdict::Pass, output: Some(output) };
         Ok(self.close_spent())
     }
@@ -184,7 +184,7 @@ impl Unit {
         if begun.is_none() {
             self.expect_open(at)?;
         }
-        let judged = begun.unwrap_or(self.inputs[at]);
+        let judged = begun.unwrap_or(self.input(at));
         if input.is_some_and(|input| input != judged) {
             return Err(NotNow::Stale);
         }
