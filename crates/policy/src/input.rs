@@ -86,6 +86,12 @@ impl<'a> Input<'a> {
         Self { verb: &row.name, effect: row.effect, class: row.class, caller: who, about, args: bounded(args), now }
     }
 
+    /// Everything but the time, as one text.
+    pub(crate) fn but_for_the_time(&self) -> Result<String, String> {
+        let Self { verb, effect, class, caller, about, args, now: _ } = self;
+        serde_json::to_string(&(verb, effect, class, caller, about, args)).map_err(|error| error.to_string())
+    }
+
     pub(crate) fn to_rego(&self) -> Result<regorus::Value, String> {
         let value = serde_json::to_value(self).map_err(|error| error.to_string())?;
         Ok(regorus::Value::from(value))

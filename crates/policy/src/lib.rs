@@ -7,6 +7,7 @@ mod bundle;
 mod decision;
 mod error;
 mod input;
+mod memo;
 mod program;
 
 pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
@@ -14,6 +15,7 @@ pub use decision::{Decision, Obligation, Verdict};
 pub use error::Error;
 pub use input::{About, Input, bounded, name_in};
 
+use memo::Memo;
 use program::Program;
 use switchboard_protocol::id::Digest;
 
@@ -28,6 +30,8 @@ pub struct Policy {
     base: Program,
     project: Option<Program>,
     digest: Digest,
+    /// What was decided before, where the time of day is no part of it.
+    memo: Option<Memo>,
 }
 
 impl Policy {
@@ -42,7 +46,8 @@ impl Policy {
             bundle::check_narrows(file)?;
             Program::compile(std::slice::from_ref(file), PROJECT_DENY)
         });
-        Ok(Self { base, project: project.transpose()?, digest: bundle.digest() })
+        let memo = Memo::for_rules(bundle.base().iter().chain(bundle.project()));
+        Ok(Self { base, project: project.transpose()?, digest: bundle.digest(), memo })
     }
 
     /// Digest of the rules, for receipts: over each file's name and text.
@@ -54,7 +59,11 @@ impl Policy {
     /// Decides. A rule that fails, an answer of the wrong shape or none at all is a refusal with `policy.invalid`.
     #[must_use]
     pub fn decide(&self, input: &Input<'_>) -> Decision {
-        self.try_decide(input).unwrap_or_else(Decision::invalid)
+        let decided = match &self.memo {
+            Some(memo) => input.but_for_the_time().and_then(|call| memo.get(call, || self.try_decide(input))),
+            None => self.try_decide(input),
+        };
+        decided.unwrap_or_else(Decision::invalid)
     }
 
     fn try_decide(&self, input: &Input<'_>) -> Result<Decision, String> {

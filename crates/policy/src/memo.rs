@@ -1,0 +1,116 @@
+//! Decisions that were made before. Agents ask the same again and again: whether something new has come, how a run stands.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::bundle::File;
+use crate::decision::Decision;
+
+/// Decisions that are remembered; with more, all are forgotten.
+const MOST: usize = 512;
+/// Bytes of a call that is remembered; longer ones are seldom made twice.
+const LONGEST: usize = 1024;
+
+/// Decisions by the call that they were made for.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(Mutex<HashMap<String, Decision>>);
+
+// === impl Memo ===
+
+impl Memo {
+    /// An empty one for rules of which the time of day is no part; `None` for others. These rules name each field of the input that they read, so that
+    /// none can be the time: what reads `input` as a whole may read that.
+    pub(crate) fn for_rules<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<Self> {
+        files.into_iter().all(|file| names_its_fields(&file.text)).then(Self::default)
+    }
+
+    /// The decision for a call, made by `decide` if it is new. What failed is not remembered.
+    ///
+    /// # Errors
+    /// As for `decide`.
+    pub(crate) fn get(
+        &self,
+        call: String,
+        decide: impl FnOnce() -> Result<Decision, String>,
+    ) -> Result<Decision, String> {
+        if let Some(known) = self.known().get(&call) {
+            return Ok(known.clone());
+        }
+        let decision = decide()?;
+        if call.len() <= LONGEST {
+            let mut known = self.known();
+            if known.len() >= MOST {
+                known.clear();
+            }
+            known.insert(call, decision.clone());
+        }
+        Ok(decision)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Decision>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether `input` stands nowhere but before a dot and the name of a field that is not the time. Lines that are comments are left out.
+fn names_its_fields(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let mut uses =
+        lines.flat_map(|line| line.match_indices("input").map(move |(at, word)| (line, at, at + word.len())));
+    uses.all(|(line, begin, end)| {
+        let (before, after) = (&line[..begin], &line[end..]);
+        if before.ends_with(is_word) || after.starts_with(is_word) {
+            return true;
+        }
+        let field = after.strip_prefix('.').map(|field| field.split(|c| !is_word(c)).next().unwrap_or_default());
+        field.is_some_and(|field| !field.is_empty() && field != "now")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_can_read_the_time_are_asked_each_time() {
+        for timeless in
+            ["allow if input.class == \"send\"", "# input\n\tinput.args[x] == 1", "my_input := 1; inputs := 2", ""]
+        {
+            assert!(names_its_fields(timeless), "{timeless}");
+        }
+        for timed in [
+            "allow if input.now > 3",
+            "some k; input[k] > 3",
+            "f(input)",
+            "import input as call",
+            "import input\n",
+            "x := input",
+            "walk(input, [p, v])",
+            "input . now > 3",
+            "y if input.class; z if input.now",
+        ] {
+            assert!(!names_its_fields(timed), "{timed}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_a_failure_is_not() {
+        let memo = Memo::default();
+        let made = |call: &str| {
+            let mut is_made = false;
+            let decision = memo.get(call.to_owned(), || {
+                is_made = true;
+                Ok(Decision::invalid(String::new()))
+            });
+            assert!(decision.is_ok());
+            is_made
+        };
+
+        assert!(memo.get("a".to_owned(), || Err(String::new())).is_err());
+        assert!(made("a") && !made("a"));
+        assert!(made(&"x".repeat(LONGEST + 1)) && made(&"x".repeat(LONGEST + 1)));
+        (0..3 * MOST).for_each(|n| assert!(made(&n.to_string())));
+        assert!(memo.known().len() <= MOST);
+    }
+}
