@@ -190,11 +190,9 @@ impl Digest {
     /// The 64 hex digits without the prefix.
     #[must_use]
     pub fn hex(&self) -> String {
-        use std::fmt::Write as _;
-        self.0.iter().fold(String::with_capacity(64), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        })
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 
     /// Reads 64 hex digits, with or without the `sha256:` prefix.

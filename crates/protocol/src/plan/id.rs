@@ -81,6 +81,10 @@ impl Ord for TaskId {
 #[must_use]
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    // Parts that are the same text are the same number.
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let part = a[..same].iter().rposition(|byte| *byte == b'.').map_or(0, |dot| dot + 1);
+    (a, b) = (&a[part..], &b[part..]);
     while !a.is_empty() || !b.is_empty() {
         let order = next_number(&mut a).cmp(&next_number(&mut b));
         if order.is_ne() {
@@ -118,6 +122,8 @@ mod tests {
         assert_eq!(ids, ["1.1", "1.1.0", "1.2", "1.10", "2.1"]);
         assert_eq!(natural_order("1.1", "1.1.0"), Ordering::Equal);
         assert_eq!(natural_order("1.2a3", "1.2"), Ordering::Equal);
+        assert_eq!(natural_order("1.2", "1.12"), Ordering::Less);
+        assert_eq!(natural_order("1.02", "1.2.0"), Ordering::Equal);
         assert_eq!(natural_order("2", "1.99999999999999999999999"), Ordering::Greater);
     }
 
