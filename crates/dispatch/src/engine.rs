@@ -87,7 +87,8 @@ impl Engine {
         me: mpsc::Sender<Message>,
         inbox: mpsc::Receiver<Message>,
     ) -> Result<Self, Error> {
-        let plan = Arc::new(history::plan(&world, run)?);
+        let plan = history::plan(&world, run)?;
+        world.plans.keep(&plan);
         let recorded = Recorded::fold(&world.store, run)?;
         let last = history::last_workers(&world, run)?;
         let tasks = recorded.state().tasks().map(|view| view.task);
@@ -161,7 +162,7 @@ impl Engine {
                 self.asked(&record, answer).await;
             }
             Message::Done(key, outcome) => self.done(key, outcome).await,
-            Message::View(answer) => drop(answer.send(self.recorded.state().tasks().collect())),
+            Message::State(answer) => drop(answer.send(self.recorded.shared())),
             Message::Room(worker, answer) => drop(answer.send(self.recorded.state().has_room_for_turn(&worker))),
         }
     }

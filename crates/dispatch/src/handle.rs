@@ -1,6 +1,9 @@
 //! How everybody else talks to a run's engine: only the engine steps a run.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use switchboard_pipeline::run::RunState;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -24,8 +27,8 @@ pub(crate) enum Message {
     Asked(Record, Answer),
     /// An effect has ended.
     Done(EffectKey, Outcome),
-    /// Somebody wants to see the tasks.
-    View(oneshot::Sender<Vec<TaskView>>),
+    /// Somebody wants to see how the run stands.
+    State(oneshot::Sender<Arc<RunState>>),
     /// A worker is to have a further turn: whether the budget has room for it.
     Room(WorkerId, oneshot::Sender<bool>),
 }
@@ -147,8 +150,13 @@ impl Handle {
 
     /// The tasks as they stand.
     pub(crate) async fn view(&self) -> Result<Vec<TaskView>, Error> {
+        Ok(self.state().await?.tasks().collect())
+    }
+
+    /// The run as it stands. Whoever keeps it has the engine copy it at its next step.
+    pub(crate) async fn state(&self) -> Result<Arc<RunState>, Error> {
         let (answer, answered) = oneshot::channel();
-        self.sender.send(Message::View(answer)).await.map_err(|_| Error::Stopping)?;
+        self.sender.send(Message::State(answer)).await.map_err(|_| Error::Stopping)?;
         self.answer_of(answered).await.ok_or(Error::Stopping)
     }
 

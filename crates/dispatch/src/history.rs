@@ -1,11 +1,12 @@
 //! Reads a run back from the record: its events, its fixed part, its last workers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_pipeline::subtasks::Expanded;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::event::{Event, Lsn, RawEvent};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
@@ -38,28 +39,40 @@ pub(crate) fn subject(run: &RunId) -> String {
 }
 
 /// Visits a run's events after a revision of its subject, oldest first, as long as `visit` returns true.
-pub(crate) fn events(store: &Store, run: &RunId, after: u64, visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
-    events_of(store, &subject(run), after, visit)
+pub(crate) fn events(
+    store: &Store,
+    run: &RunId,
+    after: u64,
+    mut visit: impl FnMut(&Event) -> bool,
+) -> Result<(), Error> {
+    let subject = subject(run);
+    by_page(after, |after, limit| {
+        let page = store.events_of(&subject, after, limit)?;
+        Ok((page.len(), page.last().filter(|_| page.iter().all(&mut visit)).map(|last| last.rev)))
+    })
 }
 
 /// Visits a worker's events, oldest first.
 pub(crate) fn events_of_worker(store: &Store, worker: &str, mut visit: impl FnMut(&Event)) -> Result<(), Error> {
-    events_of(store, &format!("worker/{worker}"), 0, |event| {
-        visit(event);
-        true
+    let subject = format!("worker/{worker}");
+    by_page(0, |after, limit| {
+        let page = store.events_of(&subject, after, limit)?;
+        page.iter().for_each(&mut visit);
+        Ok((page.len(), page.last().map(|event| event.rev)))
     })
 }
 
-fn events_of(store: &Store, subject: &str, mut after: u64, mut visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
+/// Reads events page by page: `read` takes a revision and how many to read, and returns how many there were, and the revision of the last one if more are
+/// wanted.
+fn by_page(
+    mut after: u64,
+    mut read: impl FnMut(u64, usize) -> Result<(usize, Option<u64>), Error>,
+) -> Result<(), Error> {
     let mut size = FIRST_PAGE;
     loop {
-        let page = store.events_of(subject, after, size)?;
-        if page.iter().any(|event| !visit(event)) {
-            return Ok(());
-        }
-        match page.last() {
-            Some(last) if page.len() == size => after = last.rev,
-            Some(_) | None => return Ok(()),
+        match read(after, size)? {
+            (count, Some(last)) if count == size => after = last,
+            _ => return Ok(()),
         }
         size = (4 * size).min(PAGE);
     }
@@ -75,18 +88,18 @@ pub(crate) fn fold(store: &Store, run: &RunId) -> Result<RunState, Error> {
 /// Folds a run's events after `rev` onto a state of that revision.
 pub(crate) fn fold_onto(store: &Store, run: &RunId, state: &mut RunState, rev: &mut u64) -> Result<(), Error> {
     let mut reader = if *rev == 0 { Reader::new() } else { Reader::past_the_start() };
-    let mut folded = Ok(());
-    events(store, run, *rev, |event| {
-        folded = take(state, &mut reader, run, event);
-        if folded.is_ok() {
+    let subject = subject(run);
+    by_page(*rev, |after, limit| {
+        let page = store.raw_events_of(&subject, after, limit)?;
+        for event in &page {
+            take(state, &mut reader, run, event)?;
             *rev = event.rev;
         }
-        folded.is_ok()
-    })?;
-    folded
+        Ok((page.len(), page.last().map(|event| event.rev)))
+    })
 }
 
-fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &Event) -> Result<(), Error> {
+fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &RawEvent) -> Result<(), Error> {
     for step in reader.read(event).map_err(|error| older(run, &error.to_string()))? {
         state.step(&step, event.ts).map_err(|refused| unfoldable(run, event.rev, &refused))?;
     }
@@ -125,8 +138,15 @@ fn texts(world: &World, run: &RunId, configured: Lsn) -> Result<(String, String)
     Ok((text, String::new()))
 }
 
-/// Reads a run's fixed part: the log has it, but for how its agents are started.
-pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
+/// A run's fixed part: its engine's, or read from the log, which has all of it but how its agents are started.
+pub(crate) fn plan(world: &World, run: &RunId) -> Result<Arc<RunPlan>, Error> {
+    match world.plans.of_live(run) {
+        Some(plan) => Ok(plan),
+        None => read_plan(world, run).map(Arc::new),
+    }
+}
+
+fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let row = world.store.get(RUNS, &[run.as_str().into()])?;
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;

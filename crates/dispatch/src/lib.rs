@@ -39,6 +39,7 @@ mod identity;
 mod in_vain;
 mod isolation;
 mod link;
+mod live_plans;
 mod lock;
 mod needs;
 mod notes;

@@ -95,7 +95,8 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
         // What each worker had cost before the day began, and has cost now.
         let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
         history::events(store, &run_id(&row)?, 0, |event| {
-            if let Some(RunEvent::CostCounted { worker, total_micro_usd, .. }) = event.fact::<RunEvent>() {
+            let counted = (event.kind == "cost_counted").then(|| event.fact::<RunEvent>()).flatten();
+            if let Some(RunEvent::CostCounted { worker, total_micro_usd, .. }) = counted {
                 let cost = costs.entry(worker).or_default();
                 cost.1 = cost.1.max(total_micro_usd);
                 if event.ts < start {

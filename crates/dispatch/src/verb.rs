@@ -26,9 +26,12 @@ mod undo_merge;
 
 pub use subagent::Continuation;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use switchboard_pipeline::run::RunState;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
@@ -152,12 +155,17 @@ fn task_id(text: &str) -> Result<TaskId, Error> {
 impl Dispatch {
     /// A run's tasks as they stand: from its engine while it is live, else folded from the log.
     pub(crate) async fn views(&self, run: &RunId) -> Result<Vec<TaskView>, Error> {
+        Ok(self.state(run).await?.tasks().collect())
+    }
+
+    /// A run as it stands: from its engine while it is live, else folded from the log.
+    pub(crate) async fn state(&self, run: &RunId) -> Result<Arc<RunState>, Error> {
         if let Some(engine) = self.engine(run)
-            && let Ok(views) = engine.view().await
+            && let Ok(state) = engine.state().await
         {
-            return Ok(views);
+            return Ok(state);
         }
-        Ok(history::fold(&self.world.store, run)?.tasks().collect())
+        Ok(Arc::new(history::fold(&self.world.store, run)?))
     }
 
     /// Has the engine of a run that is not over record what somebody asks for; returns the answer.

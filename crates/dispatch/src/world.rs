@@ -18,6 +18,7 @@ use crate::error::is_transient;
 use crate::gate_trees::GateTrees;
 use crate::history::Claimed;
 use crate::link::Link;
+use crate::live_plans::LivePlans;
 use crate::lock::lock;
 use crate::port::{Git, Ports};
 use crate::shared::SharedLimits;
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) gate_trees: GateTrees,
     /// What all runs have in common.
     pub(crate) shared: SharedLimits,
+    /// The fixed parts of live runs.
+    pub(crate) plans: LivePlans,
     /// Names of workers.
     pub(crate) worker_names: WorkerNames,
     /// What agents have handed on lately.
@@ -78,6 +81,7 @@ impl World {
             ports,
             tree_ports,
             gate_trees: GateTrees::default(),
+            plans: LivePlans::default(),
             worker_names: WorkerNames::default(),
             delegations: DelegationLog::default(),
             ending: CancellationToken::new(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_pipeline::run::{Reader, RunState};
-use switchboard_protocol::event::Event;
+use switchboard_protocol::event::{Event, RawEvent};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, Verdict};
 use switchboard_protocol::time::Millis;
@@ -18,11 +18,16 @@ fn record() -> Vec<Event> {
 fn fold(events: &[Event]) -> RunState {
     let (mut state, mut reader) = (RunState::new(), Reader::new());
     for event in events {
-        for step in reader.read(event).expect("an older event") {
+        for step in reader.read(&raw(event)).expect("an older event") {
             state.step(&step, event.ts).unwrap_or_else(|refused| panic!("{}: {refused}", event.rev));
         }
     }
     state
+}
+
+fn raw(event: &Event) -> RawEvent {
+    let (kind, facts) = (event.kind.clone(), event.facts.to_string());
+    RawEvent { lsn: event.lsn, ts: event.ts, kind, rev: event.rev, facts }
 }
 
 fn states(state: &RunState) -> BTreeMap<String, TaskState> {

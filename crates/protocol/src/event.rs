@@ -108,6 +108,7 @@ impl NewEvent {
 enum Field<'a> {
     Kind(&'a str),
     Facts(&'a Value),
+    Text(&'a str),
 }
 
 impl<'a> IntoDeserializer<'a, serde_json::Error> for Field<'a> {
@@ -125,6 +126,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
         match self {
             Self::Kind(kind) => visitor.visit_borrowed_str(kind),
             Self::Facts(facts) => facts.deserialize_any(visitor),
+            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_any(visitor),
         }
     }
 
@@ -138,6 +140,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
         match self {
             Self::Kind(kind) => visitor.visit_enum(BorrowedStrDeserializer::new(kind)),
             Self::Facts(facts) => facts.deserialize_enum(name, variants, visitor),
+            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_enum(name, variants, visitor),
         }
     }
 
@@ -185,7 +188,34 @@ impl Event {
     }
 }
 
+/// An event of a known subject whose facts are still text: for who reads many events of one type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawEvent {
+    /// Position in the log.
+    pub lsn: Lsn,
+    /// When the store committed it.
+    pub ts: Millis,
+    /// What happened, in the past tense.
+    pub kind: String,
+    /// Revision of the subject after this event, from 1.
+    pub rev: u64,
+    /// The facts as JSON, of the newest shape.
+    pub facts: String,
+}
+
+impl RawEvent {
+    /// Reads the typed fact; `None` if the event is of another family.
+    #[must_use]
+    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
+        tagged(&self.kind, Field::Text(&self.facts))
+    }
+}
+
 fn fact<F: DeserializeOwned>(kind: &str, facts: &Value) -> Option<F> {
-    let fields = [("kind", Field::Kind(kind)), ("facts", Field::Facts(facts))];
+    tagged(kind, Field::Facts(facts))
+}
+
+fn tagged<F: DeserializeOwned>(kind: &str, facts: Field<'_>) -> Option<F> {
+    let fields = [("kind", Field::Kind(kind)), ("facts", facts)];
     F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
 }

@@ -1,6 +1,6 @@
 //! An event as it is stored and hashed: the facts' exact bytes, never a re-serialisation of them.
 
-use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::event::{Event, Lsn, RawEvent};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
@@ -108,10 +108,7 @@ impl Record {
 
     /// The event as readers see it: facts parsed and lifted to the newest version.
     pub(crate) fn into_event(self, schema: &Schema, body: Option<Body>) -> Result<Event, Error> {
-        let facts = serde_json::from_str(&self.facts).map_err(|error| Error::Corrupt {
-            place: format!("event {} ({} of {})", self.lsn, self.kind, self.subject),
-            what: format!("its facts do not parse: {error}"),
-        })?;
+        let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
         let (v, facts) = schema.lift(&self.kind, self.v, facts);
         Ok(Event {
             lsn: self.lsn,
@@ -127,6 +124,28 @@ impl Record {
             prev_hash: self.prev_hash,
             hash: self.hash,
         })
+    }
+}
+
+impl Record {
+    /// The same with the facts as text; they are parsed only where they have to be lifted.
+    pub(crate) fn into_raw(self, schema: &Schema) -> Result<RawEvent, Error> {
+        let facts = if schema.lifts(&self.kind, self.v) {
+            let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
+            schema.lift(&self.kind, self.v, facts).1.to_string()
+        } else {
+            let is_json: Result<serde::de::IgnoredAny, _> = serde_json::from_str(&self.facts);
+            is_json.map_err(|error| self.unreadable(&error))?;
+            self.facts
+        };
+        Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind: self.kind, rev: self.rev, facts })
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> Error {
+        Error::Corrupt {
+            place: format!("event {} ({} of {})", self.lsn, self.kind, self.subject),
+            what: format!("its facts do not parse: {error}"),
+        }
     }
 }
 

@@ -119,6 +119,11 @@ impl Schema {
         self.projections.iter().flat_map(|projection| projection.searched().iter().copied()).collect()
     }
 
+    /// Whether facts of this version are of an older shape.
+    pub(crate) fn lifts(&self, kind: &str, v: u16) -> bool {
+        !self.lifts.is_empty() && self.lifts.contains_key(&(kind, v))
+    }
+
     /// Lifts facts to the newest version that is known.
     pub(crate) fn lift(&self, kind: &str, mut v: u16, mut facts: Value) -> (u16, Value) {
         while let Some(lift) = self.lifts.get(&(kind, v)) {

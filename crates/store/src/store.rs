@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use switchboard_process::file::Draft;
-use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::event::{Event, Lsn, RawEvent};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 use tokio::sync::watch;
@@ -21,7 +21,7 @@ use crate::export::Exporter;
 use crate::log::{Chain, Visit};
 use crate::mem::{Memory, Tables};
 use crate::prepared::Prepared;
-use crate::record::Tip;
+use crate::record::{Record, Tip};
 use crate::schema::Schema;
 use crate::sqlite::Sqlite;
 use crate::verify::{Report, Scope};
@@ -191,12 +191,24 @@ impl Store {
     /// # Errors
     /// [`Error::Corrupt`] when facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
     pub fn events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Event>, Error> {
-        let core = &self.inner.core;
-        let records = match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.events_of(core, subject, after, limit)?,
-            Backend::Memory(memory) => self.inner.alive(memory)?.events_of(subject, after, limit),
-        };
-        records.into_iter().map(|record| record.into_event(&core.schema, None)).collect()
+        let records = self.records_of(subject, after, limit)?;
+        records.into_iter().map(|record| record.into_event(&self.inner.core.schema, None)).collect()
+    }
+
+    /// The same with the facts as text, for who reads many events of one type.
+    ///
+    /// # Errors
+    /// As for [`events_of`](Self::events_of).
+    pub fn raw_events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>, Error> {
+        let records = self.records_of(subject, after, limit)?;
+        records.into_iter().map(|record| record.into_raw(&self.inner.core.schema)).collect()
+    }
+
+    fn records_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.events_of(&self.inner.core, subject, after, limit),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.events_of(subject, after, limit)),
+        }
     }
 
     /// One event with its body; `None` if there is no such event.

@@ -3,6 +3,8 @@
 //! A commit can fail. So that the state never runs ahead of the log, events step the draft first, and the state only once they are
 //! committed. Each step is paid twice; a copy is made only where a draft has to be thrown away.
 
+use std::sync::Arc;
+
 use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::RunEvent;
@@ -15,7 +17,8 @@ pub(super) struct Recorded {
     run: RunId,
     /// Revision of the run's subject up to which `state` is folded.
     rev: u64,
-    state: RunState,
+    /// Copied before it changes while somebody reads it.
+    state: Arc<RunState>,
     draft: RunState,
 }
 
@@ -24,7 +27,7 @@ pub(super) struct Recorded {
 impl Recorded {
     /// Folds a run from the log.
     pub(super) fn fold(store: &Store, run: &RunId) -> Result<Self, Error> {
-        let mut recorded = Self { run: run.clone(), rev: 0, state: RunState::default(), draft: RunState::default() };
+        let mut recorded = Self { run: run.clone(), rev: 0, state: Arc::default(), draft: RunState::default() };
         recorded.catch_up(store)?;
         Ok(recorded)
     }
@@ -32,6 +35,11 @@ impl Recorded {
     /// The state, as the log has it.
     pub(super) fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// The same for others to read.
+    pub(super) fn shared(&self) -> Arc<RunState> {
+        Arc::clone(&self.state)
     }
 
     /// The state as it will be once what is being committed is.
@@ -70,21 +78,22 @@ impl Recorded {
 
     /// Takes committed events over, with the time that the log gave them.
     pub(super) fn take_over(&mut self, events: &[RunEvent], ts: Millis) -> Result<(), Error> {
+        let state = Arc::make_mut(&mut self.state);
         for event in events {
             self.rev += 1;
-            self.state.step(event, ts).map_err(|refused| history::unfoldable(&self.run, self.rev, &refused))?;
+            state.step(event, ts).map_err(|refused| history::unfoldable(&self.run, self.rev, &refused))?;
         }
         Ok(())
     }
 
     /// Throws the draft away: it was not committed.
     pub(super) fn discard(&mut self) {
-        self.draft = self.state.clone();
+        self.draft = RunState::clone(&self.state);
     }
 
     /// Folds what others wrote to the run's subject meanwhile.
     pub(super) fn catch_up(&mut self, store: &Store) -> Result<(), Error> {
-        let folded = history::fold_onto(store, &self.run, &mut self.state, &mut self.rev);
+        let folded = history::fold_onto(store, &self.run, Arc::make_mut(&mut self.state), &mut self.rev);
         self.discard();
         folded
     }

@@ -19,14 +19,13 @@ pub(super) async fn compare(daemon: &Dispatch, run: &RunId, folded: &mut Folded)
     loop {
         let rev = store.rev(&subject).map_err(|error| error.to_string())?;
         let Some(engine) = daemon.engine(run) else { return Ok(()) };
-        let Ok(live) = engine.view().await else { return Ok(()) };
+        let Ok(live) = engine.state().await else { return Ok(()) };
         history::fold_onto(store, run, &mut folded.state, &mut folded.rev).map_err(|error| error.to_string())?;
         if store.rev(&subject).map_err(|error| error.to_string())? != rev {
             continue;
         }
-        let told: Vec<_> = folded.state.tasks().collect();
-        if live != told {
-            let differs = live.iter().zip(&told).find(|(live, told)| live != told);
+        if *live != folded.state {
+            let differs = live.tasks().zip(folded.state.tasks()).find(|(live, told)| live != told);
             return Err(format!("the engine and the log differ: {differs:?}"));
         }
         return Ok(());

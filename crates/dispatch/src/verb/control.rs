@@ -54,7 +54,8 @@ impl Dispatch {
         }
         let target = self.target(control, caller)?;
         expect_one_plan(&target)?;
-        expect_managed(&self.plan_of(&target.run)?)?;
+        let plan = self.plan_of(&target.run)?;
+        expect_managed(&plan)?;
         let views = self.views(&target.run).await?;
         let finishing = finishing(control, &target, &views)?;
         let steps = self.steps(control, &target, &views).await?;
@@ -179,7 +180,8 @@ impl Dispatch {
                 let named = slice.as_deref().ok_or_else(|| missing("slice"))?;
                 let (of, slice) = named.split_once('/').map_or((None, named), |(run, slice)| (Some(run), slice));
                 let row = find_run(&self.world, of)?;
-                let tasks = tasks_of(&self.plan_of(&run_id(&row)?)?, slice)?;
+                let plan = self.plan_of(&run_id(&row)?)?;
+                let tasks = tasks_of(&plan, slice)?;
                 (row, tasks)
             }
             Control::CompleteTask { task: named, .. } => self.unit(named.as_deref(), "task", true)?,

@@ -1,5 +1,7 @@
 //! Addresses of managed runs: `worker:UNIT` means whoever works on a unit.
 
+use std::sync::Arc;
+
 use switchboard_protocol::coordination::WORKER_PREFIX;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
@@ -24,7 +26,8 @@ impl Dispatch {
             let failure = Failure::new("bus.unknown-recipient", format!("{address} names a run and no unit of it"));
             return Err(failure.hint(format!("{WORKER_PREFIX}{run}/TASK; to all workers: send_team_message")));
         };
-        expect_managed(&self.plan_of(&run)?)?;
+        let plan = self.plan_of(&run)?;
+        expect_managed(&plan)?;
         if let Some(name) = self.world.worker_names.of(&run, &task) {
             return Ok(name.to_string());
         }
@@ -75,7 +78,7 @@ impl Dispatch {
         Ok(names)
     }
 
-    pub(super) fn plan_of(&self, run: &RunId) -> Result<RunPlan, Error> {
+    pub(super) fn plan_of(&self, run: &RunId) -> Result<Arc<RunPlan>, Error> {
         history::plan(&self.world, run)
     }
 }

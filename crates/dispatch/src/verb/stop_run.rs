@@ -40,7 +40,7 @@ impl Dispatch {
         if row.get_text("mode").is_some() {
             return self.stop_led(&run, (by, request.grace_ms), call).await;
         }
-        let mut tasks = self.concerned(&run, &stopped)?;
+        let mut tasks = self.concerned(&run, &stopped).await?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
         let steps = self.stops(&run, stopped, request.grace_ms).await?;
@@ -83,9 +83,9 @@ impl Dispatch {
     }
 
     /// The tasks that a stop ends, then those that wait for them.
-    fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<Vec<ConcernedTask>, Error> {
+    async fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<Vec<ConcernedTask>, Error> {
         let plan = history::plan(&self.world, run)?;
-        let state = history::fold(&self.world.store, run)?;
+        let state = self.state(run).await?;
         let show = |id: &TaskId, waits: bool| {
             let (task, _) = plan.settings(id)?;
             let state = state.task(id).map_or("", |view| report::state_word(&view.state)).to_owned();

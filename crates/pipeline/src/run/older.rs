@@ -1,8 +1,7 @@
 //! Reads a run's events, those of older versions, too: the upcaster of `task_added` and `task_extended`.
 
 use serde::Deserialize;
-use serde_json::Value;
-use switchboard_protocol::event::Event;
+use switchboard_protocol::event::RawEvent;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::run::way::{UnitId, Way};
@@ -59,7 +58,7 @@ impl Reader {
     ///
     /// # Errors
     /// When an event of an older version doesn't have the shape that it had.
-    pub fn read(&mut self, event: &Event) -> Result<Vec<RunEvent>, Unreadable> {
+    pub fn read(&mut self, event: &RawEvent) -> Result<Vec<RunEvent>, Unreadable> {
         match event.kind.as_str() {
             "task_added" | "task_extended" => self.read_old(&event.kind, &event.facts),
             // An older run says so by its first task; until then its start is held back.
@@ -82,13 +81,13 @@ impl Reader {
         if is_empty { self.started.take().into_iter().collect() } else { Vec::new() }
     }
 
-    fn read_old(&mut self, kind: &str, facts: &Value) -> Result<Vec<RunEvent>, Unreadable> {
+    fn read_old(&mut self, kind: &str, facts: &str) -> Result<Vec<RunEvent>, Unreadable> {
         let unreadable = |why: String| Unreadable { kind: kind.to_owned(), why };
         if self.is_open {
             // It was told twice.
             return Ok(Vec::new());
         }
-        let more = OldTask::deserialize(facts).map_err(|error| unreadable(error.to_string()))?;
+        let more: OldTask = serde_json::from_str(facts).map_err(|error| unreadable(error.to_string()))?;
         self.parts = self.parts.saturating_sub(1);
         match self.tasks.iter_mut().find(|known| known.task == more.task) {
             Some(known) => {
