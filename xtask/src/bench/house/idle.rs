@@ -25,9 +25,9 @@ const COUNT: Duration = Duration::from_secs(20);
 
 /// What was counted.
 pub(super) struct Idle {
-    /// Voluntary and involuntary context switches in a second.
+    /// Wake-ups in a second beyond one for each beat: the context switches that a thread makes itself, to wait. One that is interrupted was awake.
     pub(super) per_second: f64,
-    /// By thread's name.
+    /// By thread's name, and how many interruptions there were.
     pub(super) details: Value,
 }
 
@@ -52,13 +52,15 @@ pub(super) fn measure(binary: &Path) -> anyhow::Result<Idle> {
     waiters.end();
     call(&mut client, "stop_run", json!({ "what": run }))?;
     let mut threads = BTreeMap::new();
-    for (thread, (name, count)) in after {
-        let earlier = before.get(&thread).map_or(0.0, |(_, count)| *count);
-        *threads.entry(name).or_insert(0.0) += (count - earlier) / COUNT.as_secs_f64();
+    let mut interrupted = 0.0;
+    for (thread, now) in after {
+        let (woken, cut_off) = before.get(&thread).map_or((0.0, 0.0), |earlier| (earlier.woken, earlier.interrupted));
+        *threads.entry(now.name).or_insert(0.0) += (now.woken - woken) / COUNT.as_secs_f64();
+        interrupted += (now.interrupted - cut_off) / COUNT.as_secs_f64();
     }
     let all: f64 = threads.values().sum();
     let beats = count(WORKERS) / BEAT.as_secs_f64();
-    threads.extend([("all".to_owned(), all), ("beats".to_owned(), beats)]);
+    threads.extend([("all".to_owned(), all), ("beats".to_owned(), beats), ("interrupted".to_owned(), interrupted)]);
     let per_second = all - beats;
     let details = threads.into_iter().map(|(name, rate)| (name, json!(rounded(rate)))).collect();
     Ok(Idle { per_second, details: Value::Object(details) })
@@ -86,8 +88,16 @@ fn working(client: &mut crate::bench::daemon::Client, run: &str) -> anyhow::Resu
     Ok(tasks.iter().filter(|task| task["state"] == "working").count())
 }
 
-/// Name and context switches of every thread of a process.
-fn switches(pid: u32) -> anyhow::Result<BTreeMap<String, (String, f64)>> {
+/// A thread and its context switches so far.
+struct Thread {
+    name: String,
+    /// Those that it made itself, to wait.
+    woken: f64,
+    interrupted: f64,
+}
+
+/// Every thread of a process.
+fn switches(pid: u32) -> anyhow::Result<BTreeMap<String, Thread>> {
     let mut counts = BTreeMap::new();
     for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
         let entry = entry?;
@@ -95,8 +105,9 @@ fn switches(pid: u32) -> anyhow::Result<BTreeMap<String, (String, f64)>> {
         let Ok(status) = fs::read_to_string(entry.path().join("status")) else { continue };
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
         let number = |name: &str| field(name).parse::<f64>().unwrap_or_default();
-        let count = number("voluntary_ctxt_switches:") + number("nonvoluntary_ctxt_switches:");
-        counts.insert(entry.file_name().to_string_lossy().into_owned(), (field("Name:").to_owned(), count));
+        let (woken, interrupted) = (number("voluntary_ctxt_switches:"), number("nonvoluntary_ctxt_switches:"));
+        let thread = Thread { name: field("Name:").to_owned(), woken, interrupted };
+        counts.insert(entry.file_name().to_string_lossy().into_owned(), thread);
     }
     Ok(counts)
 }
