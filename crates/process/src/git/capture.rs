@@ -9,7 +9,7 @@ use super::call::Call;
 use super::repo::{OWN_FOLDER, utf8};
 use super::types::{Author, Change, Entry, Oid};
 use super::worktree::{Worktree, remove_file};
-use crate::Result;
+use crate::{Error, Result};
 
 /// A change that became a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,20 +62,26 @@ impl Worktree {
     }
 
     /// Files that are not as in a commit, whether git knows them or not, and whether they were committed or not; ignored ones and [`OWN_FOLDER`] not. By way
-    /// of an index of our own, as a capture.
+    /// of an index of our own, as a capture; where there are such files it takes the place of the tree's index, so that flags which hid them are gone and a
+    /// reset brings them back.
     ///
     /// # Errors
-    /// [`crate::Error::Git`].
+    /// [`Error::Git`], [`Error::Io`].
     pub fn files_unlike(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
         self.restore_link()?;
         let index = self.index_of(commit)?;
         let status =
             ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"];
         let listed = self.private(&index, &status)?.bytes()?;
-        remove_file(&index)?;
         let paths = listed.split(|b| *b == 0).filter_map(|field| field.get(3..)).map(OsStr::from_bytes);
         // A file that was committed and is not in this index is listed twice.
         let paths: BTreeSet<_> = paths.map(PathBuf::from).filter(|path| !path.starts_with(OWN_FOLDER)).collect();
+        if paths.is_empty() {
+            remove_file(&index)?;
+        } else {
+            let own = self.admin.join("index");
+            std::fs::rename(&index, &own).map_err(Error::io(format!("replace {}", own.display())))?;
+        }
         Ok(paths.into_iter().collect())
     }
 

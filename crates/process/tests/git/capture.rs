@@ -86,6 +86,23 @@ fn an_agents_own_commits_branches_and_index_flags_change_nothing() {
 }
 
 #[test]
+fn files_that_flags_of_the_index_hide_are_found_and_a_reset_brings_them_back() {
+    let fixture = Fixture::new();
+    let (_repo, worktree, at) = fixture.worktree("t1");
+    let path = worktree.path();
+    fixture.run_in(path, &["update-index", "--skip-worktree", "a.txt"]);
+    fixture.run_in(path, &["update-index", "--assume-unchanged", "dir/b.txt"]);
+    write(path, "a.txt", "hidden");
+    write(path, "dir/b.txt", "hidden");
+
+    let found = worktree.files_unlike(&at).unwrap();
+    worktree.reset(BRANCH, &at, false).unwrap();
+
+    assert_eq!(found, ["a.txt", "dir/b.txt"].map(PathBuf::from));
+    assert_eq!(worktree.files_unlike(&at).unwrap(), Vec::<PathBuf>::new());
+}
+
+#[test]
 fn repeating_a_capture_gives_the_same_commit() {
     let fixture = Fixture::new();
     let (repo, worktree, at) = fixture.worktree("t1");
