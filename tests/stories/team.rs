@@ -144,6 +144,31 @@ fn a_reviewer_that_writes_or_says_nothing_of_the_form_is_asked_again_and_never_b
 }
 
 #[test]
+fn a_test_engineer_that_hides_a_change_from_git_is_asked_again_and_never_believed() {
+    let sandbox = Sandbox::new();
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    let count = "n=$(($(cat \"$0.n\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.n\"";
+    let hides = "git update-index --skip-worktree sum.sh; echo 'echo 9' > sum.sh";
+    let tests = format!("{count}; if test $n = 1; then {hides}; fi; say '{{\"verdict\":\"PASS\",\"added\":[]}}'");
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem"],
+        &[
+            ("work", "echo 'echo 2' > sum.sh"),
+            ("review", &approved),
+            ("tests", &tests),
+            ("*", r#"say '{"verdict":"PASS","added":[]}'"#),
+        ],
+    );
+    let path = plan(&sandbox, "true");
+
+    let out = sandbox.switchboard(&team(&path)).ends_with(0).out;
+
+    assert!(out.contains("may change tests only, and changed sum.sh"), "{out}");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n");
+}
+
+#[test]
 fn tests_that_fail_send_the_change_back_whatever_the_test_engineer_says() {
     let sandbox = Sandbox::new();
     let approved = format!("say '{}'", review("APPROVED", ""));
