@@ -40,6 +40,7 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
         found.extend(placeholder.map(|placeholder| {
             // A double need not do all that it stands for.
             let is_double = is_for_tests
+                || (is_variant && !bytes(node, text).starts_with(b"todo!"))
                 || is_in_double(above, text)
                 || (language == Language::Rust && (is_test(node, text) || is_in_tests(above, text)));
             placeholder.at_most(if is_double { Weight::Note } else { Weight::Blocks })

@@ -14,29 +14,65 @@ use super::found::{Placeholder, Weight};
 use super::stub::{DUMMIES, gives_dummy};
 
 /// A short order to write what is not there. Longer ones are wishes, and people merge them: `add support for shelves in nested playlists`.
+/// `add` alone is one as well: of twelve in a draw of published crates, one left something undone.
 const ORDER: &str = r"(?x)
     ^(?:we\s|i\s|you\s)?(?:still\s)?(?:need(?:s|ed)?\sto\s|must\s|should\s|to\s|please\s)?(?:be\s)?
         (?:actually\s|properly\s|fully\s)?
-        (?:implement(?:ed)?|add|handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|create|build|integrate|stub|do(?:\s(?:this|it|me)$))
+        (?:implement(?:ed)?|add\s(?:(?:in\s)?(?:the|this|these|missing|proper|real)\b|(?:\w+\s)?(?:handling|validation|checks?|logic|implementation|code)\b)
+          |handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|create|build|integrate|stub|do(?:\s(?:this|it|me)$))
         \b(?:\s(?:the|an?|this|these|all|in|out|up)\b)*(?:\s[^\s?]+){0,3}(?:\s(?:here|later|now|below|properly))?[\s.!]*$
 ";
-/// What is no code: an order to write it leaves nothing out.
-const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentation|ument)?s?|descriptions?|jsdoc|readme|comments?|examples?|stubs?|hints|annotations|changelog)\b";
+/// What is no code: an order to write it leaves nothing out. `Validate` alone asks somebody to look at what is there.
+const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentation|ument)?s?|descriptions?|jsdoc|readme|comments?|examples?|stubs?|hints|annotations|changelog)\b|^validate\W*$";
 
 /// The most words of a mark that are taken for a remark about missing code.
 const WORDS_OF_MARK: usize = 16;
+/// What would be one more or a better one, and what a type may have besides: the code does its work without it.
+const BESIDES: &str = r"^\W*(?:implement|create|build|write)\s(?:(?:a|an|some|the)\s)?(?:more|new|another|better|faster|something|custom|additional|alternative|optional|optimi[sz]ed|efficient|`?__\w+__|`?(?:Debug|Display|Clone|Copy|Default|Hash|Eq|PartialEq|Ord|PartialOrd|Iterator|Drop|From|Into|Send|Sync|Serialize|Deserialize)\b)";
 /// What an order waits for.
 const WAITS: &str = r"\b(?:when|once|after|until|unless|if|before)\b";
 
 /// A word for what stands in the place of code.
 const MISSING: &str = r"(?x)
-    \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)\b
+    \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)(?:\s(?:for|here|yet|at)\b|\s*[^\s\w]|\s*$)
   | \bunimplemented\b
-  | \b(?:real|actual|proper)\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)\b
-  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)\b
+  | \b(?:real|actual)\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)\b
+  | \bproper\s(?:\w+\s)?(?:implementation|logic|code|validation|(?:error\s)?handling)\b
+  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)(?:\s(?:values?|data|code|implementations?|logic|responses?|results?|versions?|calls?|for\snow|until|only|here)\b|\s*[^\s\w]|\s*$)
   | (?:^|\b(?:is|are|was|just|still|remove|replace)\s(?:the\s|this\s)?)hard-?coded\b
   | ^(?:for\snow|later|here|more|me|this|soon)\W*$
 ";
+
+/// Words of a mark that wishes, asks, or says why the code is as it is.
+const WISHES: [&str; 17] = [
+    "maybe",
+    "perhaps",
+    "consider",
+    "could",
+    "might",
+    "ideally",
+    "would be nice",
+    "nice to have",
+    "should we ",
+    "would we ",
+    "something better",
+    "if necessary",
+    "if needed",
+    "if possible",
+    "workaround",
+    "work around",
+    "work-around",
+];
+/// Bodies that declare a type: a mark among its parts wishes for one more of them.
+const DECLARED: [&str; 7] = [
+    "enum_variant_list",
+    "field_declaration_list",
+    "ordered_field_declaration_list",
+    "enumerator_list",
+    "enum_body",
+    "interface_body",
+    "object_type",
+];
 
 /// Returns the marks of a file's comments, each with its weight.
 ///
@@ -59,7 +95,8 @@ pub(super) fn placeholders(
         // A hack is done: what it says is why.
         let stands = |tree| note.tag != "HACK" && stands_for_code(note, tree, text);
         let says_it = || !is_test(note.range.start) && says_missing(note, text, may_be_bare);
-        let is_missing = !asks(note) && (says_it() || tree.is_some_and(stands));
+        let is_declared = tree.is_some_and(|tree| stands_in_declaration(note, tree));
+        let is_missing = !asks(note) && !is_declared && (says_it() || tree.is_some_and(stands));
         let (weight, what) = if is_missing {
             (Weight::Blocks, "a mark for work that is left undone")
         } else {
@@ -73,16 +110,23 @@ pub(super) fn placeholders(
 /// Returns whether a mark asks whether there is anything to do at all.
 fn asks(note: &Note) -> bool {
     let said = note.text.to_ascii_lowercase();
-    said.contains('?') || ["maybe", "perhaps", "consider"].iter().any(|word| said.contains(word))
+    said.contains('?') || WISHES.iter().any(|word| said.contains(word))
+}
+
+/// Returns whether a mark stands among the variants or fields that a type declares.
+fn stands_in_declaration(note: &Note, tree: &Tree) -> bool {
+    let at = tree.root_node().descendant_for_byte_range(note.range.start, note.range.end);
+    let mut outer = std::iter::successors(at, |node| node.parent()).skip_while(|node| node.kind().contains("comment"));
+    outer.next().is_some_and(|node| DECLARED.contains(&node.kind()))
 }
 
 fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
-    static WORDS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
-        [MISSING, ORDER, NO_CODE, WAITS].map(|words| {
+    static WORDS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+        [MISSING, ORDER, NO_CODE, WAITS, BESIDES].map(|words| {
             RegexBuilder::new(words).unicode(false).case_insensitive(true).build().expect("a constant pattern")
         })
     });
-    let [missing, order, no_code, waits] = &*WORDS;
+    let [missing, order, no_code, waits, besides] = &*WORDS;
     let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
     let said = from_first_word(without_owner(said.trim_ascii_start()));
     let goes_on: &[u8] = if said.ends_with(b".") { b"" } else { from_first_word(next_comment_line(note, text)) };
@@ -91,7 +135,7 @@ fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
     if said.is_empty() {
         return may_be_bare && begins_comment(note, text) && is_alone(note, text);
     }
-    let is_order = || order.is_match(said) && !no_code.is_match(said) && !waits.is_match(said);
+    let is_order = || order.is_match(said) && ![no_code, waits, besides].iter().any(|other| other.is_match(said));
     // A longer sentence speaks of code that is there.
     let is_short = note.text.split_whitespace().count() <= WORDS_OF_MARK;
     (is_short && missing.is_match(said)) || (begins_comment(note, text) && is_order())

@@ -289,7 +289,7 @@ fn what_subclasses_owe_and_what_a_sentence_is_about_do_not_fire() {
 }
 
 /// The rules of what blocks when the file is named as a change.
-fn blocking(path: &str, text: &str) -> Vec<String> {
+pub(crate) fn blocking(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::repository();
     scratch.write("start", "").commit();
     scratch.write(path, text);

@@ -55,7 +55,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
             && !is_decorated
             && (is_alone || class.is_some_and(|class| is_filled_in_here(*class, text) && !is_interface(*class, text)))
     } else {
-        (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
+        (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private && !is_handed_on(node, text)
     };
     // A method may override one that does something by one that does nothing; types are written on one line.
     let is_sure = is_ellipsis
@@ -91,6 +91,18 @@ fn is_written_again(function: Node<'_>, text: &[u8]) -> bool {
     let Some(name) = function.child_by_field_name("name") else { return false };
     let head = [b"def ", bytes(name, text), b"("].concat();
     memchr::memmem::find_iter(text, &head).take(2).count() == 2
+}
+
+/// Returns whether a file hands a function on as a value, e.g. registers it: there one that does nothing is an answer.
+fn is_handed_on(function: Node<'_>, text: &[u8]) -> bool {
+    let Some(name) = function.child_by_field_name("name").map(|name| bytes(name, text)) else { return false };
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(*byte, b'_' | b'"' | b'\'');
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let rest = &text[at + name.len()..];
+        let is_whole = !at.checked_sub(1).is_some_and(|before| is_part(&text[before]));
+        let next = rest.trim_ascii_start().first();
+        is_whole && rest.first().is_none_or(|byte| !is_part(byte)) && matches!(next, Some(b',' | b')' | b']' | b'}'))
+    })
 }
 
 /// `if TYPE_CHECKING:`: what stands below only tells a reader of types.

@@ -1,0 +1,74 @@
+//! `placeholder_scan`: marks that wish for something, beside those that say that code is missing; and what is left empty on purpose.
+
+use crate::placeholder::blocking;
+
+#[test]
+fn a_mark_that_wishes_for_more_or_for_something_better_does_not_block() {
+    for (path, text) in [
+        ("a.rs", "fn f(a: &str) -> u8 {\n    // TODO: add small string optimization here\n    g(a)\n}\n"),
+        ("a.rs", "// TODO(core): Add `_mm_cvtpd_epi64`.\nfn f() {\n    g();\n}\n"),
+        ("a.c", "// TODO: add AVX10 detection.\nint a;\n"),
+        ("a.py", "def f(a):\n    b = g(a)\n    # TODO: Add more basic checks\n    return b\n"),
+        ("a.py", "class A:\n    # TODO: Implement __repr__\n    def f(self):\n        return g(self)\n"),
+        ("a.rs", "// TODO: implement Display\npub struct A(u8);\n"),
+        ("a.py", "# TODO: Implement new compression methods\ndef f(a):\n    return g(a)\n"),
+        ("a.py", "def f(a):\n    # TODO: implement something better if necessary\n    return True\n"),
+        ("a.rs", "fn f(a: A) -> A {\n    a.b = C::D; // TODO Validate\n    a\n}\n"),
+        ("a.rs", "fn f(_: A) {\n    // TODO: could re-use the allocations\n}\n"),
+        ("a.rs", "// TODO: should we rename it\nfn f() {}\n"),
+        ("a.js", "// TODO: this should have a proper API endpoint\nf();\n"),
+        ("a.js", "// TODO: Make this function proper tail calls friendly.\nf();\n"),
+        ("a.rs", "// FIXME: this dummy argument should not be needed\nf(1);\n"),
+        ("a.rs", "// XXX: a workaround for what is not implemented here\nf(1);\n"),
+        ("a.rs", "// TODO: log it, as it is not written until the vote is committed.\nfn f() {}\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "def f(a):\n    # TODO: add error handling\n    return g(a)\n"),
+        ("a.py", "def f(a):\n    # TODO: add validation\n    return g(a)\n"),
+        ("a.py", "def f(a):\n    # TODO: add the missing cases\n    return g(a)\n"),
+        ("a.py", "class A:\n    # TODO: implement method 'error'\n    def f(self):\n        return g(self)\n"),
+        ("a.rs", "fn f(a: A) -> A {\n    // TODO: validate the input\n    a\n}\n"),
+        ("a.js", "// TODO: this is mock data\nf();\n"),
+        ("a.js", "// FIXME: remove the dummy values\nf();\n"),
+        ("a.js", "// TODO: needs proper error handling\nf();\n"),
+        ("a.rs", "// TODO: not implemented for lists\nf(1);\n"),
+        ("a.rs", "fn f(_: A) {\n    // TODO: use the allocations\n}\n"),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_mark_among_the_parts_of_a_type_does_not_block() {
+    for (path, text) in [
+        ("a.rs", "pub enum A {\n    B(u8),\n    // TODO: handle images\n}\n"),
+        ("a.rs", "enum A {\n    B, // TODO: implement the number\n    C,\n}\n"),
+        ("a.rs", "struct A {\n    b: u8,\n    // TODO: handle the signal\n}\n"),
+        ("a.c", "struct a {\n  int b; /* TODO: handle the sign */\n};\n"),
+        ("a.ts", "interface A {\n  b: string;\n  // TODO: implement the rest\n}\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    let of_code = "impl A {\n    // TODO: implement the sum\n    fn f(&self) {\n        g();\n    }\n}\n";
+    assert_eq!(blocking("a.rs", of_code), ["placeholder/comment-todo"]);
+}
+
+#[test]
+fn what_a_platform_lacks_and_what_is_handed_on_or_filled_in_does_not_block() {
+    let idle = "def shape(operator):\n    pass\n";
+    let filled = "const fs = {\n  read: () => {\n    throw Error('read not implemented');\n  },\n  write: () => {\n    throw Error('write not implemented');\n  }\n};\n";
+    for (path, text) in [
+        ("src/wasm.rs", "pub fn last_access(_: &M) -> T {\n    unimplemented!()\n}\n"),
+        ("sys/unsupported.js", "function load(a) {\n  throw new Error('not implemented');\n}\n"),
+        ("a.py", &format!("{idle}\nregister('Pipe', shape)\n")),
+        ("a.js", filled),
+        ("a.js", "function _lib_Change(p) {\n}\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    assert_eq!(blocking("src/wasm.rs", "pub fn f() -> u8 {\n    todo!()\n}\n").len(), 1);
+    assert_eq!(blocking("a.py", &format!("{idle}\nshape('Pipe')\n")).len(), 1);
+    assert_eq!(blocking("a.js", &filled.replace("read not", "not").replace("write not", "not")).len(), 2);
+}
