@@ -272,6 +272,7 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
             || above.iter().rev().take(4).any(|outer| stub::is_said_unused(*outer, text))
             || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
+            || contract::is_of_member(node, above, text)
             || contract::is_owed(above, text));
     is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
 }

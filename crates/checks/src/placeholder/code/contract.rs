@@ -23,14 +23,14 @@ pub(super) fn is_last_case(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> b
     before.take(20).any(is_case) || named.into_iter().any(says_so)
 }
 
-/// Returns whether a throw stands in a method whose comment says that others write it, in a class whose name or comment says that others extend it, or in a class or object where at
-/// least two methods say of themselves, by name, that they are not implemented.
+/// Returns whether a throw stands in a method whose comment says that others write it, in a class whose name or comment says that others extend it, or where at least two methods
+/// say of themselves, by name, that they are not implemented.
 pub(super) fn is_owed(above: &[Node<'_>], text: &[u8]) -> bool {
     if above.iter().rev().take(4).any(|outer| is_said_abstract(*outer, text)) {
         return true;
     }
     let Some(class) = above.iter().rev().find(|outer| is_class(outer)) else {
-        return is_owed_by_prototype(above, text) || is_owed_by_object(above, text);
+        return is_owed_by_prototype(above, text);
     };
     let name = class.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
     if class.kind().contains("abstract") || is_base_name(name) || is_extended(name, text) {
@@ -42,18 +42,45 @@ pub(super) fn is_owed(above: &[Node<'_>], text: &[u8]) -> bool {
     {
         return true;
     }
-    class.child_by_field_name("body").is_some_and(|body| has_two_that_say_their_names(body, text))
-}
-
-/// `{ read: () => { throw new Error("read not implemented") }, write: … }`: somebody else fills it in.
-fn is_owed_by_object(above: &[Node<'_>], text: &[u8]) -> bool {
-    let object = above.iter().rev().find(|outer| outer.kind() == "object");
-    object.is_some_and(|object| has_two_that_say_their_names(*object, text))
-}
-
-fn has_two_that_say_their_names(body: Node<'_>, text: &[u8]) -> bool {
+    let Some(body) = class.child_by_field_name("body") else { return false };
     let mut cursor = body.walk();
-    body.named_children(&mut cursor).filter(|member| says_its_name(*member, text)).take(2).count() == 2
+    body.named_children(&mut cursor).filter(|method| says_its_name(*method, text)).take(2).count() == 2
+}
+
+/// Returns whether a throw is all of a member that something else asks for: of a class that has a base or an interface, of an object, or one that
+/// is assigned to an object. There `not implemented` is mostly an answer; `not implemented yet` is none, and neither is what an editor writes.
+pub(super) fn is_of_member(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> bool {
+    const HERITAGE: [&str; 6] = [
+        "class_heritage",
+        "base_class_clause",
+        "superclass",
+        "super_interfaces",
+        "base_clause",
+        "class_interface_clause",
+    ];
+    let thrown = bytes(node, text).to_ascii_lowercase();
+    let is_to_come = [" yet", "todo", "implement me", "method not implemented"];
+    if is_to_come.iter().any(|word| memchr::memmem::find(&thrown, word.as_bytes()).is_some()) {
+        return false;
+    }
+    let is_function = |outer: &Node<'_>| ["function", "method", "arrow"].iter().any(|word| outer.kind().contains(word));
+    let Some(at) = above.iter().rposition(|outer| is_function(outer)) else { return false };
+    let Some(owner) = at.checked_sub(1).map(|at| above[at]) else { return false };
+    match owner.kind() {
+        "pair" | "object" => true,
+        // What a module exports is a function like any other.
+        "assignment_expression" => owner.child_by_field_name("left").is_some_and(|left| {
+            matches!(left.kind(), "member_expression" | "subscript_expression")
+                && !bytes(left, text).starts_with(b"exports.")
+                && !bytes(left, text).starts_with(b"module.")
+        }),
+        _ => {
+            let class = at.checked_sub(2).map(|at| above[at]).filter(is_class);
+            class.is_some_and(|class| {
+                class.named_children(&mut class.walk()).any(|child| HERITAGE.contains(&child.kind()))
+            })
+        }
+    }
 }
 
 /// Returns whether a class has one of the words in its name.
@@ -124,9 +151,7 @@ fn is_class(node: &Node<'_>) -> bool {
 fn says_its_name(method: Node<'_>, text: &[u8]) -> bool {
     /// Longer methods do more than to throw.
     const LONGEST: usize = 600;
-    let field = |name: &str| method.child_by_field_name(name);
-    let (Some(name), Some(body)) = (field("name").or_else(|| field("key")), field("body").or_else(|| field("value")))
-    else {
+    let (Some(name), Some(body)) = (method.child_by_field_name("name"), method.child_by_field_name("body")) else {
         return false;
     };
     let (name, body) = (bytes(name, text), bytes(body, text));
