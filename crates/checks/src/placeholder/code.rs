@@ -144,7 +144,8 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above, text) }))
         }
         b"panic" if says_unfinished(bytes(node, text)) => {
-            let is_default = above.iter().any(|outer| outer.kind() == "trait_item");
+            // A constant that panics stops the build where something is missing.
+            let is_default = above.iter().any(|outer| matches!(outer.kind(), "trait_item" | "const_item"));
             // A message that is put together tells of a value that is not handled.
             let is_listed = is_default || bytes(node, text).contains(&b'{');
             Some(throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))

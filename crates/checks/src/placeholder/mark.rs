@@ -19,7 +19,7 @@ mod place;
 const ORDER: &str = r"(?x)
     ^(?:we\s|i\s|you\s)?(?:still\s)?(?:need(?:s|ed)?\sto\s|must\s|should\s|to\s|please\s)?(?:be\s)?
         (?:actually\s|properly\s|fully\s)?
-        (?:implement(?:ed)?|(?:add|create|build|integrate)\s(?:(?:in\s)?(?:the|this|these|proper|real)\b|(?:\w+\s)?(?:handling|validation|checks?|logic|implementation|code)\b\W*(?:$|\b(?:for|of|to|in|here)\b))
+        (?:implement(?:ed)?|(?:add|create|build|integrate)\s(?:(?:in\s)?(?:the|these|proper|real)\b|this\W*$|(?:(?:error|exception|input|argument|access|permission)\s)?(?:handling|validation|checks?|logic|implementation|code)\b\W*(?:$|\b(?:for|of|to|in|here)\b))
           |handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|stub|do(?:\s(?:this|it|me)$))
         \b(?:\s(?:the|an?|this|these|all|in|out|up)\b)*(?:\s[^\s?]+){0,3}(?:\s(?:here|later|now|below|properly))?[\s.!]*$
 ";
@@ -37,15 +37,16 @@ const WAITS: &str = r"\b(?:when|once|after|until|unless|if|before)\b";
 const MISSING: &str = r"(?x)
     \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)(?:\s(?:for|here|yet|at)\b|\s*[^\s\w]|\s*$)
   | \bunimplemented\b
-  | \b(?:real|actual)\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
+  | \bactual\s(?:\w+\s)?(?:implementation|logic|code|calls?|api|query|checks?|validation)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
+  | \breal\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
   | \bproper\s(?:\w+\s)?(?:implementation|logic|code|validation|(?:error\s)?handling)\b
   | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)(?:\s(?:values?|data|code|implementations?|logic|responses?|results?|versions?|calls?|for\snow|until|only|here)\b|\s*[^\s\w]|\s*$)
   | \b(?:is|are|was|just|still)\shard-?coded\b
-  | ^(?:for\snow|later|here|more|me|this|soon)\W*$
+  | ^(?:for\snow|later|here|more|me|this|soon)[\s.,:;!*/-]*$
 ";
 
 /// Words of a mark that wishes, asks, or says why the code is as it is.
-const WISHES: [&str; 18] = [
+const WISHES: [&str; 32] = [
     "maybe",
     "perhaps",
     "consider",
@@ -56,7 +57,6 @@ const WISHES: [&str; 18] = [
     "nice to have",
     "should we ",
     "would we ",
-    "something better",
     "if necessary",
     "if needed",
     "if possible",
@@ -64,6 +64,21 @@ const WISHES: [&str; 18] = [
     "work around",
     "work-around",
     "something like",
+    "whether",
+    "optimization",
+    "better",
+    "cleaner",
+    "nicer",
+    "differently",
+    "wasteful",
+    "improve",
+    "accurate",
+    "figure out",
+    "investigate",
+    "refactor",
+    "simplify",
+    "clean up",
+    "rename",
 ];
 /// Returns the marks of a file's comments, each with its weight.
 ///
@@ -84,10 +99,10 @@ pub(super) fn placeholders(
             _ => return None,
         };
         // A hack is done: what it says is why.
-        let stands = |tree| note.tag != "HACK" && place::stands_for_code(note, tree, text);
+        let stands = |tree| note.tag != "HACK" && is_short(note) && place::stands_for_code(note, tree, text);
         let says_it = || !is_test(note.range.start) && says_missing(note, text, may_be_bare);
         let is_beside = tree.is_some_and(|tree| place::leaves_nothing_out(note, tree, text));
-        let is_missing = !asks(note) && !is_beside && (says_it() || tree.is_some_and(stands));
+        let is_missing = !asks(note, text) && !is_beside && (says_it() || tree.is_some_and(stands));
         let (weight, what) = if is_missing {
             (Weight::Blocks, "a mark for work that is left undone")
         } else {
@@ -99,9 +114,10 @@ pub(super) fn placeholders(
 }
 
 /// Returns whether a mark asks whether there is anything to do at all.
-fn asks(note: &Note) -> bool {
+fn asks(note: &Note, text: &[u8]) -> bool {
     let said = note.text.to_ascii_lowercase();
-    said.contains('?') || WISHES.iter().any(|word| said.contains(word))
+    let asks_below = || !note.text.ends_with('.') && next_comment_line(note, text).contains(&b'?');
+    said.contains('?') || WISHES.iter().any(|word| said.contains(word)) || asks_below()
 }
 
 fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
@@ -125,9 +141,12 @@ fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
     };
     let is_order =
         || order.is_match(said) && !is_doubt() && ![no_code, waits, besides].iter().any(|other| other.is_match(said));
-    // A longer sentence speaks of code that is there.
-    let is_short = note.text.split_whitespace().count() <= WORDS_OF_MARK;
-    (is_short && missing.is_match(said)) || (begins_comment(note, text) && is_order())
+    (is_short(note) && missing.is_match(said)) || (begins_comment(note, text) && is_order())
+}
+
+/// Returns whether a mark has few words: a longer sentence speaks of code that is there, or says why there is none.
+fn is_short(note: &Note) -> bool {
+    note.text.split_whitespace().count() <= WORDS_OF_MARK
 }
 
 fn from_first_word(said: &[u8]) -> &[u8] {

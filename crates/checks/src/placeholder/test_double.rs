@@ -55,7 +55,8 @@ pub(super) fn is_for_platform(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let words = super::stub::words(name.as_bytes());
     let is_variant = words.len() > 2 && words.iter().any(|word| word == "browser" || word == "noop");
-    is_variant || words.len() == 2 && STAND_INS.contains(&words[0].as_str())
+    // The last word before the ending.
+    is_variant || words.iter().rev().nth(1).is_some_and(|word| STAND_INS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -64,9 +65,14 @@ mod tests {
 
     #[test]
     fn a_variant_for_a_platform_is_known_by_its_name() {
-        for path in
-            ["a/index.browser.mjs", "files/index-browser.js", "tracing-noop.ts", "src/wasm.rs", "sys/unsupported.go"]
-        {
+        for path in [
+            "a/index.browser.mjs",
+            "files/index-browser.js",
+            "tracing-noop.ts",
+            "src/wasm.rs",
+            "sys/unsupported.go",
+            "src/delay_wasm.rs",
+        ] {
             assert!(is_for_platform(path), "{path}");
         }
         for path in ["src/browser.js", "browser/find.js", "wasm/build.rs", "src/wasm_loader.rs"] {

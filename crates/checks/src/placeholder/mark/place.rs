@@ -19,7 +19,7 @@ const DECLARED: [&str; 7] = [
 /// Comment lines above a mark that explain a place rather than stand for it.
 const EXPLAINED: usize = 2;
 
-/// Returns whether a mark stands where nothing is left out: among the variants or fields that a type declares, or in code that is switched off.
+/// Returns whether a mark stands where nothing is left out: among the variants or fields that a type declares, or in code that is switched off or commented out.
 pub(super) fn leaves_nothing_out(note: &Note, tree: &Tree, text: &[u8]) -> bool {
     let at = tree.root_node().descendant_for_byte_range(note.range.start, note.range.end);
     let mut outwards =
@@ -29,7 +29,15 @@ pub(super) fn leaves_nothing_out(note: &Note, tree: &Tree, text: &[u8]) -> bool 
         let condition = node.child_by_field_name("condition").filter(|_| node.kind() == "preproc_if");
         condition.is_some_and(|condition| &text[condition.byte_range()] == b"0")
     };
-    is_declared || outwards.any(is_off)
+    is_declared || is_shown(note, at, text) || outwards.any(is_off)
+}
+
+/// Returns whether a mark stands behind `//` in a comment of the other kind: code is commented out there.
+fn is_shown(note: &Note, at: Option<Node<'_>>, text: &[u8]) -> bool {
+    let before = text[..note.range.start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_block =
+        |comment: Node<'_>| comment.kind().contains("comment") && text[comment.byte_range()].starts_with(b"/*");
+    before.starts_with(b"//") && at.is_some_and(is_block)
 }
 
 /// Returns whether a mark is all there is of a body, or stands beside nothing but a dummy.
