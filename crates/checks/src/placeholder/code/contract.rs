@@ -59,7 +59,7 @@ pub(super) fn is_of_member(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> b
         return false;
     }
     let is_function = |outer: &Node<'_>| ["function", "method", "arrow"].iter().any(|word| outer.kind().contains(word));
-    let Some(at) = above.iter().rposition(|outer| is_function(outer)) else { return false };
+    let Some(at) = above.iter().rposition(is_function) else { return false };
     let Some(owner) = at.checked_sub(1).map(|at| above[at]) else { return false };
     match owner.kind() {
         "pair" | "object" => true,
