@@ -94,7 +94,9 @@ impl FileCheck for PlaceholderScan {
             (Some(tree), Some(Language::Rust)) => code::tests_of_rust(tree, &source.text),
             _ => Vec::new(),
         };
-        let is_for_tests = test_double::is_file(&source.path);
+        // What only declares types has no code to leave out.
+        let only_declares = [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|ending| source.path.ends_with(ending));
+        let is_for_tests = only_declares || test_double::is_file(&source.path);
         let is_test = |at: usize| {
             let next = tests.partition_point(|test| test.end <= at);
             is_for_tests || tests.get(next).is_some_and(|test| test.contains(&at))

@@ -40,6 +40,7 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
         found.extend(placeholder.map(|placeholder| {
             // A double need not do all that it stands for.
             let is_double = is_for_tests
+                || (is_variant && !bytes(node, text).starts_with(b"todo!"))
                 || is_in_double(above, text)
                 || (language == Language::Rust && (is_test(node, text) || is_in_tests(above, text)));
             placeholder.at_most(if is_double { Weight::Note } else { Weight::Blocks })
@@ -143,7 +144,8 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above, text) }))
         }
         b"panic" if says_unfinished(bytes(node, text)) => {
-            let is_default = above.iter().any(|outer| outer.kind() == "trait_item");
+            // A constant that panics stops the build where something is missing.
+            let is_default = above.iter().any(|outer| matches!(outer.kind(), "trait_item" | "const_item"));
             // A message that is put together tells of a value that is not handled.
             let is_listed = is_default || bytes(node, text).contains(&b'{');
             Some(throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
@@ -271,6 +273,7 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
             || above.iter().rev().take(4).any(|outer| stub::is_said_unused(*outer, text))
             || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
+            || contract::is_of_member(node, above, text)
             || contract::is_owed(above, text));
     is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
 }

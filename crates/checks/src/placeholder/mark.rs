@@ -8,36 +8,78 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 use switchboard_syntax::notes::Note;
-use tree_sitter::{Node, Tree};
+use tree_sitter::Tree;
 
 use super::found::{Placeholder, Weight};
-use super::stub::{DUMMIES, gives_dummy};
+
+mod place;
 
 /// A short order to write what is not there. Longer ones are wishes, and people merge them: `add support for shelves in nested playlists`.
+/// `add` and `create` alone are such as well: of fifteen in draws of published packages, one left something undone.
 const ORDER: &str = r"(?x)
     ^(?:we\s|i\s|you\s)?(?:still\s)?(?:need(?:s|ed)?\sto\s|must\s|should\s|to\s|please\s)?(?:be\s)?
         (?:actually\s|properly\s|fully\s)?
-        (?:implement(?:ed)?|add|handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|create|build|integrate|stub|do(?:\s(?:this|it|me)$))
+        (?:implement(?:ed)?|(?:add|create|build|integrate)\s(?:(?:in\s)?(?:the|these|proper|real)\b|this\W*$|(?:(?:error|exception|input|argument|access|permission)\s)?(?:handling|validation|checks?|logic|implementation|code)\b\W*(?:$|\b(?:for|of|to|in|here)\b))
+          |handle|validate|finish|complete|write|fill|flesh|wire|hook|connect|stub|do(?:\s(?:this|it|me)$))
         \b(?:\s(?:the|an?|this|these|all|in|out|up)\b)*(?:\s[^\s?]+){0,3}(?:\s(?:here|later|now|below|properly))?[\s.!]*$
 ";
-/// What is no code: an order to write it leaves nothing out.
-const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentation|ument)?s?|descriptions?|jsdoc|readme|comments?|examples?|stubs?|hints|annotations|changelog)\b";
+/// What is no code: an order to write it leaves nothing out. `Validate` alone asks somebody to look at what is there.
+const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentation|ument)?s?|descriptions?|jsdoc|readme|comments?|examples?|stubs?|hints|annotations|changelog)\b|^validate\W*$";
 
 /// The most words of a mark that are taken for a remark about missing code.
 const WORDS_OF_MARK: usize = 16;
+/// What would be one more or a better one, and what a type may have besides: the code does its work without it.
+const BESIDES: &str = r"^\W*(?:implement|write)\s(?:(?:a|an|some|the)\s)?(?:more|new|another|better|faster|something|custom|additional|alternative|optional|optimi[sz]ed|efficient|`?__\w+__|`?(?-i:[A-Z][a-z]+[A-Z]\w*)`?\W*$|`?(?:Debug|Display|Clone|Copy|Default|Hash|Eq|PartialEq|Ord|PartialOrd|Iterator|Drop|From|Into|Send|Sync|Serialize|Deserialize)\b)";
 /// What an order waits for.
 const WAITS: &str = r"\b(?:when|once|after|until|unless|if|before)\b";
 
 /// A word for what stands in the place of code.
 const MISSING: &str = r"(?x)
-    \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)\b
+    \b(?:not|n't|never)\s(?:yet\s)?(?:implemented|done|finished|written|wired|connected|hooked)(?:\s(?:for|here|yet|at)\b|\s*[^\s\w]|\s*$)
   | \bunimplemented\b
-  | \b(?:real|actual|proper)\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)\b
-  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)\b
-  | (?:^|\b(?:is|are|was|just|still|remove|replace)\s(?:the\s|this\s)?)hard-?coded\b
-  | ^(?:for\snow|later|here|more|me|this|soon)\W*$
+  | \bactual\s(?:\w+\s)?(?:implementation|logic|code|calls?|api|query|checks?|validation)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
+  | \breal\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
+  | \bproper\s(?:\w+\s)?(?:implementation|logic|code|validation|(?:error\s)?handling)\b
+  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)(?:\s(?:values?|data|code|implementations?|logic|responses?|results?|versions?|calls?|for\snow|until|only|here)\b|\s*[^\s\w]|\s*$)
+  | \b(?:is|are|was|just|still)\shard-?coded\b
+  | ^(?:for\snow|later|here|more|me|this|soon)[\s.,:;!*/-]*$
 ";
 
+/// Words of a mark that wishes, asks, or says why the code is as it is.
+const WISHES: [&str; 32] = [
+    "maybe",
+    "perhaps",
+    "consider",
+    "could",
+    "might",
+    "ideally",
+    "would be nice",
+    "nice to have",
+    "should we ",
+    "would we ",
+    "if necessary",
+    "if needed",
+    "if possible",
+    "workaround",
+    "work around",
+    "work-around",
+    "something like",
+    "whether",
+    "optimization",
+    "better",
+    "cleaner",
+    "nicer",
+    "differently",
+    "wasteful",
+    "improve",
+    "accurate",
+    "figure out",
+    "investigate",
+    "refactor",
+    "simplify",
+    "clean up",
+    "rename",
+];
 /// Returns the marks of a file's comments, each with its weight.
 ///
 /// In tests one only blocks that stands where code should.
@@ -57,9 +99,10 @@ pub(super) fn placeholders(
             _ => return None,
         };
         // A hack is done: what it says is why.
-        let stands = |tree| note.tag != "HACK" && stands_for_code(note, tree, text);
+        let stands = |tree| note.tag != "HACK" && is_short(note) && place::stands_for_code(note, tree, text);
         let says_it = || !is_test(note.range.start) && says_missing(note, text, may_be_bare);
-        let is_missing = !asks(note) && (says_it() || tree.is_some_and(stands));
+        let is_beside = tree.is_some_and(|tree| place::leaves_nothing_out(note, tree, text));
+        let is_missing = !asks(note, text) && !is_beside && (says_it() || tree.is_some_and(stands));
         let (weight, what) = if is_missing {
             (Weight::Blocks, "a mark for work that is left undone")
         } else {
@@ -71,18 +114,19 @@ pub(super) fn placeholders(
 }
 
 /// Returns whether a mark asks whether there is anything to do at all.
-fn asks(note: &Note) -> bool {
+fn asks(note: &Note, text: &[u8]) -> bool {
     let said = note.text.to_ascii_lowercase();
-    said.contains('?') || ["maybe", "perhaps", "consider"].iter().any(|word| said.contains(word))
+    let asks_below = || !note.text.ends_with('.') && next_comment_line(note, text).contains(&b'?');
+    said.contains('?') || WISHES.iter().any(|word| said.contains(word)) || asks_below()
 }
 
 fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
-    static WORDS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
-        [MISSING, ORDER, NO_CODE, WAITS].map(|words| {
+    static WORDS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+        [MISSING, ORDER, NO_CODE, WAITS, BESIDES].map(|words| {
             RegexBuilder::new(words).unicode(false).case_insensitive(true).build().expect("a constant pattern")
         })
     });
-    let [missing, order, no_code, waits] = &*WORDS;
+    let [missing, order, no_code, waits, besides] = &*WORDS;
     let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
     let said = from_first_word(without_owner(said.trim_ascii_start()));
     let goes_on: &[u8] = if said.ends_with(b".") { b"" } else { from_first_word(next_comment_line(note, text)) };
@@ -91,10 +135,18 @@ fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
     if said.is_empty() {
         return may_be_bare && begins_comment(note, text) && is_alone(note, text);
     }
-    let is_order = || order.is_match(said) && !no_code.is_match(said) && !waits.is_match(said);
-    // A longer sentence speaks of code that is there.
-    let is_short = note.text.split_whitespace().count() <= WORDS_OF_MARK;
-    (is_short && missing.is_match(said)) || (begins_comment(note, text) && is_order())
+    // Behind code, to validate is to look whether that is right.
+    let is_doubt = || {
+        said.to_ascii_lowercase().starts_with(b"validate") && before(note, text).iter().any(u8::is_ascii_alphanumeric)
+    };
+    let is_order =
+        || order.is_match(said) && !is_doubt() && ![no_code, waits, besides].iter().any(|other| other.is_match(said));
+    (is_short(note) && missing.is_match(said)) || (begins_comment(note, text) && is_order())
+}
+
+/// Returns whether a mark has few words: a longer sentence speaks of code that is there, or says why there is none.
+fn is_short(note: &Note) -> bool {
+    note.text.split_whitespace().count() <= WORDS_OF_MARK
 }
 
 fn from_first_word(said: &[u8]) -> &[u8] {
@@ -157,49 +209,4 @@ fn without_owner(said: &[u8]) -> &[u8] {
         Some(_) | None => return said,
     };
     said.iter().position(|byte| *byte == close).map_or(said, |end| &said[end + 1..])
-}
-
-/// Returns whether a mark is all there is of a body, or stands beside nothing but a dummy.
-fn stands_for_code(note: &Note, tree: &Tree, text: &[u8]) -> bool {
-    let at = tree.root_node().descendant_for_byte_range(note.range.start, note.range.end);
-    let mut comment = at.filter(|node| node.kind().contains("comment"));
-    // Where a comment has parts, the whole of it.
-    while let Some(outer) = comment.and_then(|node| node.parent()).filter(|outer| outer.kind().contains("comment")) {
-        comment = Some(outer);
-    }
-    let Some((comment, parent)) = comment.and_then(|comment| Some((comment, comment.parent()?))) else { return false };
-    if ["block", "body", "statement"].iter().any(|word| parent.kind().contains(word)) {
-        return !is_handler(parent) && is_empty(parent, text);
-    }
-    // In Python a comment may stand before the block that it is about.
-    comment.next_named_sibling().is_some_and(|next| next.kind() == "block" && is_empty(next, text))
-}
-
-/// Returns whether a block handles an error: that nothing is done about one is a choice.
-fn is_handler(block: Node<'_>) -> bool {
-    let handles = |node: Node<'_>| ["catch", "except", "rescue"].iter().any(|word| node.kind().contains(word));
-    handles(block) || block.parent().is_some_and(handles)
-}
-
-/// Returns whether a block holds at most one statement, and that one is a dummy.
-fn is_empty(block: Node<'_>, text: &[u8]) -> bool {
-    let mut cursor = block.walk();
-    let mut statements = block.named_children(&mut cursor).filter(|node| !node.kind().contains("comment"));
-    match (statements.next(), statements.next()) {
-        (None, _) => true,
-        (Some(only), None) => {
-            let is_nothing = matches!(&text[only.byte_range()], b"pass" | b"...");
-            is_nothing || (is_of_function(block) && gives_dummy(only, text, &DUMMIES))
-        }
-        (Some(_), Some(_)) => false,
-    }
-}
-
-/// Returns whether a block is the body of a function: under a condition a dummy may be the answer.
-fn is_of_function(block: Node<'_>) -> bool {
-    const LISTS: [&str; 5] = ["block", "statement_list", "body_statement", "compound_statement", "statement_block"];
-    const FUNCTIONS: [&str; 7] = ["function", "method", "closure", "lambda", "arrow", "constructor", "accessor"];
-    let mut outer = std::iter::successors(block.parent(), |node| node.parent());
-    let owner = outer.find(|node| !LISTS.contains(&node.kind()));
-    owner.is_some_and(|owner| FUNCTIONS.iter().any(|word| owner.kind().contains(word)))
 }

@@ -129,6 +129,10 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         // A constructor: what it makes may begin empty.
         return None;
     }
+    if (is_javascript || language == Language::Rust) && name.starts_with(b"_") {
+        // Private or unused: no name that promises anything to others. Generators leave such ones empty.
+        return None;
+    }
     if is_javascript && (name == b"require" || name == b"define") {
         // What loads modules: this tells a compiler that somebody else has it.
         return None;

@@ -46,11 +46,17 @@ pub(super) fn is_name(name: &str) -> bool {
     words.iter().any(is_word)
 }
 
-/// Returns whether a file is the variant of another for a platform that lacks something: `index.browser.js`, `files/index-browser.js`.
+/// Returns whether a file is the variant of another for a platform that lacks something: `index.browser.js`, `files/index-browser.js`, `sys/wasm.rs`,
+/// `unsupported.go`.
 pub(super) fn is_for_platform(path: &str) -> bool {
+    /// Names of files that say that nothing, or nothing more, is to be had there.
+    const STAND_INS: [&str; 9] =
+        ["wasm", "wasm32", "emscripten", "unsupported", "unimplemented", "unknown", "noop", "nop", "fallback"];
     let name = path.rsplit('/').next().unwrap_or(path);
     let words = super::stub::words(name.as_bytes());
-    words.len() > 2 && words.iter().any(|word| word == "browser" || word == "noop")
+    let is_variant = words.len() > 2 && words.iter().any(|word| word == "browser" || word == "noop");
+    // The last word before the ending.
+    is_variant || words.iter().rev().nth(1).is_some_and(|word| STAND_INS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -59,10 +65,19 @@ mod tests {
 
     #[test]
     fn a_variant_for_a_platform_is_known_by_its_name() {
-        for path in ["a/index.browser.mjs", "files/index-browser.js", "tracing-noop.ts"] {
+        for path in [
+            "a/index.browser.mjs",
+            "files/index-browser.js",
+            "tracing-noop.ts",
+            "src/wasm.rs",
+            "sys/unsupported.go",
+            "src/delay_wasm.rs",
+        ] {
             assert!(is_for_platform(path), "{path}");
         }
-        assert!(!is_for_platform("src/browser.js") && !is_for_platform("browser/find.js"));
+        for path in ["src/browser.js", "browser/find.js", "wasm/build.rs", "src/wasm_loader.rs"] {
+            assert!(!is_for_platform(path), "{path}");
+        }
     }
 
     #[test]

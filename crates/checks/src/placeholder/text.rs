@@ -89,12 +89,9 @@ fn is_beside_the_point(node: Node<'_>, above: &[Node<'_>]) -> bool {
 
 fn is_given_back(node: Node<'_>, above: &[Node<'_>]) -> bool {
     let returns = |outer: Option<&Node<'_>>| outer.is_some_and(|outer| outer.kind().starts_with("return"));
-    let mut outwards = above.iter().rev();
-    let parent = outwards.next();
+    let parent = above.last();
     let is_body = |parent: &Node<'_>| {
         parent.kind() == "arrow_function" && parent.child_by_field_name("body").is_some_and(|body| body == node)
     };
-    returns(parent)
-        || parent.is_some_and(is_body)
-        || (parent.is_some_and(|parent| parent.kind() == "expression_list") && returns(outwards.next()))
+    returns(parent) || parent.is_some_and(is_body)
 }

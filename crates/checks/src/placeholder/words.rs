@@ -90,7 +90,15 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
             let is_kept = says_when && is_put_away(&line[..hit.start()]);
             let is_hook = contains(hit.as_bytes(), b"to be implemented") && is_for_others(&text[..comment.start]);
-            let is_note = is_remark || is_kept || is_hook || is_about_value || is_exercise || is_heading(text, start);
+            let is_note = is_remark
+                || (*is_elision
+                    && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)
+                    && goes_on_below(text, start + line.len(), &line[hit.end()..]))
+                || is_kept
+                || is_hook
+                || is_about_value
+                || is_exercise
+                || is_heading(text, start);
             let least = if is_note { Weight::Note } else { lightest(*is_elision) };
             Some((hit.range(), (*weight).max(least)))
         });
@@ -103,6 +111,16 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         start += line.len();
     }
     found
+}
+
+/// Returns whether a sentence about what was left out goes on in the line below: `The rest of the code here` and `tried to parse it`.
+fn goes_on_below(text: &[u8], below: usize, behind: &[u8]) -> bool {
+    let rest = text.get(below..).unwrap_or_default();
+    let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+    let next = rest.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
+    let marks = next.iter().take_while(|byte| b"#/*!-".contains(byte)).count();
+    let words = next[marks..].trim_ascii_start();
+    behind.trim_ascii().is_empty() && words.len() < next.len() && words.first().is_some_and(u8::is_ascii_lowercase)
 }
 
 /// `store a placeholder for now`: a value that the code fills in itself.

@@ -22,6 +22,7 @@ mod integrity;
 mod key_formats;
 #[cfg(test)]
 mod listed;
+mod marks;
 #[cfg(test)]
 mod new_tests;
 mod of_change;

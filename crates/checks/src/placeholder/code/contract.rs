@@ -47,6 +47,51 @@ pub(super) fn is_owed(above: &[Node<'_>], text: &[u8]) -> bool {
     body.named_children(&mut cursor).filter(|method| says_its_name(*method, text)).take(2).count() == 2
 }
 
+/// Returns whether a throw is all of a member that something else asks for: of a class that has a base or an interface, of an object, or one that
+/// is assigned to an object. There `not implemented` is mostly an answer; `not implemented yet` is none, and neither is what an editor writes.
+pub(super) fn is_of_member(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> bool {
+    if above.iter().any(|outer| is_class(outer) && is_of_platform(*outer, text)) {
+        return true;
+    }
+    let thrown = bytes(node, text).to_ascii_lowercase();
+    let is_to_come = [" yet", "todo", "implement me", "method not implemented"];
+    if is_to_come.iter().any(|word| memchr::memmem::find(&thrown, word.as_bytes()).is_some()) {
+        return false;
+    }
+    let is_function = |outer: &Node<'_>| ["function", "method", "arrow"].iter().any(|word| outer.kind().contains(word));
+    let Some(at) = above.iter().rposition(is_function) else { return false };
+    let Some(owner) = at.checked_sub(1).map(|at| above[at]) else { return false };
+    match owner.kind() {
+        "pair" | "object" => true,
+        // What a module exports is a function like any other.
+        "assignment_expression" => owner.child_by_field_name("left").is_some_and(|left| {
+            matches!(left.kind(), "member_expression" | "subscript_expression")
+                && !bytes(left, text).starts_with(b"exports.")
+                && !bytes(left, text).starts_with(b"module.")
+        }),
+        _ => at.checked_sub(2).map(|at| above[at]).filter(is_class).is_some_and(has_heritage),
+    }
+}
+
+fn has_heritage(class: Node<'_>) -> bool {
+    const HERITAGE: [&str; 6] = [
+        "class_heritage",
+        "base_class_clause",
+        "superclass",
+        "super_interfaces",
+        "base_clause",
+        "class_interface_clause",
+    ];
+    class.named_children(&mut class.walk()).any(|child| HERITAGE.contains(&child.kind()))
+}
+
+/// Returns whether a class does for one platform what another names, as its own name says: `MarketWeb extends …`.
+fn is_of_platform(class: Node<'_>, text: &[u8]) -> bool {
+    const PLATFORMS: [&str; 9] = ["web", "browser", "android", "ios", "wasm", "windows", "linux", "macos", "electron"];
+    let name = class.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
+    name.last().is_some_and(|word| PLATFORMS.contains(&word.as_str())) && has_heritage(class)
+}
+
 /// Returns whether a class has one of the words in its name.
 fn is_base_name(name: &[u8]) -> bool {
     stub::words(name).iter().any(|word| NAMES.contains(&word.as_str()))

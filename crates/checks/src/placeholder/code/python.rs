@@ -34,8 +34,12 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     let is_owed = class.is_some() || is_decorated;
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
         let is_said = has_docstring && memchr::memmem::find(bytes(*first, text), b"NotImplementedError").is_some();
-        let is_contract =
-            is_said || is_put_together(words) || class.is_some_and(|class| is_for_others(*class, node, words, text));
+        let is_stand_in = name(node, text).is_some_and(|name| memchr::memmem::find(name, b"placeholder").is_some());
+        let is_contract = is_said
+            || is_stand_in
+            || is_put_together(words)
+            || class.is_some_and(|class| overrides_several(*class, text))
+            || class.is_some_and(|class| is_for_others(*class, node, words, text));
         return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
     }
     if above.iter().any(|outer| is_for_types(*outer, text)) {
@@ -47,7 +51,8 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         return None;
     }
     // What nobody outside is to call stands in for a value, e.g. to have its type.
-    let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
+    let is_private = name(node, text).is_some_and(|name| name.starts_with(b"_"));
+    let takes_something = node.child_by_field_name("parameters").is_some_and(|list| list.named_child_count() > 0);
     let is_stub = if has_docstring {
         // A description and no code: in a class only where nothing says that others fill it in.
         let is_alone = is_plain && !is_written_again(node, text);
@@ -55,7 +60,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
             && !is_decorated
             && (is_alone || class.is_some_and(|class| is_filled_in_here(*class, text) && !is_interface(*class, text)))
     } else {
-        (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
+        (only.kind() == "pass_statement" || is_ellipsis)
+            && is_plain
+            && takes_something
+            && !is_private
+            && !is_handed_on(node, text)
     };
     // A method may override one that does something by one that does nothing; types are written on one line.
     let is_sure = is_ellipsis
@@ -67,6 +76,16 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         what: "the whole function does nothing",
         range: only.byte_range(),
     })
+}
+
+fn name<'a>(function: Node<'_>, text: &'a [u8]) -> Option<&'a [u8]> {
+    function.child_by_field_name("name").map(|name| bytes(name, text))
+}
+
+/// Returns whether a class that has a base raises in three methods or more: it does not do all that the base does.
+fn overrides_several(class: Node<'_>, text: &[u8]) -> bool {
+    class.child_by_field_name("superclasses").is_some()
+        && memchr::memmem::find_iter(bytes(class, text), "raise NotImplementedError").take(3).count() == 3
 }
 
 /// Returns whether a comment stands behind a statement: nothing is done there on purpose.
@@ -91,6 +110,20 @@ fn is_written_again(function: Node<'_>, text: &[u8]) -> bool {
     let Some(name) = function.child_by_field_name("name") else { return false };
     let head = [b"def ", bytes(name, text), b"("].concat();
     memchr::memmem::find_iter(text, &head).take(2).count() == 2
+}
+
+/// Returns whether a file hands a function on as a value, e.g. registers it: there one that does nothing is an answer.
+fn is_handed_on(function: Node<'_>, text: &[u8]) -> bool {
+    let Some(name) = name(function, text) else { return false };
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(*byte, b'_' | b'"' | b'\'');
+    memchr::memmem::find_iter(text, name).any(|at| {
+        let rest = &text[at + name.len()..];
+        let is_whole = !at.checked_sub(1).is_some_and(|before| is_part(&text[before]));
+        let next = rest.trim_ascii_start().first();
+        let is_assigned = text[..at].trim_ascii_end().ends_with(b"=");
+        let ends = is_assigned || matches!(next, Some(b',' | b')' | b']' | b'}'));
+        is_whole && rest.first().is_none_or(|byte| !is_part(byte) && *byte != b'(') && ends
+    })
 }
 
 /// `if TYPE_CHECKING:`: what stands below only tells a reader of types.
