@@ -58,6 +58,21 @@ pub(crate) async fn merge(
     conclude(world, run, planned, call).await
 }
 
+/// Whether a run was merged into a branch and has nothing since that this branch doesn't have. `None` is the branch that the run was started from.
+pub(crate) async fn has_it(world: &World, row: &Row, target: Option<String>) -> Result<bool, Error> {
+    let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
+    if last_merge(world, &run_id(row)?, Some(&target))?.is_none() {
+        return Ok(false);
+    }
+    let branch = row.try_text("branch")?.to_owned();
+    world
+        .git(move |git| match (git.branch(&target)?, git.branch(&branch)?) {
+            (Some(target), Some(head)) => Ok(git.is_ancestor(&head, &target)?),
+            _ => Ok(false),
+        })
+        .await
+}
+
 /// Brings the branch that a run was merged into last back to where it was, if nothing has happened to it since. `call` is remembered with the answer.
 pub(crate) async fn undo(
     world: &World,
