@@ -130,6 +130,8 @@ pub enum RefusedCode {
     Illegal,
     /// It would break a limit: workers, files, one merge at a time.
     Limit,
+    /// Nothing could go on before the budget is raised.
+    Budget,
 }
 
 impl RefusedCode {
@@ -140,6 +142,7 @@ impl RefusedCode {
             Self::UnknownTask => "dispatch.unknown-task",
             Self::Stale | Self::Limit => "store.conflict",
             Self::Illegal => "request.conflict",
+            Self::Budget => "dispatch.budget",
         }
     }
 }
