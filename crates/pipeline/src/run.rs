@@ -302,6 +302,12 @@ impl RunState {
         self.records[whole].task()
     }
 
+    /// How often a person has asked for a retry of a task; 0 for one that the run does not have.
+    #[must_use]
+    pub fn retries_of(&self, id: &TaskId) -> u32 {
+        self.tasks.get(id).map_or(0, |at| self.records[*at].retries)
+    }
+
     /// How many tasks are neither merged nor given up.
     #[must_use]
     pub fn unsettled_count(&self) -> usize {
