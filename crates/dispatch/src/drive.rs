@@ -119,7 +119,9 @@ impl Driver {
     /// Lets a run go on that was stopped.
     pub(crate) async fn resume(&mut self, by: &AgentName) -> Result<(), Error> {
         let event = ModeEvent::Resumed { by: by.clone() };
-        self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await
+        self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await?;
+        self.dispatch.world.crash("mode-resume");
+        Ok(())
     }
 
     /// Leads the run until it is over or the daemon goes down.
