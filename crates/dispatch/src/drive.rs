@@ -209,7 +209,7 @@ impl Driver {
         if self.record.state().next() == (Action::Done { phases: self.record.phases_done() }) {
             let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
             if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
-                let whole = Merge { run: &self.run, target: None, by: None };
+                let whole = Merge { run: &self.run, target: None, by: None, missing: None };
                 if let Err(error) = user_branch::merge(world, whole, None).await {
                     tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
                 }

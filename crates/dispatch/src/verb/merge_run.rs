@@ -50,12 +50,8 @@ impl Dispatch {
         {
             return Err(missing.into());
         }
-        let mut merged =
-            user_branch::merge(&self.world, Merge { run: &run, target, by: Some(&caller.name) }, call).await?;
-        if merged.already {
-            merged.notes.extend(missing.map(|missing| missing.what));
-        }
-        Ok(merged)
+        let missing = missing.map(|missing| missing.what);
+        user_branch::merge(&self.world, Merge { run: &run, target, by: Some(&caller.name), missing }, call).await
     }
 }
 
