@@ -150,6 +150,15 @@ fn a_missing_plan_is_named() {
 }
 
 #[test]
+fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.json", "{}");
+
+    sandbox.switchboard(&["run", "plna.json"]).ends_with(1).says("did you mean plan.json?");
+    sandbox.switchboard(&["run", "Print one"]).ends_with(1).says("--team").says("switchboard dispatch");
+}
+
+#[test]
 fn a_folder_without_a_repository_a_commit_or_a_branch_is_refused() {
     let sandbox = Sandbox::empty();
     let plan = sandbox

@@ -32,7 +32,9 @@ fn a_run_stops_spending_below_its_ceiling_and_goes_on_once_that_is_raised() {
     done.ends_with(4).says("what is left of the budget is less than a worker's reservation");
     let run = sandbox.call(&["get_run"]);
     assert_eq!((&run["merged"], &run["paused"], &run["state"]), (&json!(1), &json!("budget"), &json!("running")));
-    sandbox.switchboard(&["resume"]).ends_with(1).says("raise the ceiling");
+    let refused = sandbox.switchboard(&["resume", "--json"]).ends_with(2).failure();
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(refused["code"] == "dispatch.budget" && hint.contains("switchboard budget RUN --budget USD"), "{refused}");
     sandbox.switchboard(&["budget"]).ends_with(0).says("$0.6000 of $1.00 spent, then it is paused");
 
     sandbox.switchboard(&["budget", "--budget", "5", "--yes"]).ends_with(0).says("$5.00");

@@ -323,6 +323,53 @@ fn a_daemon_that_dies_in_any_mode_leads_to_the_same_end() {
     }
 }
 
+/// A team whose architect asks a person something first.
+fn asking() -> Team {
+    Team::new(&[("questions", r#"say '{"questions":[{"question":"Which shell?"}]}'"#)])
+}
+
+/// Goes on with the newest run, answers its question, and insists on the end that it would have had without a crash.
+#[track_caller]
+fn ends_as_ever(team: &Team) {
+    let run = team.sandbox.run_aside(&["--resume"]);
+    assert_eq!(team.answer("text", Some("the Bourne shell")), "Which shell?");
+    run.join().unwrap().ends_with(0);
+
+    let shown = team.shown();
+    assert_eq!((&shown["state"], &shown["merged"]), (&json!("succeeded"), &json!(2)), "{shown}");
+    let counts = ["questions", "reality", "plan_draft", "plan_review", "work"].map(|step| team.count(step));
+    assert_eq!(counts, [1, 1, 1, 1, 4], "what was answered is not asked again");
+}
+
+#[test]
+fn a_person_is_asked_once_where_the_daemon_dies_just_after_it_has_asked() {
+    let mut team = asking();
+    team.sandbox.set("SWITCHBOARD_CRASH_AT", "person-asked");
+    let crashed = team.run(&["Print one and two", "--auto"]);
+    assert_ne!(crashed.code, 0, "the daemon did not die: {}", crashed.out);
+
+    team.sandbox.unset("SWITCHBOARD_CRASH_AT");
+    ends_as_ever(&team);
+
+    let asked = team.sandbox.call(&["read_events", "kinds:=[\"need_asked\"]"]);
+    assert_eq!(asked["events"].as_array().unwrap().len(), 1, "{asked}");
+}
+
+#[test]
+fn a_stopped_run_that_goes_on_does_so_also_where_the_daemon_dies_just_after_that_was_recorded() {
+    let mut team = asking();
+    team.sandbox.set("SWITCHBOARD_ASK_MS", "700");
+    team.run(&["Print one and two", "--auto"]).ends_with(4).says("nobody answered in time");
+    team.sandbox.switchboard(&["down"]);
+    team.sandbox.unset("SWITCHBOARD_ASK_MS");
+    team.sandbox.set("SWITCHBOARD_CRASH_AT", "mode-resume");
+    let crashed = team.sandbox.switchboard(&["run", "--resume"]);
+    assert_ne!(crashed.code, 0, "the daemon did not die: {}", crashed.out);
+
+    team.sandbox.unset("SWITCHBOARD_CRASH_AT");
+    ends_as_ever(&team);
+}
+
 #[test]
 fn a_plan_that_was_approved_before_goes_on_at_the_phase_that_is_left() {
     let team = Team::new(&[]);

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::sandbox::{BINARY, Done, Sandbox, processes_naming};
+use super::sandbox::{Sandbox, processes_naming};
 
 #[test]
 fn the_example_runs_to_its_end_and_leaves_nothing_behind() {
     let sandbox = Sandbox::empty();
     let temporary = temporary(&sandbox);
 
-    let done = run(&sandbox, &temporary, &["--example"]).ends_with(0);
+    let done = sandbox.switchboard(&["run", "--example"]).ends_with(0);
 
     for words in [
         "SCRIPTS that play agents",
@@ -46,7 +46,7 @@ fn the_story_of_the_example_is_json_when_that_is_asked_for() {
     let lines: Vec<serde_json::Value> = done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let report = lines.iter().find_map(|line| line.get("report")).unwrap();
     assert_eq!((report["merged"].as_u64(), report["state"].as_str()), (Some(5), Some("succeeded")));
-    std::fs::remove_dir_all(lines[0]["scratch"].as_str().unwrap()).unwrap();
+    assert!(Path::new(lines[0]["scratch"].as_str().unwrap()).starts_with(temporary(&sandbox)));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_team_of_the_example_leads_a_request_to_its_end_and_stops_four_bad_changes
     let sandbox = Sandbox::empty();
     let temporary = temporary(&sandbox);
 
-    let done = run(&sandbox, &temporary, &["--example", "team"]).ends_with(0);
+    let done = sandbox.switchboard(&["run", "--example", "team"]).ends_with(0);
 
     for words in [
         "ada, ben, cleo, dora, emil, fay, gus, hana and ines are SCRIPTS that play agents",
@@ -118,22 +118,14 @@ fn an_example_that_does_not_exist_is_refused_before_anything_is_written() {
     let sandbox = Sandbox::empty();
     let temporary = temporary(&sandbox);
 
-    run(&sandbox, &temporary, &["--example", "taem"]).ends_with(2).says("did you mean team?");
+    sandbox.switchboard(&["run", "--example", "taem"]).ends_with(2).says("did you mean team?");
 
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
-/// A folder for the scratch folder of an example.
+/// The folder in which an example makes its scratch folder.
 fn temporary(sandbox: &Sandbox) -> PathBuf {
-    let folder = sandbox.folder().join("tmp");
-    std::fs::create_dir(&folder).unwrap();
-    folder
-}
-
-fn run(sandbox: &Sandbox, temporary: &Path, args: &[&str]) -> Done {
-    let temporary = format!("TMPDIR={}", temporary.display());
-    let argv = ["env", temporary.as_str(), BINARY, "run"].into_iter().chain(args.iter().copied());
-    sandbox.run(argv, &sandbox.root(), "")
+    sandbox.folder().join("tmp")
 }
 
 /// The only scratch folder.

@@ -37,6 +37,7 @@ fn the_users_tree_stays_as_it_is_until_the_merge_and_then_only_what_was_asked_fo
     let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("3 of 3 tasks merged");
 
     assert!(done.out.contains("syntax_check"), "{}", done.out);
+    assert!(!done.out.contains("unit_started"), "what the lines say is not said again as mail: {}", done.out);
     assert_eq!(sandbox.state_of_user(), before);
 
     let merged = sandbox.switchboard(&["merge", "--json"]).ends_with(0).json();
@@ -179,4 +180,18 @@ fn a_worker_starts_after_few_calls_of_git() {
     assert_eq!(is_about(" worktree add "), 1, "{start}");
     assert_eq!(is_about(" ls-files "), 1, "{start}");
     assert_eq!(start.lines().count(), 5, "the rest is where HEAD stands: {start}");
+}
+
+#[test]
+fn what_an_agent_leaves_in_its_temporary_folder_stays_in_the_sandbox() {
+    let sandbox = Sandbox::new();
+    let line = "echo x > \"$(mktemp -t left.XXXXXX)\" && echo done > done.txt";
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",
+        "x-switchboard": { "command": ["sh", "-c", line] } }]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let entries = std::fs::read_dir(sandbox.folder().join("tmp")).unwrap();
+    let left: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.iter().any(|name| name.starts_with("left.")), "{left:?}");
 }

@@ -129,3 +129,33 @@ fn a_gate_that_fails_on_a_full_disk_judges_again_once_there_is_room_and_spends_n
     goes_on(&sandbox, &disk, "1 of 1 tasks merged");
     assert_eq!(sandbox.call(&["get_run"])["list"][0]["attempts"], 1);
 }
+
+#[test]
+fn a_run_whose_budget_is_spent_when_the_disk_is_full_merges_what_it_has_and_then_wants_a_higher_ceiling() {
+    let sandbox = Sandbox::empty();
+    let Some(disk) = SmallDisk::mount(&sandbox.root()) else { return };
+    sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+    sandbox.write(".gitignore", "/ballast\n");
+    sandbox.write("src/lib.rs", "//! A crate.\n");
+    sandbox.commit("start");
+    let line = format!("head -c 100000 /dev/urandom | base64 > one; {}", disk.fill());
+    let plan = sandbox.trusted_plan(&json!([task("1.1", &[], &line), task("1.2", &["1.1"], "echo y > two")]));
+
+    // Commands tell no cost: each counts as its reservation.
+    let run = sandbox.run_aside(&[&plan, "--yes", "--budget", "1", "--reserve", "0.6"]);
+    is_paused(&sandbox);
+    run.join().unwrap().ends_with(4);
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+
+    disk.make_room();
+    sandbox.switchboard(&["resume", &run]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(4);
+    let held = sandbox.call(&["get_run"]);
+    assert_eq!((&held["merged"], &held["paused"]), (&json!(1), &json!("budget")), "{held}");
+    let refused = sandbox.switchboard(&["resume", &run, "--json"]).ends_with(2).failure();
+    assert_eq!(refused["code"], "dispatch.budget", "{refused}");
+
+    sandbox.switchboard(&["budget", &run, "--budget", "3", "--yes"]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("2 of 2 tasks merged");
+    drop(sandbox.switchboard(&["down"]));
+}

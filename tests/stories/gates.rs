@@ -241,4 +241,36 @@ fn a_run_with_missing_tasks_is_merged_only_when_told_so_and_once() {
         .says("the commits are not signed");
     assert!(!sandbox.root().join("hook-ran").exists());
     sandbox.switchboard(&["merge", "--partial"]).ends_with(0).says("nothing to do");
+    let again = sandbox.switchboard(&["merge"]).ends_with(0).says("nothing to do");
+    assert!(again.out.contains("1 of 2 tasks"), "what is missing is still said: {}", again.out);
+}
+
+#[test]
+fn a_run_that_has_gone_on_since_it_was_merged_in_part_is_merged_or_says_what_is_missing() {
+    let sandbox = Sandbox::new();
+    let until = |name: &str| format!("test -e {0} && echo {name} > {name}", sandbox.folder().join(name).display());
+    let tasks = [
+        task("1.1", "echo a > a", &json!({})),
+        task("1.2", &until("b"), &json!({})),
+        task("1.3", &until("c"), &json!({})),
+    ];
+    let plan = sandbox.trusted_phases(&Value::Null, &json!([phase(1, &tasks)]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
+    sandbox.switchboard(&["merge", "--partial"]).ends_with(0);
+    sandbox.switchboard(&["merge"]).ends_with(0).says("nothing to do");
+    let retry = |name: &str, code| {
+        std::fs::write(sandbox.folder().join(name), "").unwrap();
+        let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+        sandbox.switchboard(&["retry", &run]).ends_with(0);
+        sandbox.switchboard(&["run", "--resume", "--yes"]).ends_with(code);
+    };
+
+    retry("b", 1);
+    sandbox.switchboard(&["merge"]).ends_with(4).says("2 of 3 tasks").says("task 1.3 is missing");
+    retry("c", 0);
+    sandbox.switchboard(&["merge"]).ends_with(0).says("2 files changed");
+
+    sandbox.switchboard(&["merge"]).ends_with(0).says("nothing to do");
+    sandbox.switchboard(&["merge", "--undo"]).ends_with(0);
+    sandbox.switchboard(&["merge"]).ends_with(0).says("2 files changed");
 }

@@ -51,6 +51,48 @@ fn one_interrupt_leaves_the_run_at_work_and_says_how_to_come_back() {
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("1 of 1 tasks merged");
 }
 
+/// Suspends the command that follows a run while that ends and its daemon with it; returns what the command does then.
+fn suspended(line: &str) -> (Sandbox, Done) {
+    let sandbox = Sandbox::new();
+    let [go, pidfile] = ["go", "pid"].map(|name| sandbox.folder().join(name).display().to_string());
+    let line = format!("while [ ! -e {go} ]; do sleep 0.05; done; {line}");
+    let plan = sandbox.trusted_plan(
+        &json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", line] } }]),
+    );
+    let follow = format!("echo $$ > {pidfile}; exec {BINARY} run {plan} --yes");
+    let spawn = Spawn::new(["sh", "-c", follow.as_str()]).cwd(sandbox.root()).env_only(sandbox.environment());
+    let run = std::thread::spawn(move || spawn.wall(Duration::from_secs(120)).output().unwrap());
+    let works =
+        within(Duration::from_secs(30), || sandbox.switchboard(&["show", "--json"]).out.contains("\"working\""));
+    assert!(works, "the task does not start");
+    let pid = std::fs::read_to_string(&pidfile).unwrap().trim().parse().ok().and_then(Pid::from_raw).unwrap();
+
+    kill_process(pid, Signal::STOP).unwrap();
+    std::fs::write(go, "").unwrap();
+    let sign = sandbox.root().join(".switchboard/server_info.json");
+    assert!(within(Duration::from_secs(60), || !sign.exists()), "the daemon does not end with its run");
+    kill_process(pid, Signal::CONT).unwrap();
+
+    let output = run.join().unwrap();
+    let done = Done { code: output.exit.code().unwrap_or(-1), out: output.stdout.text(), err: output.stderr.text() };
+    (sandbox, done)
+}
+
+#[test]
+fn a_command_that_stood_still_while_its_run_and_daemon_ended_says_what_it_came_to() {
+    let (_sandbox, done) = suspended("echo done > done");
+
+    done.ends_with(0).says("1 of 1 tasks merged").says("hash chain verified");
+}
+
+#[test]
+fn a_command_that_stood_still_while_its_run_failed_ends_with_the_code_of_that() {
+    let (_sandbox, done) = suspended("exit 3");
+
+    let done = done.ends_with(1).says("0 of 1 tasks merged");
+    assert!(!done.err.contains("daemon."), "{}", done.err);
+}
+
 #[test]
 fn two_interrupts_stop_the_workers() {
     let sandbox = Sandbox::new();

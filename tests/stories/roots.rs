@@ -34,36 +34,73 @@ fn a_copy_has_a_daemon_and_a_record_of_its_own() {
     at(&sandbox, &copy, &["down"]).ends_with(0);
 }
 
+/// Runs a command in front of a terminal, as `script` makes it, and types an answer.
+fn typed(sandbox: &Sandbox, folder: &Path, line: &str, answer: &str) -> Done {
+    let argv = ["env", "--unset=CI", "script", "--quiet", "--return", "--command", line, "/dev/null"];
+    sandbox.run(argv, folder, answer)
+}
+
 #[test]
-fn a_renamed_repository_keeps_its_record() {
+fn a_moved_repository_is_asked_about_once_and_keeps_its_record() {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ada"]);
     sandbox.switchboard(&["down"]).ends_with(0);
     let other = sandbox.folder().join("other");
     fs::rename(sandbox.root(), &other).unwrap();
 
+    let refused = at(&sandbox, &other, &["status", "--json"]).ends_with(4).failure();
+    at(&sandbox, &other, &["status", "--yes"]).ends_with(4).says("switchboard adopt");
+    at(&sandbox, &other, &["adopt"]).ends_with(4).says("only a person");
+    at(&sandbox, &other, &["adopt", "--yes"]).ends_with(0);
     let status = at(&sandbox, &other, &["status", "--json"]).ends_with(0).json();
 
+    assert_eq!(refused["code"], "config.moved-repository");
     assert!(status["agents"] == 1, "{status}");
+    at(&sandbox, &other, &["adopt", "--yes"]).ends_with(0).says("nothing to do");
+    let fresh = at(&sandbox, &other, &["adopt", "--fresh", "--yes", "--json"]).ends_with(2).failure();
+    assert_eq!(fresh["code"], "request.bad-args", "the wish for an empty record is not passed over");
     at(&sandbox, &other, &["down"]).ends_with(0);
     fs::rename(&other, sandbox.root()).unwrap();
 }
 
 #[test]
-fn whether_a_repository_was_moved_or_copied_is_asked_where_it_can_not_be_told() {
+fn at_a_terminal_a_moved_repository_is_asked_about_in_place() {
     let sandbox = Sandbox::new();
-    sandbox.switchboard(&["status"]).ends_with(0);
+    sandbox.call(&["register_agent", "name=ada"]);
+    let first = pid(sandbox.switchboard(&["status", "--json"]));
+    // The daemon is still there, with the paths of before.
+    let other = sandbox.folder().join("other");
+    fs::rename(sandbox.root(), &other).unwrap();
+    let ask = format!("{BINARY} status");
+
+    let unanswered = typed(&sandbox, &other, &ask, "\n");
+    let asked = typed(&sandbox, &other, &ask, "1\n").ends_with(0);
+    let again = typed(&sandbox, &other, &ask, "").ends_with(0);
+    let status = at(&sandbox, &other, &["status", "--json"]).ends_with(0).json();
+
+    assert_eq!(unanswered.code, 4, "{unanswered:?}");
+    assert!(asked.out.contains("What became of it?") && asked.out.contains("it was moved"), "{asked:?}");
+    assert!(!again.out.contains("What became of it?"), "{again:?}");
+    assert_eq!((&status["agents"], &status["root"]), (&json!(1), &json!(other.display().to_string())));
+    assert_ne!(status["pid"].as_i64().unwrap(), first);
+    assert!(!sandbox.root().exists(), "its daemon has made nothing anew at the former place");
+    at(&sandbox, &other, &["down"]).ends_with(0);
+    fs::rename(&other, sandbox.root()).unwrap();
+    at(&sandbox, &sandbox.root(), &["adopt", "--yes"]).ends_with(0);
+}
+
+#[test]
+fn a_copy_that_outlived_its_original_begins_with_an_empty_record_where_a_person_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ada"]);
     sandbox.switchboard(&["down"]).ends_with(0);
-    // Another disk: the same files, other numbers.
     sandbox.run(["sh", "-c", "cp -r repo other && rm -r repo && mkdir repo"], sandbox.folder(), "").ends_with(0);
     let other = sandbox.folder().join("other");
 
-    let refused = at(&sandbox, &other, &["status", "--json"]).ends_with(4).failure();
-    assert_eq!(refused["code"], "config.moved-repository");
-    at(&sandbox, &other, &["adopt"]).ends_with(4).says("only a person");
-    at(&sandbox, &other, &["adopt", "--yes"]).ends_with(0);
+    typed(&sandbox, &other, &format!("{BINARY} status"), "2\n").ends_with(0);
+    let status = at(&sandbox, &other, &["status", "--json"]).ends_with(0).json();
 
-    at(&sandbox, &other, &["status"]).ends_with(0);
+    assert_eq!(status["agents"], 0);
     at(&sandbox, &other, &["down"]).ends_with(0);
 }
 

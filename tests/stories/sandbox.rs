@@ -71,7 +71,7 @@ impl Sandbox {
     /// A folder that is no repository.
     pub(super) fn empty() -> Self {
         let folder = tempfile::Builder::new().prefix("sb").tempdir().unwrap();
-        for name in ["home", "repo"] {
+        for name in ["home", "repo", "tmp"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let text = |name: &str| folder.path().join(name).display().to_string();
@@ -79,6 +79,8 @@ impl Sandbox {
             .set("HOME", text("home"))
             .set("XDG_STATE_HOME", text("state"))
             .set("XDG_CONFIG_HOME", text("config"))
+            // Agents leave files in it, and the example its scratch folder.
+            .set("TMPDIR", text("tmp"))
             .set("GIT_CONFIG_NOSYSTEM", "1")
             .set("SWITCHBOARD_LINGER_MS", "50")
             // Nobody sits in front of a terminal here: the stories are a CI session.

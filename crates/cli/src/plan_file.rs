@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use switchboard_protocol::error::Failure;
+use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::plan::MAX_PLAN_BYTES;
 
 use crate::context::Context;
@@ -18,7 +18,7 @@ pub(crate) fn read(path: &Path, context: &Context) -> Result<String, Failure> {
     let full = context.resolve(path);
     let bytes = bytes(&full).map_err(|error| {
         let failure = Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error);
-        if full.is_dir() { failure.hint("name the plan's file in this folder") } else { failure }
+        failure.hint(hint(&full, &name))
     })?;
     if bytes.len() > MAX_PLAN_BYTES {
         return Err(Failure::new("plan.schema", format!("a plan has at most {MAX_PLAN_BYTES} bytes")).at(name));
@@ -28,6 +28,21 @@ pub(crate) fn read(path: &Path, context: &Context) -> Result<String, Failure> {
         let line = read.iter().filter(|&&byte| byte == b'\n').count() + 1;
         Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
     })
+}
+
+/// What may have been meant by a name that is no plan's file.
+fn hint(path: &Path, name: &str) -> String {
+    if path.is_dir() {
+        return "name the plan's file in this folder".to_owned();
+    }
+    if name.contains(char::is_whitespace) {
+        return "words are not a plan: a team plans a request with --team, and one job without a plan is `switchboard dispatch \"…\"`".to_owned();
+    }
+    let Some((folder, file)) = path.parent().zip(path.file_name()) else { return String::new() };
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+    let near = near_matches(&file.to_string_lossy(), names.iter().map(String::as_str));
+    near.first().map_or_else(String::new, |near| format!("did you mean {near}?"))
 }
 
 /// The file, or a little more than the most of a plan.

@@ -5,6 +5,7 @@ use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetCaller, GetCallerRequest};
 
+use crate::client::Client;
 use crate::context::Context;
 
 /// What is wanted of whoever calls.
@@ -72,7 +73,8 @@ impl Context {
 
     /// What the repository's daemon says; `None` where none answers, for instance outside of a repository.
     fn by_daemon(&self) -> Result<Option<Found>, Failure> {
-        let Ok(mut client) = self.running_daemon() else { return Ok(None) };
+        let running = self.environment.reach(|at| Client::connect(&at.socket, &at.credentials));
+        let Ok(mut client) = running else { return Ok(None) };
         match client.call::<GetCaller>(&GetCallerRequest {}) {
             Ok(reply) => {
                 let is_person = reply.kind == "person";

@@ -11,6 +11,7 @@ use switchboard_daemon::{FOLDER, Launch, RootPaths, ServerInfo, launch};
 use switchboard_protocol::error::Failure;
 
 use crate::client::{Client, Credentials, DYING};
+use crate::commands::adopt;
 use crate::context::Context;
 use crate::environment::Environment;
 
@@ -70,7 +71,18 @@ impl Context {
     /// # Errors
     /// `daemon.not-running` where none does, and what `open` says.
     pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.environment.reach(open)
+        self.asking(|| self.environment.reach(&open))
+    }
+
+    /// Does something that needs the repository's record; where it is not known whose that is, a person at the terminal is asked first.
+    fn asking<T>(&self, find: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+        match find() {
+            Err(failure) if failure.code == adopt::MOVED => {
+                adopt::ask(self, failure)?;
+                find()
+            }
+            found => found,
+        }
     }
 
     /// Starts a daemon and waits until it is ready.
@@ -78,7 +90,7 @@ impl Context {
     /// # Errors
     /// As [`Context::daemon`].
     pub(crate) fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
-        self.environment.start_daemon(how)
+        self.asking(|| self.environment.start_daemon(how))
     }
 
     /// Where everything of the repository lies.
@@ -86,7 +98,7 @@ impl Context {
     /// # Errors
     /// `git.not-a-repository` and the like.
     pub(crate) fn place(&self) -> Result<RootPaths, Failure> {
-        self.environment.place()
+        self.asking(|| self.environment.place())
     }
 }
 
@@ -101,7 +113,7 @@ impl Environment {
         Ok(self.place.get_or_init(|| found).clone())
     }
 
-    fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
         if let Some(at) = self.named_by_sign() {
             match open(&at) {
                 Err(failure) if failure.code == "daemon.not-running" => {}

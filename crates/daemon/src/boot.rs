@@ -189,9 +189,11 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
     }
+    place.set_at_rest(false);
     tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
 
     let ended = life(&verbs, &dispatch, options, inbox).await;
+    let is_at_rest = *dispatch.live_runs().borrow() == 0;
     if ended != (Ended::Asked { keep_workers: true }) {
         dispatch.stop_workers(STOP_WORKERS).await;
     }
@@ -211,6 +213,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     drop(verbs);
     crate::record::note_head(&place, &store, false);
     store.close();
+    place.set_at_rest(is_at_rest);
     drop(lock);
     Ok(ended)
 }

@@ -58,6 +58,10 @@ impl switchboard_files::Host for Host {
     }
 
     fn private_folder(&self, path: &Path) -> Result<(), Failure> {
+        let root = &self.verbs.place.root;
+        if !root.is_dir() {
+            return Err(Failure::new("io.denied", "the work tree is gone").at(root.display().to_string()));
+        }
         place::private_folder(path).map_err(|error| error.to_failure())
     }
 

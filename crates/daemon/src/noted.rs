@@ -107,11 +107,15 @@ fn read_one(file: &Path, id: &str) -> Vec<NotedHead> {
 
 fn write(place: &RootPaths, heads: Vec<NotedHead>) {
     let notes = Notes { root: id(place), heads };
-    for file in files(place) {
-        let written = serde_json::to_vec(&notes).map_err(std::io::Error::other).and_then(|bytes| {
-            file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            file::replace(&file, &bytes, Mode::Private, Sync::No)
-        });
+    let [beside, in_git] = files(place);
+    // The git folder may have been moved away: it is not made anew.
+    if let Some(Err(error)) = beside.parent().map(std::fs::create_dir_all) {
+        tracing::warn!(file = %beside.display(), %error, "the folder for heads can't be made");
+    }
+    for file in [beside, in_git] {
+        let written = serde_json::to_vec(&notes)
+            .map_err(std::io::Error::other)
+            .and_then(|bytes| file::replace(&file, &bytes, Mode::Private, Sync::No));
         if let Err(error) = written {
             tracing::warn!(file = %file.display(), %error, "the record's head could not be noted");
         }

@@ -97,6 +97,28 @@ impl RootPaths {
         self.state.join("boot-failure.json")
     }
 
+    /// There once a daemon has ended in order with no run live; gone once the next one is ready.
+    fn at_rest(&self) -> PathBuf {
+        self.state.join("at-rest")
+    }
+
+    /// Whether the last daemon has ended in order with no run live: the next one takes none up.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.at_rest().exists()
+    }
+
+    /// Says, or says no more, that no run is live though no daemon runs.
+    pub(crate) fn set_at_rest(&self, is_at_rest: bool) {
+        let done = match is_at_rest {
+            true => crate::project::write_private(&self.at_rest(), b""),
+            false => fs::remove_file(self.at_rest()).map_err(io(&self.at_rest())),
+        };
+        if let Err(error) = done {
+            tracing::debug!(%error, is_at_rest, "what a follower would see of the daemon's end is as it was");
+        }
+    }
+
     /// The daemon's log.
     #[must_use]
     pub fn log(&self) -> PathBuf {

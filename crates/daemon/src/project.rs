@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -118,10 +118,13 @@ fn check(project: &Path) -> Result<(), Error> {
 /// Makes the folder with the file that keeps git from seeing it.
 ///
 /// # Errors
-/// When it can't be made.
+/// When it can't be made, or its work tree is gone.
 pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
-    crate::place::private_folder(project)?;
-    check(project)?;
+    // Not its parents: a work tree that was moved away is not to be there again.
+    match fs::DirBuilder::new().mode(0o700).create(project) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(project)(error)),
+        Ok(()) | Err(_) => check(project)?,
+    }
     let ignore = project.join(".gitignore");
     match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
         Ok(mut file) => file.write_all(b"*\n").map_err(io(&ignore)),

@@ -77,7 +77,7 @@ async fn step(world: &World, run: &RunId) -> Result<(), Error> {
     if need.outcome.is_none() || switchboard_needs::option_of(&world.store, &id)?.as_deref() != Some(MERGE) {
         return Ok(());
     }
-    user_branch::merge(world, Merge { run, target: None, by: None }, None).await?;
+    user_branch::merge(world, Merge { run, target: None, by: None, missing: None }, None).await?;
     Ok(())
 }
 

@@ -119,7 +119,9 @@ impl Driver {
     /// Lets a run go on that was stopped.
     pub(crate) async fn resume(&mut self, by: &AgentName) -> Result<(), Error> {
         let event = ModeEvent::Resumed { by: by.clone() };
-        self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await
+        self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await?;
+        self.dispatch.world.crash("mode-resume");
+        Ok(())
     }
 
     /// Leads the run until it is over or the daemon goes down.
@@ -207,7 +209,7 @@ impl Driver {
         if self.record.state().next() == (Action::Done { phases: self.record.phases_done() }) {
             let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
             if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
-                let whole = Merge { run: &self.run, target: None, by: None };
+                let whole = Merge { run: &self.run, target: None, by: None, missing: None };
                 if let Err(error) = user_branch::merge(world, whole, None).await {
                     tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
                 }

@@ -331,6 +331,7 @@ impl Engine {
         }
         let me = self.me.clone();
         let about = effect.attempt();
+        let retries = about.as_ref().map(|(task, _)| self.recorded.state().retries_of(task));
         let carried_out = AbortOnDropHandle::new(tokio::spawn(effect::carry_out(ctx, effect)));
         tokio::spawn(async move {
             // A defect in one effect must not leave its task waiting for ever.
@@ -338,6 +339,7 @@ impl Engine {
                 Ok(outcome) => outcome,
                 Err(error) => effect::panicked(about, &error),
             };
+            let outcome = outcome.begun_at(retries);
             if outcome.has_failed {
                 tokio::time::sleep(AGAIN).await;
             }

@@ -94,6 +94,16 @@ impl Outcome {
         Self { has_failed: true, ..Self::step(RunEvent::RunPaused { cause: PauseCause::Disk }) }
     }
 
+    /// The same of an effect that was begun when a person had asked for so many retries of its task: a later one makes its block void.
+    pub(crate) fn begun_at(mut self, begun: Option<u32>) -> Self {
+        for step in &mut self.steps {
+            if let RunEvent::TaskBlocked { retries, .. } = step {
+                *retries = begun;
+            }
+        }
+        self
+    }
+
     /// What failed may succeed in a moment.
     pub(crate) fn again() -> Self {
         Self { has_failed: true, ..Self::default() }

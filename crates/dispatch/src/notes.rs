@@ -194,7 +194,7 @@ mod tests {
         let merged = RunEvent::TaskMerged { task: task("1.1"), attempt: 1, commit: "c".to_owned() };
         let done = RunEvent::TaskDone { task: task("1.1"), attempt: 1, of: None };
         let lost = RunEvent::WorkerLost { task: task("1.1"), worker: worker.clone(), reason: String::new() };
-        let blocked = RunEvent::TaskBlocked { task: task("1.1"), attempt: 1, reason: String::new() };
+        let blocked = RunEvent::TaskBlocked { task: task("1.1"), attempt: 1, retries: None, reason: String::new() };
         let unset = RunEvent::TreeSetupFailed { task: task("1.1"), worker: worker.clone(), reason: String::new() };
 
         assert_eq!(

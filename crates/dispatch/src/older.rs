@@ -28,6 +28,19 @@ pub(crate) fn reported(mut facts: Value) -> Value {
     facts
 }
 
+/// Adds to `part_started` what kind of work it is, which only its words told.
+pub(crate) fn part_started(mut facts: Value) -> Value {
+    let what = facts.get("what").and_then(Value::as_str).map(str::to_owned);
+    let (Some(what), Some(facts_of)) = (what, facts.as_object_mut()) else { return facts };
+    let work = match what.as_str() {
+        what if what.starts_with("phase ") => "phase",
+        what if what.starts_with("docs: ") => "docs",
+        _ => "question",
+    };
+    facts_of.entry("work").or_insert_with(|| json!(work));
+    facts
+}
+
 /// Texts that version 1 left out: they are in the event's body.
 fn empty(what: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
@@ -37,6 +50,7 @@ fn empty(what: &mut Map<String, Value>, names: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::modes::PartWork;
     use switchboard_protocol::worker::WorkerEvent;
 
     use super::*;
@@ -68,6 +82,24 @@ mod tests {
             let event: WorkerEvent = serde_json::from_value(what).unwrap_or_else(|error| panic!("{stored}: {error}"));
             assert_eq!(event.clone().fitted(), event, "{stored}");
         }
+    }
+
+    #[test]
+    fn the_work_of_a_part_is_told_from_its_words_where_the_record_does_not_say_it() {
+        let of = |what: &str| json!({ "run": "run_1", "step": 1, "part": "run_2", "what": what });
+        let cases = [
+            ("phase 2 of plan ab12", PartWork::Phase),
+            ("docs: phase 2", PartWork::Docs),
+            ("critic: plan_review", PartWork::Question),
+        ];
+        for (what, work) in cases {
+            let lifted = part_started(of(what));
+
+            assert_eq!(lifted["work"], json!(work), "{what}");
+            assert_eq!(part_started(lifted.clone()), lifted);
+        }
+        let said = json!({ "what": "phase of the moon", "work": "question" });
+        assert_eq!(part_started(said.clone()), said, "what the record says holds");
     }
 
     #[test]

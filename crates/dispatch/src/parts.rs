@@ -24,6 +24,6 @@ pub(crate) fn at_work(world: &World, row: Row) -> Result<Row, Error> {
 
 /// Those that carry out the tasks of a phase.
 pub(crate) fn phases_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
-    let is_phase = |row: &Row| row.get_text("part").is_some_and(|part| part.starts_with("phase "));
+    let is_phase = |row: &Row| row.get_text("part_work") == Some("phase");
     Ok(parts_of(world, run)?.into_iter().filter(is_phase).collect())
 }

@@ -33,12 +33,14 @@ pub(crate) struct Merge<'a> {
     pub(crate) target: Option<String>,
     /// Who merges: files that others have reserved keep it off.
     pub(crate) by: Option<&'a AgentName>,
+    /// How much of the run is missing, to be said where there is nothing to merge.
+    pub(crate) missing: Option<String>,
 }
 
 /// Merges a run's branch into the user's. `call` is remembered with the answer, in the commit that records the merge.
 pub(crate) async fn merge(
     world: &World,
-    Merge { run, target, by }: Merge<'_>,
+    Merge { run, target, by, missing }: Merge<'_>,
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = world.merging.lock().await;
@@ -55,7 +57,22 @@ pub(crate) async fn merge(
     if planned.from != planned.to {
         carry_out(world, run, by, &planned).await?;
     }
-    conclude(world, run, planned, call).await
+    conclude(world, run, (planned, missing), call).await
+}
+
+/// Whether a run was merged into a branch and has nothing since that this branch doesn't have. `None` is the branch that the run was started from.
+pub(crate) async fn has_it(world: &World, row: &Row, target: Option<String>) -> Result<bool, Error> {
+    let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
+    if last_merge(world, &run_id(row)?, Some(&target))?.is_none() {
+        return Ok(false);
+    }
+    let branch = row.try_text("branch")?.to_owned();
+    world
+        .git(move |git| match (git.branch(&target)?, git.branch(&branch)?) {
+            (Some(target), Some(head)) => Ok(git.is_ancestor(&head, &target)?),
+            _ => Ok(false),
+        })
+        .await
 }
 
 /// Brings the branch that a run was merged into last back to where it was, if nothing has happened to it since. `call` is remembered with the answer.
@@ -150,7 +167,7 @@ async fn expect_free(world: &World, run: &RunId, by: Option<&AgentName>, planned
 async fn conclude(
     world: &World,
     run: &RunId,
-    planned: Move,
+    (planned, missing): (Move, Option<String>),
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let had_it = planned.from == planned.to;
@@ -170,7 +187,7 @@ async fn conclude(
         to: moved.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
         already: had_it,
-        notes: if had_it { Vec::new() } else { notes },
+        notes: if had_it { missing.into_iter().collect() } else { notes },
     };
     let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
     if is_new {

@@ -74,6 +74,7 @@ static TABLES: [Table; 3] = [
             text("now"),
             text("part_of"),
             text("part"),
+            text("part_work"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"], &["part_of"]],
@@ -144,11 +145,14 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        15
+        16
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
-        &[Upcaster { kind: "worker_reported", from: 1, lift: crate::older::reported }]
+        &[
+            Upcaster { kind: "worker_reported", from: 1, lift: crate::older::reported },
+            Upcaster { kind: "part_started", from: 1, lift: crate::older::part_started },
+        ]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
@@ -184,8 +188,9 @@ fn of_modes(run: &str, event: &Event, fact: ModeFact) -> Vec<Change> {
             let set = vec![("mode", word(mode)), ("now", now.into()), ("state", state), ("ended_at", ended)];
             vec![patch(RUNS, run, set)]
         }
-        ModeFact::PartStarted { run, part, what, .. } => {
-            vec![patch(RUNS, part.as_str(), vec![("part_of", run.as_str().into()), ("part", what.into())])]
+        ModeFact::PartStarted { run, part, what, work, .. } => {
+            let set = vec![("part_of", run.as_str().into()), ("part", what.into()), ("part_work", word(work))];
+            vec![patch(RUNS, part.as_str(), set)]
         }
     }
 }

@@ -130,6 +130,8 @@ pub enum RefusedCode {
     Illegal,
     /// It would break a limit: workers, files, one merge at a time.
     Limit,
+    /// Nothing could go on before the budget is raised.
+    Budget,
 }
 
 impl RefusedCode {
@@ -140,6 +142,7 @@ impl RefusedCode {
             Self::UnknownTask => "dispatch.unknown-task",
             Self::Stale | Self::Limit => "store.conflict",
             Self::Illegal => "request.conflict",
+            Self::Budget => "dispatch.budget",
         }
     }
 }
@@ -297,6 +300,12 @@ impl RunState {
     pub fn whole_of(&self, id: &TaskId) -> Option<&TaskId> {
         let whole = self.records[*self.tasks.get(id)?].whole?;
         self.records[whole].task()
+    }
+
+    /// How often a person has asked for a retry of a task; 0 for one that the run does not have.
+    #[must_use]
+    pub fn retries_of(&self, id: &TaskId) -> u32 {
+        self.tasks.get(id).map_or(0, |at| self.records[*at].retries)
     }
 
     /// How many tasks are neither merged nor given up.

@@ -134,7 +134,7 @@ impl Timeline {
             RunEvent::CandidateChosen { task, attempt, candidate, among, .. } => {
                 self.chosen(at, (&task, attempt), &candidate, among);
             }
-            RunEvent::TaskBlocked { task, attempt, reason } => {
+            RunEvent::TaskBlocked { task, attempt, reason, .. } => {
                 self.task_ended(at, (&task, Some(attempt)), TimelineState::Failed, &reason, None);
             }
             RunEvent::TaskDepFailed { task, root } => {

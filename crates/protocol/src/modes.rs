@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use event::{AnswerFacts, Choice, ModeEvent, PersonAnswer, PhaseOutcome};
-pub use fact::{MAX_NOW, ModeFact};
+pub use fact::{MAX_NOW, ModeFact, PartWork};
 
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;

@@ -38,12 +38,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     }
     if reply.already {
         context.out.line(format!("nothing to do: {} has the work of {} already", reply.target, reply.run));
-        return Ok(());
     }
     for note in &reply.notes {
         context.out.line(format!("note: {}", one_line(note, 300)));
     }
-    print_move((&reply.target, &reply.from, &reply.to), &reply.files, context);
+    if !reply.already {
+        print_move((&reply.target, &reply.from, &reply.to), &reply.files, context);
+    }
     Ok(())
 }
 

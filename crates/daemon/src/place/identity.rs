@@ -1,5 +1,8 @@
 //! Which state folder belongs to a repository. The id lies in the git folder, so that it survives a move of the work tree; the state
 //! folder notes which git folder it belongs to, so that a copy with the same id is told from the original.
+//!
+//! Where the original is gone, a person says once whether this is it. Device and inode don't prove a move: a file system gives the inode of a removed
+//! folder to the next one that is made, so that `cp -r a b; rm -r a; cp -r b c` can make a `c` with the numbers of `a`.
 
 use std::fs;
 use std::io::Write as _;
@@ -35,8 +38,8 @@ struct Home {
 enum RootChange {
     /// The one that it belongs to.
     Same,
-    /// The same folder under another name.
-    Renamed,
+    /// The one that it belongs to, with other numbers or not noted yet.
+    Unnoted,
     /// A copy of one that is still there.
     Copy,
     /// It may be the one that was there, or a copy that outlived it.
@@ -53,7 +56,7 @@ pub enum Adoption {
 }
 
 /// The id of the repository with this git common dir, and the state folder below `base`. Makes an id where there is none, and a new one
-/// for a copy.
+/// for a copy. What a person said counts only where it had to be asked.
 ///
 /// # Errors
 /// `config.moved-repository` where a person has to say whether it was moved; a file that can't be read or written.
@@ -61,13 +64,13 @@ pub(super) fn state_of(common: &Path, base: &Path, said: Option<Adoption>) -> Re
     let id = id(common)?;
     let state = base.join(&id);
     let here = Home::of(common)?;
-    let kin = match Home::read(&state) {
+    let change = match Home::read(&state) {
         Some(home) => judge(&home, &here, read_id(&home.path.join(ID_FILE)).ok().flatten().as_ref() == Some(&id)),
-        None => RootChange::Renamed,
+        None => RootChange::Unnoted,
     };
-    match (kin, said) {
+    match (change, said) {
         (RootChange::Same, _) => Ok(state),
-        (RootChange::Renamed, _) | (RootChange::Unclear, Some(Adoption::Moved)) => {
+        (RootChange::Unnoted, _) | (RootChange::Unclear, Some(Adoption::Moved)) => {
             here.write(&state)?;
             Ok(state)
         }
@@ -93,11 +96,11 @@ fn judge(noted: &Home, here: &Home, is_noted_alive: bool) -> RootChange {
     match (noted.path == here.path, is_same_folder, is_noted_alive) {
         (true, true, _) => RootChange::Same,
         // Restored from a backup, or on a device that got another number.
-        (true, false, _) | (false, true, false) => RootChange::Renamed,
+        (true, false, _) => RootChange::Unnoted,
         // The same folder under two names: a bind mount.
         (false, true, true) => RootChange::Same,
         (false, false, true) => RootChange::Copy,
-        (false, false, false) => RootChange::Unclear,
+        (false, _, false) => RootChange::Unclear,
     }
 }
 
@@ -197,8 +200,12 @@ mod tests {
         let noted = home("/a/.git", 7);
 
         assert_eq!(judge(&noted, &home("/a/.git", 7), true), RootChange::Same);
-        assert_eq!(judge(&noted, &home("/a/.git", 8), true), RootChange::Renamed);
-        assert_eq!(judge(&noted, &home("/b/.git", 7), false), RootChange::Renamed);
+        assert_eq!(judge(&noted, &home("/a/.git", 8), true), RootChange::Unnoted);
+        assert_eq!(
+            judge(&noted, &home("/b/.git", 7), false),
+            RootChange::Unclear,
+            "the inode may have been given again"
+        );
         assert_eq!(judge(&noted, &home("/b/.git", 7), true), RootChange::Same);
         assert_eq!(judge(&noted, &home("/b/.git", 8), true), RootChange::Copy);
         assert_eq!(judge(&noted, &home("/b/.git", 8), false), RootChange::Unclear);

@@ -7,7 +7,7 @@ use switchboard_pipeline::modes::{Ask, ModeInput, facts_of};
 use switchboard_protocol::answer::{Answer, Docs};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId, WorkerId};
-use switchboard_protocol::modes::ModeEvent;
+use switchboard_protocol::modes::{ModeEvent, PartWork};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::{RefusalCause, TaskState};
@@ -49,7 +49,7 @@ impl Driver {
         let task = json!({ "id": format!("ask-{step}"), "phase": 1, "description": text,
             "x-switchboard": { "result": "report", "asks": { "role": role.as_str(), "answer": kind.as_str() } } });
         let request = self.request_of(&format!("{role}: {kind}"), &task, role);
-        let part = match self.start_part(step, format!("{role}: {kind}"), request).await? {
+        let part = match self.start_part(step, (PartWork::Question, format!("{role}: {kind}")), request).await? {
             Ok(part) => part,
             Err(failure) => return Ok(unanswered(step, &failure)),
         };
@@ -79,7 +79,7 @@ impl Driver {
         let task = json!({ "id": format!("docs-{phase}"), "phase": 1, "description": text, "files_touched": DOCUMENTS,
             "x-switchboard": { "attempts": 1 } });
         let request = self.request_of(&format!("docs of phase {phase}"), &task, RoleName::Docs);
-        let part = match self.start_part(step, format!("docs: phase {phase}"), request).await? {
+        let part = match self.start_part(step, (PartWork::Docs, format!("docs: phase {phase}")), request).await? {
             Ok(part) => part,
             Err(failure) => return Ok(unanswered(step, &failure)),
         };

@@ -4,7 +4,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::modes::ModeFact;
+use switchboard_protocol::modes::{ModeFact, PartWork};
 use switchboard_protocol::run::Budget;
 use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::Interest;
@@ -21,6 +21,7 @@ pub(crate) struct PartOf {
     pub(crate) run: RunId,
     pub(crate) step: u32,
     pub(crate) what: String,
+    pub(crate) work: PartWork,
 }
 
 // === impl PartOf ===
@@ -28,13 +29,13 @@ pub(crate) struct PartOf {
 impl PartOf {
     /// Whether it carries out the tasks of a phase.
     pub(crate) fn is_phase(&self) -> bool {
-        self.what.starts_with("phase ")
+        self.work == PartWork::Phase
     }
 
     /// The event that links a run to the step, for the commit that starts it.
     pub(crate) fn event(&self, part: &RunId) -> Result<NewEvent, Error> {
-        let Self { run, step, what } = self.clone();
-        let fact = ModeFact::PartStarted { run, step, part: part.clone(), what };
+        let Self { run, step, what, work } = self.clone();
+        let fact = ModeFact::PartStarted { run, step, part: part.clone(), what, work };
         NewEvent::of(&fact, subject(&self.run), "daemon").map_err(shape("a part"))
     }
 }
@@ -72,7 +73,7 @@ impl Driver {
     pub(super) async fn start_part(
         &mut self,
         step: u32,
-        what: String,
+        (work, what): (PartWork, String),
         request: StartRunRequest,
     ) -> Result<Result<Part, Failure>, Error> {
         if let Some(part) = self.record.part_of(step) {
@@ -84,7 +85,7 @@ impl Driver {
             Err(failure) => return Ok(Err(failure)),
         };
         let caller = Caller::unverified(self.setup.by.clone(), "the run that it has started");
-        let of = PartOf { run: self.run.clone(), step, what };
+        let of = PartOf { run: self.run.clone(), step, what, work };
         let started = Box::pin(self.dispatch.start_plan(request, Some(&of), &caller, None)).await;
         self.dispatch.world.crash("part-started");
         self.record.catch_up(&self.dispatch.world.store)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_pipeline::plan_json;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::modes::{ModeEvent, PhaseOutcome};
+use switchboard_protocol::modes::{ModeEvent, PartWork, PhaseOutcome};
 use switchboard_protocol::plan::{Plan, TaskId, TaskStatus};
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::UnitId;
@@ -106,7 +106,7 @@ impl Driver {
             roles: roles.cloned().collect(),
             ..self.template()
         };
-        let started = self.start_part(step, what, request).await?;
+        let started = self.start_part(step, (PartWork::Phase, what), request).await?;
         Ok(started.map_err(|failure| match failure.code.as_str() {
             "config.untrusted" => failure.hint(format!("look at them, then: switchboard trust {}", path.display())),
             _ => failure,
@@ -126,7 +126,7 @@ impl Driver {
     pub(super) async fn ran(&self) -> Result<Vec<Ran>, Error> {
         let mut seen = BTreeSet::new();
         let mut ran: Vec<Ran> = Vec::new();
-        for part in self.record.parts().iter().filter(|part| part.what.starts_with("phase ")) {
+        for part in self.record.parts().iter().filter(|part| part.work == PartWork::Phase) {
             if !seen.insert(part.run.clone()) {
                 continue;
             }

@@ -6,7 +6,7 @@ use switchboard_pipeline::modes::{At, State};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn, NewEvent};
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact};
+use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact, PartWork};
 use switchboard_protocol::run::RunOutcome;
 use switchboard_protocol::text::cut;
 use switchboard_store::{Batch, Store};
@@ -29,6 +29,7 @@ pub(crate) struct Part {
     pub(crate) step: u32,
     pub(crate) run: RunId,
     pub(crate) what: String,
+    pub(crate) work: PartWork,
 }
 
 /// What the log has of the modes of a run.
@@ -93,8 +94,8 @@ impl Record {
                 }
                 self.state = self.state.then(&stepped);
             }
-            Some(ModeFact::PartStarted { step, part, what, .. }) => {
-                self.parts.push(Part { step, run: part, what });
+            Some(ModeFact::PartStarted { step, part, what, work, .. }) => {
+                self.parts.push(Part { step, run: part, what, work });
             }
             None => {}
         }
@@ -136,8 +137,8 @@ impl Record {
 
     /// Records that a part goes on for a later step.
     pub(crate) async fn link(&mut self, world: &World, part: Part) -> Result<(), Error> {
-        let Part { step, run, what } = part;
-        let fact = ModeFact::PartStarted { run: self.run.clone(), step, part: run, what };
+        let Part { step, run, what, work } = part;
+        let fact = ModeFact::PartStarted { run: self.run.clone(), step, part: run, what, work };
         let event = NewEvent::of(&fact, subject(&self.run), "daemon").map_err(shape("a part"))?;
         let done = world.commit(Batch::synced().event(event).expect(subject(&self.run), self.rev)).await;
         self.catch_up(&world.store)?;

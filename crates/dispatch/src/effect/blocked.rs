@@ -38,7 +38,7 @@ pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     tracing::error!(%task, code = %failure.code, what = %failure.what, cause = ?failure.cause, "a task can't go on");
     let causes = failure.cause.join(": ");
     let reason = if causes.is_empty() { failure.to_string() } else { format!("{failure}: {causes}") };
-    Outcome::step(RunEvent::TaskBlocked { task, attempt, reason })
+    Outcome::step(RunEvent::TaskBlocked { task, attempt, retries: None, reason })
 }
 
 /// What becomes of the task of an effect that has panicked, which is a defect: it is blocked, so that a person sees it and can try again.

@@ -38,7 +38,7 @@ enum Kept {
 async fn merge(ctx: &Ctx) {
     let mut backoff = Backoff::default();
     let error = loop {
-        let whole = Merge { run: &ctx.plan.run, target: None, by: None };
+        let whole = Merge { run: &ctx.plan.run, target: None, by: None, missing: None };
         match user_branch::merge(&ctx.world, whole, None).await {
             Ok(_) => return,
             Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,

@@ -139,7 +139,8 @@ impl Engine {
         let view = first.and_then(RunEvent::task).and_then(|task| self.recorded.state().task(task));
         let Some(view) = view.filter(|_| !is_block) else { return };
         let reason = format!("what came of it can't be recorded: {failure}");
-        let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, reason };
+        let retries = Some(self.recorded.state().retries_of(&view.task));
+        let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, retries, reason };
         self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Forget(key.clone())));
     }
 

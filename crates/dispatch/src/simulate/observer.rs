@@ -80,6 +80,10 @@ pub(super) struct Observer {
     confirmed: BTreeSet<(TaskId, u32)>,
     pub(super) lost: u64,
     pub(super) waited: u64,
+    /// The commit that the tree of each worker was put on last.
+    onto: BTreeMap<WorkerId, String>,
+    /// Trees of workers that were put on another commit than before.
+    pub(super) rebased: u64,
     pub(super) most_live: u64,
     /// Whether the plan is one of the simulation's own.
     pub(super) has_usual_plan: bool,
@@ -286,6 +290,10 @@ impl Observer {
                 let cost = self.costs.entry(worker).or_default();
                 *cost = total_micro_usd.max(*cost);
             }
+            RunEvent::TreeRebased { worker, onto, .. } => {
+                let before = self.onto.insert(worker, onto.clone());
+                self.rebased += u64::from(before.is_some_and(|before| before != onto));
+            }
             RunEvent::RunPaused { .. } => self.run(run).is_paused = true,
             RunEvent::RunResumed => self.run(run).is_paused = false,
             RunEvent::PlanRecorded { .. }
@@ -308,7 +316,6 @@ impl Observer {
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::TaskBudgetSet { .. }
             | RunEvent::TaskRebaseRequested { .. }
-            | RunEvent::TreeRebased { .. }
             | RunEvent::TreeNotRebased { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::TaskPaused { .. }

@@ -28,7 +28,8 @@ const RETRIES: u64 = 6;
 
 /// Waits for a while, which is long where people are away; returns whether no run is live, as soon as that is so.
 pub(super) async fn look_away(stage: &Stage, live: &mut watch::Receiver<usize>) -> bool {
-    let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
+    let is_near = stage.spec.people + stage.spec.rebases > 0;
+    let pause = Duration::from_millis(1 + stage.below(if is_near { 60_000 } else { 3_600_000 }));
     tokio::select! {
         biased;
         over = live.wait_for(|live| *live == 0) => over.is_ok(),
@@ -53,6 +54,9 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
         }
         if !is_over && stage.chance(500) {
             resume(stage, daemon, &runs[at]).await?;
+        }
+        if !is_over && stage.chance(stage.spec.rebases) {
+            rebase(stage, daemon, runs[at].to_string()).await?;
         }
         if stage.chance(stage.spec.people) {
             interfere(stage, daemon, &runs[at], at + 1).await?;
@@ -230,9 +234,8 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
     let task = format!("{run}/{phase}.{}", 1 + stage.below(8));
     match stage.below(12) {
         10 => {
-            let what = Some(if stage.chance(300) { run.to_string() } else { task });
-            let request = RebaseRunRequest { what, tasks: Vec::new() };
-            repeated(stage, |call| daemon.rebase_run(&request, Some(call)), "rebase_run").await?;
+            let what = if stage.chance(300) { run.to_string() } else { task };
+            rebase(stage, daemon, what).await?;
         }
         9 => {
             let what = if stage.chance(300) { run.to_string() } else { task };
@@ -263,6 +266,13 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
         }
         _ => answer(stage, daemon).await?,
     }
+    Ok(())
+}
+
+/// Has the trees of a run or of a task rebased.
+async fn rebase(stage: &Stage, daemon: &Dispatch, what: String) -> Result<(), String> {
+    let request = RebaseRunRequest { what: Some(what), tasks: Vec::new() };
+    repeated(stage, |call| daemon.rebase_run(&request, Some(call)), "rebase_run").await?;
     Ok(())
 }
 

@@ -49,6 +49,8 @@ pub struct SimSpec {
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
     pub people: u64,
+    /// Looks at the run at which a person has the trees of workers rebased.
+    pub rebases: u64,
     /// One chosen commit that the store refuses, and for how long.
     pub refuse: Option<Refuse>,
     /// A time in which the disk is full.
@@ -130,6 +132,8 @@ pub struct SimReport {
     pub writes: u64,
     /// Pauses for a full disk.
     pub disk_pauses: u64,
+    /// Trees of workers that were put on another commit than before.
+    pub rebased: u64,
     /// Events in the log.
     pub events: u64,
     /// Tasks of the run.
@@ -188,6 +192,7 @@ impl SimSpec {
             slices: 0,
             crashes: 0,
             people: 0,
+            rebases: 0,
             refuse: None,
             full_disk: None,
             crash_at: None,

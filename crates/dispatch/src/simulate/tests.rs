@@ -147,6 +147,25 @@ fn a_run_that_meets_a_full_disk_at_any_of_its_writes_pauses_and_goes_on_to_its_r
 }
 
 #[test]
+fn a_rebase_that_meets_a_full_disk_at_any_of_its_writes_is_done_once_there_is_room() {
+    // Long work, so that trees stand on a head that has moved on when somebody has them rebased.
+    let rebased = SimSpec { min_tasks: 4, max_tasks: 4, work_ms: 600_000, rebases: 1_000, ..small() };
+    let whole = plays(7, rebased);
+    assert!(whole.rebased > 1, "no tree was written anew: {whole:?}");
+    let (mut pauses, mut moved) = (0, 0);
+    for write in 0..whole.writes {
+        let full_disk = Some(FullDisk { write, ms: 30_000 });
+        let report = plays(7, SimSpec { full_disk, ..rebased });
+
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 4), "at write {write}: {report:?}");
+        pauses += report.disk_pauses;
+        moved += report.rebased;
+    }
+    assert!(pauses >= whole.writes / 2, "{pauses} pauses at {} writes", whole.writes);
+    assert!(moved > whole.writes, "{moved} trees were put on another commit in {} histories", whole.writes);
+}
+
+#[test]
 fn a_run_goes_on_to_its_right_end_when_the_daemon_dies_at_any_of_its_steps() {
     let steps = plays(7, small()).steps;
     assert!(steps > 50, "{steps}");

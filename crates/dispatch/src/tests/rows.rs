@@ -151,7 +151,7 @@ async fn ends_of_tasks_are_counted_and_those_of_subtasks_are_not() {
     record.run(RunEvent::TaskMerged { task: task(), attempt, commit: "c".to_owned() }).await;
     record.run(RunEvent::TaskDone { task: task(), attempt, of: None }).await;
     record.run(RunEvent::TaskDone { task: task(), attempt, of: Some(task()) }).await;
-    record.run(RunEvent::TaskBlocked { task: task(), attempt, reason }).await;
+    record.run(RunEvent::TaskBlocked { task: task(), attempt, retries: None, reason }).await;
     record.run(RunEvent::TaskDepFailed { task: task(), root: task() }).await;
 
     assert_eq!(numbers(&record.of_run(), ["merged", "blocked"]), [Some(2), Some(2)]);

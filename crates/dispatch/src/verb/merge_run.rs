@@ -43,17 +43,15 @@ impl Dispatch {
                 .hint(format!("switchboard run --resume {run}"))
                 .into());
         }
-        if row.get_text("mode").is_some() && !request.partial && row.try_text("state")? != "succeeded" {
-            let what = format!("the team has not ended {run}");
-            let hint =
-                format!("switchboard run --resume {run}, or, for what is done: switchboard merge {run} --partial");
-            return Err(Failure::new("dispatch.partial", what).hint(hint).into());
-        }
-        if !request.partial && row.get_text("mode").is_none() {
-            complete(&self.world, &run)?;
-        }
         let target = elsewhere(&self.world, &row, caller.folder.as_deref()).await?;
-        user_branch::merge(&self.world, Merge { run: &run, target, by: Some(&caller.name) }, call).await
+        let missing = missing(&self.world, &row, &run)?;
+        if let Some(missing) = missing.clone().filter(|_| !request.partial)
+            && !user_branch::has_it(&self.world, &row, target.clone()).await?
+        {
+            return Err(missing.into());
+        }
+        let missing = missing.map(|missing| missing.what);
+        user_branch::merge(&self.world, Merge { run: &run, target, by: Some(&caller.name), missing }, call).await
     }
 }
 
@@ -69,14 +67,25 @@ async fn elsewhere(world: &World, row: &Row, folder: Option<&Path>) -> Result<Op
     world.git_on(&tree, |git| Ok(Some(user_tree::checked_out(git)?.0))).await
 }
 
-/// Refuses a run of which not all tasks are done, with those that are missing. A subtask that failed doesn't matter where its task is done.
-fn complete(world: &World, run: &RunId) -> Result<(), Error> {
+/// Why a run is not to be merged as a whole; `None` if it may be.
+fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Error> {
+    if row.get_text("mode").is_none() {
+        return missing_tasks(world, run);
+    }
+    let is_over = row.try_text("state")? == "succeeded";
+    let hint = format!("switchboard run --resume {run}, or, for what is done: switchboard merge {run} --partial");
+    let failure = Failure::new("dispatch.partial", format!("the team has not ended {run}")).hint(hint);
+    Ok((!is_over).then_some(failure))
+}
+
+/// Names the tasks that are not done. A subtask that failed doesn't matter where its task is done.
+fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let state = history::fold(&world.store, run)?;
     let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();
     let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
     let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let (all, done) = (views.len(), views.len() - missing.len());
     let what = format!("{done} of {all} tasks of {run} are done");
@@ -85,7 +94,7 @@ fn complete(world: &World, run: &RunId) -> Result<(), Error> {
     let left = missing.len().saturating_sub(NAMED);
     failure.cause = missing.into_iter().take(NAMED).collect();
     failure.cause.extend((left > 0).then(|| format!("{left} more tasks")));
-    Err(failure.into())
+    Ok(Some(failure))
 }
 
 fn why_missing(view: &TaskView) -> String {

@@ -120,7 +120,7 @@ impl Watch {
             WorkerEvent::Faulted { code, what, .. } if self.is_hopeless(code) => {
                 let reason = format!("{what} [{code}]");
                 let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
-                let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, reason };
+                let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, retries: None, reason };
                 vec![Follows { steps: vec![lost, blocked], beside: Vec::new() }]
             }
             WorkerEvent::Faulted { code, what, .. } => {

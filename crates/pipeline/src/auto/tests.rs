@@ -237,7 +237,12 @@ fn turns_are_read_from_the_events_of_a_run_and_a_retry_opens_the_last_one_again(
         follows: None,
         why: String::new(),
     };
-    let blocked = |reason: &str| RunEvent::TaskBlocked { task: task("1.1"), attempt: 1, reason: reason.to_owned() };
+    let blocked = |reason: &str| RunEvent::TaskBlocked {
+        task: task("1.1"),
+        attempt: 1,
+        retries: None,
+        reason: reason.to_owned(),
+    };
     let again = RunEvent::TaskRetryRequested { task: task("1.1") };
     let over = |outcome| RunEvent::RunFinished { outcome };
     let mut log = TurnLog::default();

@@ -221,7 +221,12 @@ impl RunState {
             Some(Hold::Asked) | None => last,
         };
         let Some(task) = record.task().cloned() else { return Vec::new() };
-        let event = RunEvent::TaskBlocked { task, attempt: record.attempt(), reason: reason.clone() };
+        let event = RunEvent::TaskBlocked {
+            task,
+            attempt: record.attempt(),
+            retries: Some(record.retries),
+            reason: reason.clone(),
+        };
         let mut consequences = vec![event.fitted()];
         consequences.extend(self.mark_blocked(at, reason));
         consequences

@@ -7,7 +7,7 @@ use switchboard_protocol::time::Millis;
 
 use super::account::share_of;
 use super::consequences::Consequences;
-use super::{Refused, RunState};
+use super::{Refused, RefusedCode, RunState};
 
 impl RunState {
     // === the budget ===
@@ -150,13 +150,38 @@ impl RunState {
         Ok(Vec::new())
     }
 
+    /// Lets the run go on. Workers that wait have their reservations, and gates and merges cost nothing: it is refused only where nothing could go on.
     pub(super) fn run_resumed(&mut self) -> Result<Consequences, Refused> {
-        if self.pause.is_some() && !self.account.has_room(1) {
+        let (was, is_short) = (self.pause, !self.account.has_room(1));
+        let stays = match was {
+            None => false,
+            Some(PauseCause::Requested | PauseCause::Disk) => is_short && !self.can_go_on_without_room(),
+            Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => is_short,
+        };
+        if stays {
             let why = "what is left of the run's budget is less than a worker's reservation";
-            return Err(Refused::illegal(why).hint("raise the ceiling: switchboard budget RUN USD"));
+            let raise = "raise the ceiling: switchboard budget RUN --budget USD";
+            let hint = match was {
+                Some(PauseCause::Budget) => format!("{raise}; the run goes on by itself then"),
+                _ => format!("{raise}, then: switchboard resume RUN"),
+            };
+            return Err(Refused::new(RefusedCode::Budget, why).hint(hint));
         }
         self.pause = None;
+        if was.is_some() && self.account.reached() == Some(AtCeiling::Pause) {
+            self.pause = Some(PauseCause::Budget);
+            return Ok(vec![RunEvent::RunPaused { cause: PauseCause::Budget }]);
+        }
         Ok(Vec::new())
+    }
+
+    /// Whether something is left that needs no further worker.
+    fn can_go_on_without_room(&self) -> bool {
+        let is_due = |at| self.follow_up(&self.records[at]).is_some();
+        self.queue.live_count() > 0
+            || self.next_turn().is_some()
+            || self.queue.due().any(is_due)
+            || self.queue.startable().next().is_none()
     }
 
     /// A retry ends a pause that a person asked for, or that began with a full disk. Without room in the budget the run stays paused, for that reason.

@@ -40,7 +40,7 @@ impl RunState {
     }
 
     /// One task at a time moves the run's branch, in their natural order.
-    fn next_turn(&self) -> Option<Effect> {
+    pub(super) fn next_turn(&self) -> Option<Effect> {
         let record = &self.records[self.queue.next_turn(&self.records)?];
         let OpenFor::Turn { step } = record.open_for() else { return None };
         let (task, attempt) = (record.task()?.clone(), record.attempt());
@@ -120,7 +120,7 @@ impl RunState {
     }
 
     /// What a begun task needs that waits for nobody else.
-    fn follow_up(&self, record: &Record) -> Option<Effect> {
+    pub(super) fn follow_up(&self, record: &Record) -> Option<Effect> {
         let (task, attempt) = (record.task()?.clone(), record.attempt());
         if let Some(Waiting { need, .. }) = record.waiting.clone() {
             return Some(match record.stopping {

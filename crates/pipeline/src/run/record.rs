@@ -91,6 +91,8 @@ pub(super) struct Record {
     pub(super) alike: Option<Alike>,
     /// Refusals before a person last asked for a retry.
     pub(super) old_refusals: usize,
+    /// How often a person has asked for a retry.
+    pub(super) retries: u32,
 }
 
 /// A question to a person that a task waits for.
@@ -201,6 +203,7 @@ impl Record {
             refusals: Vec::new(),
             alike: None,
             old_refusals: 0,
+            retries: 0,
         }
     }
 

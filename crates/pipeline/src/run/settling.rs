@@ -210,6 +210,7 @@ impl RunState {
         record.again = None;
         record.drop_past_reports();
         record.old_refusals = record.refusals.len();
+        record.retries += 1;
         record.alike = None;
         again.iter().for_each(|unit| self.reopen(*unit));
         let mut consequences = Vec::new();

@@ -118,7 +118,9 @@ impl RunState {
             RunEvent::TaskDone { task, attempt: _, of: _ } => self.task_done(task),
             RunEvent::CandidateChosen { task, candidate, .. } => self.candidate_chosen(task, candidate),
             RunEvent::MergeConflicted { task, attempt, files } => self.merge_conflicted(task, *attempt, files),
-            RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
+            RunEvent::TaskBlocked { task, attempt, retries, reason } => {
+                self.task_blocked(task, (*attempt, *retries), reason)
+            }
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task, grace_ms } => self.task_stop_requested(task, *grace_ms),
             RunEvent::TaskRebaseRequested { task } => self.rebase_requested(task),
@@ -250,9 +252,17 @@ impl RunState {
 
     // === what people and others decide ===
 
-    fn task_blocked(&mut self, id: &TaskId, attempt: u32, reason: &str) -> Result<Consequences, Refused> {
+    fn task_blocked(
+        &mut self,
+        id: &TaskId,
+        (attempt, retries): (u32, Option<u32>),
+        reason: &str,
+    ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_attempt(at, attempt)?;
+        if retries.is_some_and(|retries| retries != self.records[at].retries) {
+            return Err(Refused::stale(format!("task {id} was tried again since")));
+        }
         let record = &mut self.records[at];
         if record.is_blocked() {
             return Ok(Vec::new());

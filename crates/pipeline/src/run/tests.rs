@@ -311,7 +311,7 @@ fn the_fifth_refused_attempt_blocks_the_task_and_all_that_need_it_and_nothing_el
     let failed = |task: &str| RunEvent::TaskDepFailed { task: id(task), root: id("1.1") };
     let reason = "5 attempts were refused; the first: gate secrets: secrets 1; the last: gate secrets: secrets 5";
     let reason = reason.to_owned();
-    let blocked = RunEvent::TaskBlocked { task: id("1.1"), attempt: 5, reason };
+    let blocked = RunEvent::TaskBlocked { task: id("1.1"), attempt: 5, retries: Some(0), reason };
     assert_eq!(run.last, [blocked, failed("1.2"), failed("1.3")]);
     assert_eq!(run.view("1.3").state, TaskState::DepFailed { root: id("1.1") });
     run.merge("1.4");
@@ -533,7 +533,8 @@ fn a_dependency_that_is_not_known_yet_is_refused_so_that_no_circle_can_come_to_b
 #[test]
 fn a_task_may_be_blocked_from_outside_unless_somebody_is_at_work_on_it() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[])]);
-    let blocked = |task: &str| RunEvent::TaskBlocked { task: id(task), attempt: 1, reason: "no agent".to_owned() };
+    let blocked =
+        |task: &str| RunEvent::TaskBlocked { task: id(task), attempt: 1, retries: None, reason: "no agent".to_owned() };
     run.start("1.3");
 
     run.tell(blocked("1.1"));

@@ -180,7 +180,7 @@ fn a_lost_worker_a_rebase_and_a_retry_are_causes_and_a_retry_opens_the_run_again
         moved,
         rebased,
         gate("1.2", 1, "lint", Verdict::Error),
-        RunEvent::TaskBlocked { task: task("1.2"), attempt: 1, reason: "alike".to_owned() },
+        RunEvent::TaskBlocked { task: task("1.2"), attempt: 1, retries: None, reason: "alike".to_owned() },
         RunEvent::RunFinished { outcome: RunOutcome::Failed },
         RunEvent::TaskRetryRequested { task: task("1.2") },
         intended("1.2", 1, 3),

@@ -679,15 +679,9 @@ impl World {
     }
 
     fn repeat_something(&mut self) {
-        let at = self.rng.usize(..self.log.len());
-        let (event, _) = self.log[at].clone();
+        let (event, _) = pick(&mut self.rng, &self.log).clone();
         // An end that is told again after a retry is the end again, if there is nothing left to do.
         if !is_repeatable(&event) || matches!(event, RunEvent::RunFinished { .. }) {
-            return;
-        }
-        // A retry of a step stays in its attempt, and what blocked it before may block it again.
-        let retried = |(later, _): &(RunEvent, _)| matches!(later, RunEvent::TaskRetryRequested { .. });
-        if matches!(event, RunEvent::TaskBlocked { .. }) && self.log[at..].iter().any(retried) {
             return;
         }
         let before = self.state.clone();

@@ -36,5 +36,19 @@ pub enum ModeFact {
         part: RunId,
         /// What it does: `critic: plan_review`, `phase 2`. The same words stand for the same work.
         what: String,
+        /// What kind of work that is.
+        work: PartWork,
     },
+}
+
+/// What kind of work a run does that was started for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartWork {
+    /// A question to a role.
+    Question,
+    /// The documentation of a phase.
+    Docs,
+    /// The tasks of a phase.
+    Phase,
 }

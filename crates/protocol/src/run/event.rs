@@ -453,6 +453,10 @@ pub enum RunEvent {
         task: TaskId,
         /// At which attempt.
         attempt: u32,
+        /// How often a person had asked for a retry of the task when it was decided: a retry goes on in the same attempt, so that a block from before it is told from a
+        /// new one. `None` where a worker's loss beside it tells, and in older records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retries: Option<u32>,
         /// Why.
         reason: String,
     },

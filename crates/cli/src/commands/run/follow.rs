@@ -173,8 +173,9 @@ impl Watch<'_> {
                 return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
             }
             std::thread::sleep(Duration::from_millis(100));
-            let client = match self.is_over() {
-                // One that was started for the run ends with it, on a slow machine before everything was asked.
+            // One that was started for the run ends with it, maybe before everything was asked: on a slow machine, or while this command was suspended.
+            let has_ended = self.is_over() || context.place().is_ok_and(|place| place.is_at_rest());
+            let client = match has_ended {
                 true => context.daemon_for(Launch { ends_with_run: true }).map(|(client, _)| client),
                 false => context.running_daemon(),
             };

@@ -7,7 +7,7 @@ use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::PermissionOption;
-use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::id::{AgentName, RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent, NeedKind};
 use switchboard_protocol::plan::TaskId;
@@ -572,6 +572,12 @@ fn ended(outcome: RunOutcome) -> String {
 
 fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
     match fact {
+        // What the run tells of its units has lines of its own.
+        MessageEvent::MessageSent { recipient, .. }
+            if recipient == AgentName::coordinator() && event.actor == "daemon" =>
+        {
+            Vec::new()
+        }
         MessageEvent::MessageSent { sender, recipient, .. } => {
             let text = one_line(event.body.as_deref().unwrap_or_default(), WIDTH);
             vec![format!("mail  {sender} -> {recipient}: {text}")]

@@ -66,6 +66,46 @@ fn a_full_disk_holds_back_what_writes_also_in_a_pause_and_in_a_run_that_is_stopp
 }
 
 #[test]
+fn a_pause_of_a_run_without_budget_ends_where_something_can_go_on_and_is_refused_elsewhere() {
+    for cause in [PauseCause::Requested, PauseCause::Disk] {
+        let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+        run.tell(budget(100, 60, AtCeiling::Pause));
+        let worker = run.start("1.1");
+        run.tell(RunEvent::RunPaused { cause });
+
+        // Its worker has its reservation; a second one would not fit.
+        run.tell(RunEvent::RunResumed);
+
+        assert_eq!((run.state.pause(), run.state.waiting_workers().count()), (None, 0), "{cause:?}");
+        run.tell(cost("1.1", &worker, 90));
+        run.tell(RunEvent::RunPaused { cause });
+        run.tell(RunEvent::WorkerLost { task: id("1.1"), worker, reason: "gone".to_owned() });
+        let refused = run.refused(RunEvent::RunResumed);
+        assert_eq!((refused.code, refused.code.code()), (RefusedCode::Budget, "dispatch.budget"), "{cause:?}");
+        let both = ["switchboard budget RUN --budget USD", "switchboard resume RUN"];
+        assert!(both.iter().all(|command| refused.hint.contains(command)), "{refused:?}");
+        run.tell(budget(200, 60, AtCeiling::Pause));
+        run.tell(RunEvent::RunResumed);
+        assert_eq!((run.state.pause(), run.starting().len()), (None, 1), "{cause:?}");
+    }
+}
+
+#[test]
+fn a_change_of_a_run_without_budget_is_judged_and_merged_after_a_pause() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(budget(100, 60, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 90));
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Finished, reason: String::new() });
+    run.tell(RunEvent::RunPaused { cause: PauseCause::Disk });
+    assert_eq!(run.effects(), []);
+
+    run.tell(RunEvent::RunResumed);
+
+    assert!(matches!(run.effects()[..], [Effect::Capture { .. }]), "{:?}", run.effects());
+}
+
+#[test]
 fn a_worker_that_finds_no_room_is_no_loss_however_often_that_happens() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     for _ in 0..5 {

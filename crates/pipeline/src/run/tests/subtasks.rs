@@ -46,7 +46,7 @@ impl Run {
 
     fn give_up(&mut self, task: &str) {
         let attempt = self.view(task).attempt;
-        self.tell(RunEvent::TaskBlocked { task: id(task), attempt, reason: "so".to_owned() });
+        self.tell(RunEvent::TaskBlocked { task: id(task), attempt, retries: None, reason: "so".to_owned() });
     }
 
     fn start_of(&self, task: &str) -> (StartFrom, Vec<Answered>) {

@@ -27,7 +27,12 @@ fn a_task_that_is_held_up_while_it_is_judged_goes_on_there_and_keeps_its_change(
         |run, worker| run.tell(RunEvent::TreeSetupFailed { task: id(TASK), worker, reason: "no network".to_owned() }),
         |run, worker| {
             run.tell(RunEvent::WorkerLost { task: id(TASK), worker, reason: "killed".to_owned() });
-            run.tell(RunEvent::TaskBlocked { task: id(TASK), attempt: 1, reason: "git has failed".to_owned() });
+            run.tell(RunEvent::TaskBlocked {
+                task: id(TASK),
+                attempt: 1,
+                retries: None,
+                reason: "git has failed".to_owned(),
+            });
         },
         |run, worker| {
             let need = NeedId::from_bits(1);
@@ -47,6 +52,25 @@ fn a_task_that_is_held_up_while_it_is_judged_goes_on_there_and_keeps_its_change(
         run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
         assert_eq!((run.view(TASK).attempt, run.next_step().unwrap().0.as_str()), (1, "review"));
     }
+}
+
+#[test]
+fn a_block_from_before_a_retry_within_the_same_attempt_is_past() {
+    let blocked = |retries| RunEvent::TaskBlocked {
+        task: id(TASK),
+        attempt: 1,
+        retries: Some(retries),
+        reason: "git has failed".to_owned(),
+    };
+    let mut run = Run::of_team();
+    run.tell(blocked(0));
+    run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
+    assert_eq!((run.view(TASK).attempt, run.state.retries_of(&id(TASK))), (1, 1));
+
+    assert_eq!(run.refused(blocked(0)).code, RefusedCode::Stale);
+    run.tell(blocked(1));
+
+    assert!(matches!(run.view(TASK).state, TaskState::Blocked { .. }), "{:?}", run.view(TASK).state);
 }
 
 #[test]
@@ -115,7 +139,7 @@ fn an_answer_without_its_tests_is_not_that_of_the_next_worker() {
     run.approve(None);
     run.approve(None);
     run.answer(Verdict::Pass);
-    run.tell(RunEvent::TaskBlocked { task: id(TASK), attempt: 1, reason: "git has failed".to_owned() });
+    run.tell(RunEvent::TaskBlocked { task: id(TASK), attempt: 1, retries: None, reason: "git has failed".to_owned() });
     run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
 
     let (step, ..) = run.work_on(TurnOutcome::Finished);
