@@ -38,6 +38,7 @@ mod stories {
     mod isolation;
     mod leases;
     mod leaving;
+    mod led;
     mod locked;
     mod logins;
     mod mail;

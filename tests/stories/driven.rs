@@ -12,13 +12,13 @@ const REPORT: &str = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATOR
 const REVIEW: &str = r#"{"verdict":"APPROVED","risk":"low","issues":[],"checked":{"correctness":true,"edge_cases":true,"performance":true}}"#;
 
 /// A team of one agent: a script with a case for each step.
-struct Team {
-    sandbox: Sandbox,
+pub(super) struct Team {
+    pub(super) sandbox: Sandbox,
 }
 
 impl Team {
     /// Each of `cases` is what is done in a step in place of the usual.
-    fn new(cases: &[(&str, &str)]) -> Self {
+    pub(super) fn new(cases: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new();
         let script = sandbox.folder().join("agent.sh");
         let plan = json!({ "plan": plan(&[1, 2]) });
@@ -57,37 +57,37 @@ impl Team {
         Self { sandbox }
     }
 
-    fn run(&self, args: &[&str]) -> Done {
+    pub(super) fn run(&self, args: &[&str]) -> Done {
         let usual = ["run", "--yes", "--team", "--agent", "ada"];
         self.sandbox.switchboard(&[&usual, args].concat())
     }
 
     /// The same beside the test.
-    fn run_aside(&self, args: &[&str]) -> std::thread::JoinHandle<Done> {
+    pub(super) fn run_aside(&self, args: &[&str]) -> std::thread::JoinHandle<Done> {
         let usual = ["--yes", "--team", "--agent", "ada"];
         self.sandbox.run_aside(&[&usual, args].concat())
     }
 
     /// What an agent was told in a step, the nth time.
     #[track_caller]
-    fn told(&self, step: &str, nth: u32) -> String {
+    pub(super) fn told(&self, step: &str, nth: u32) -> String {
         let path = self.sandbox.folder().join(format!("agent.sh.told.{step}.{nth}"));
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// How often an agent was at a step.
-    fn count(&self, step: &str) -> u32 {
+    pub(super) fn count(&self, step: &str) -> u32 {
         let path = self.sandbox.folder().join(format!("agent.sh.n.{step}"));
         std::fs::read_to_string(path).map_or(0, |count| count.trim().parse().unwrap())
     }
 
-    fn shown(&self) -> Value {
+    pub(super) fn shown(&self) -> Value {
         self.sandbox.switchboard(&["show", "--json"]).ends_with(0).json()
     }
 
     /// Answers the first open question once it is asked; returns its title.
     #[track_caller]
-    fn answer(&self, option: &str, note: Option<&str>) -> String {
+    pub(super) fn answer(&self, option: &str, note: Option<&str>) -> String {
         let need = self.sandbox.question_within(Duration::from_secs(90));
         let id = need["id"].as_str().unwrap().to_owned();
         let note = note.map(|note| vec!["--note", note]).unwrap_or_default();
@@ -97,7 +97,7 @@ impl Team {
 }
 
 /// A plan with a task for each phase that makes a file of its name.
-fn plan(phases: &[u64]) -> Value {
+pub(super) fn plan(phases: &[u64]) -> Value {
     let phase = |id: &u64| {
         json!({ "id": id, "name": format!("phase {id}"), "tasks": [{ "id": format!("{id}.1"), "phase": id,
             "description": format!("Make {id}.1.sh"), "acceptance": "it prints its name", "files_touched": [format!("{id}.1.sh")] }] })

@@ -18,6 +18,10 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn open(sandbox: &Sandbox) -> Self {
+        Self::open_as(sandbox, "ada").await
+    }
+
+    pub(super) async fn open_as(sandbox: &Sandbox, name: &str) -> Self {
         let mut child = Spawn::new([MCP_CLIENT[0], MCP_CLIENT[1], BINARY, "mcp"])
             .cwd(sandbox.root())
             .env_only(sandbox.environment())
@@ -31,7 +35,7 @@ impl Client {
         client.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })).await;
         client.line().await;
         client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-        client.ask(1, "register_agent", &json!({ "name": "ada" })).await;
+        client.ask(1, "register_agent", &json!({ "name": name })).await;
         assert_eq!(client.line().await["id"], 1);
         client
     }

@@ -100,6 +100,7 @@ mod tests {
             tools: Vec::new(),
             hosts: Vec::new(),
             model: None,
+            keeps_input: false,
         };
         shake_hands(&start, limit).unwrap()
     }

@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
-    explain, leases, log, man, mcp, merge, messages, needs, pause, rebase, restart, restore, roles, run, schema,
+    explain, lead, leases, log, man, mcp, merge, messages, needs, pause, rebase, restart, restore, roles, run, schema,
     script_agent, session, shim, show, sign, status, stop, tell, timeline, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
@@ -30,7 +30,7 @@ Exit codes: 0 ok, 1 the work failed, 2 wrong call, 3 a gate refused, 4 needs a p
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Dispatch(dispatch::Args),
     Status(status::Args),
     Show(show::Args),
@@ -41,6 +41,7 @@ pub(crate) enum Command {
     Resume(pause::ResumeArgs),
     Rebase(rebase::Args),
     Budget(budget::Args),
+    Lead(lead::Args),
     Stop(stop::StopArgs),
     Retry(stop::RetryArgs),
     Merge(merge::Args),
@@ -89,7 +90,7 @@ impl Command {
     /// Runs a command.
     pub(crate) fn run(self, context: &mut Context) -> Outcome {
         match self {
-            Command::Run(args) => run::run(args, context),
+            Command::Run(args) => run::run(*args, context),
             Command::Dispatch(args) => dispatch::run(&args, context),
             Command::Status(args) => status::run(&args, context),
             Command::Show(args) => show::run(&args, context),
@@ -100,6 +101,7 @@ impl Command {
             Command::Resume(args) => pause::run_resume(&args, context),
             Command::Rebase(args) => rebase::run(args, context),
             Command::Budget(args) => budget::run(&args, context),
+            Command::Lead(args) => lead::run(&args, context),
             Command::Stop(args) => stop::run_stop(&args, context),
             Command::Retry(args) => stop::run_retry(args, context),
             Command::Merge(args) => merge::run(args, context),

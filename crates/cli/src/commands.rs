@@ -15,6 +15,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod example;
 pub(crate) mod explain;
+pub(crate) mod lead;
 pub(crate) mod leases;
 pub(crate) mod log;
 pub(crate) mod man;
@@ -35,6 +36,7 @@ pub(crate) mod shim;
 pub(crate) mod show;
 pub(crate) mod sign;
 mod signal;
+pub(crate) mod stand_in;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tell;
@@ -56,6 +58,7 @@ pub(crate) fn hot_path(argv: &[OsString], environment: &Environment) -> Option<E
         [Some("mcp")] => Some(mcp::serve(environment)),
         [Some("shim"), Some(file)] => Some(shim::serve(file)),
         [Some("script-agent"), Some(file)] => Some(script_agent::serve(file)),
+        [Some("stand-in")] => Some(stand_in::serve()),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ mod context;
 mod coordinator;
 mod daemon;
 mod hold;
+mod lead;
 mod messages;
 mod needs;
 mod route;

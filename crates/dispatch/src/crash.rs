@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 32] = [
+pub const POINTS: [&str; 35] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -33,6 +33,9 @@ pub const POINTS: [&str; 32] = [
     "mode-critic-gate",
     "mode-execute",
     "mode-phase-wrap",
+    "seat-recorded",
+    "seat-lost",
+    "hands-reported",
     "part-started",
     "person-asked",
 ];

@@ -14,14 +14,17 @@
 //!
 //! The run has a branch like every other; after each part it moves to what that part has merged, and the next part begins there.
 
+mod added_gates;
 mod ask;
 mod begin;
 mod branch;
 mod check;
+mod order;
 mod part;
 mod person;
 mod phase;
 mod record;
+mod seat;
 mod setup;
 mod told;
 
@@ -32,7 +35,9 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::modes::{Mode, ModeEvent};
 use switchboard_protocol::verb::run::StopRunRequest;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
+use self::order::{Order, Stop};
 use self::record::Record;
 use self::setup::Setup;
 use crate::backoff::Backoff;
@@ -41,6 +46,8 @@ use crate::user_branch::{self, Merge};
 use crate::work::RUNS;
 use crate::{Dispatch, Error, confirm_merge};
 
+pub use self::order::SeatCaller;
+pub(crate) use self::order::{SeatAsk, SeatCall};
 pub(crate) use self::part::PartOf;
 
 /// Messages that wait for a driver.
@@ -55,25 +62,21 @@ pub(crate) struct Driver {
     run: RunId,
     setup: Setup,
     record: Record,
-    inbox: mpsc::Receiver<Stop>,
-}
-
-/// Somebody wants the run to stop.
-pub(crate) struct Stop {
-    by: AgentName,
-    /// How long workers may take to end.
-    grace_ms: Option<u64>,
-    done: oneshot::Sender<Result<(), Error>>,
+    inbox: mpsc::Receiver<Order>,
+    /// When the holder of the architect's seat was heard of last.
+    heard: Instant,
 }
 
 /// The way to a driver.
 #[derive(Clone)]
-pub(crate) struct DriverHandle(mpsc::Sender<Stop>);
+pub(crate) struct DriverHandle(mpsc::Sender<Order>);
 
 /// What a wait came to.
 enum Waited<T> {
     /// What was waited for.
     For(T),
+    /// The run may have something else to do now.
+    Changed,
     /// Somebody stops the run.
     Stop(Stop),
     /// The daemon goes down: the next one goes on.
@@ -84,6 +87,8 @@ enum Waited<T> {
 enum Follows {
     /// An event, with the text whose digest it holds.
     Event(ModeEvent, String),
+    /// Nothing that is recorded here: the run may have something else to do now.
+    Changed,
     /// Somebody stops the run.
     Stop(Stop),
     /// Nothing: the daemon goes down.
@@ -97,10 +102,15 @@ impl DriverHandle {
         self.0.is_closed()
     }
 
+    /// Asks for something from the architect's seat; fails where the driver has ended.
+    pub(crate) async fn ask(&self, call: SeatCall) -> Result<(), Error> {
+        self.0.send(Order::Seat(Box::new(call))).await.map_err(|_| Error::Stopping)
+    }
+
     /// Stops the run, and what it has started.
     pub(crate) async fn stop(&self, by: AgentName, grace_ms: Option<u64>) -> Result<(), Error> {
         let (done, stopped) = oneshot::channel();
-        self.0.send(Stop { by, grace_ms, done }).await.map_err(|_| Error::Stopping)?;
+        self.0.send(Order::Stop(Stop { by, grace_ms, done })).await.map_err(|_| Error::Stopping)?;
         stopped.await.unwrap_or(Err(Error::Stopping))
     }
 }
@@ -113,7 +123,9 @@ impl Driver {
         let (sender, inbox) = mpsc::channel(INBOX);
         let record = Record::fold(&dispatch.world.store, run)?;
         let setup = Setup::read(&dispatch.world, run)?;
-        Ok((Self { dispatch, run: run.clone(), setup, record, inbox }, DriverHandle(sender)))
+        // A daemon that died has heard nobody meanwhile: the lease begins anew.
+        let heard = Instant::now();
+        Ok((Self { dispatch, run: run.clone(), setup, record, inbox, heard }, DriverHandle(sender)))
     }
 
     /// Lets a run go on that was stopped.
@@ -156,7 +168,14 @@ impl Driver {
     /// Carries out what comes next and records what it came to; false if the daemon goes down.
     async fn step(&mut self) -> Result<bool, Error> {
         let mode = self.record.state().mode();
-        let follows = match self.record.state().next() {
+        let mut next = self.record.state().next();
+        if let Action::AwaitSeat { step } = next
+            && self.record.part_of(step).is_some()
+        {
+            // A worker was asked before the seat was taken: it answers.
+            next = self.record.state().driven();
+        }
+        let follows = match next {
             Action::AskRole { step, ask: Ask::Docs { phase }, .. } => self.document(step, phase).await?,
             Action::AskRole { step, ask, inputs, refused, .. } => self.ask(step, &ask, &inputs, refused).await?,
             Action::AskPerson { step, question, choices, .. } => self.ask_person(step, &question, &choices).await?,
@@ -165,6 +184,12 @@ impl Driver {
             Action::Proceed { step, because, .. } => {
                 Follows::Event(ModeEvent::Proceeded { step, because }, String::new())
             }
+            Action::AwaitSeat { .. } => match self.wait(std::future::pending::<Result<(), Error>>()).await? {
+                Waited::For(()) | Waited::Changed => Follows::Changed,
+                Waited::Stop(stop) => Follows::Stop(stop),
+                Waited::Down => Follows::Down,
+            },
+            Action::FillSeat { step, agent, fence, .. } => self.fill_seat(step, (&agent, fence)).await?,
             Action::Begin | Action::Done { .. } | Action::Stop { .. } => return Ok(false),
         };
         match follows {
@@ -173,6 +198,7 @@ impl Driver {
                 self.record.commit(&self.dispatch.world, event, body, "daemon").await?;
                 Ok(true)
             }
+            Follows::Changed => Ok(true),
             Follows::Stop(stop) => {
                 self.stop(stop).await;
                 Ok(true)
@@ -220,15 +246,38 @@ impl Driver {
         }
     }
 
-    /// Waits for something, unless somebody stops the run or the daemon goes down.
+    /// Waits for something, unless somebody stops the run or the daemon goes down; hears the architect's seat meanwhile.
     async fn wait<T>(&mut self, wait: impl Future<Output = Result<T, Error>>) -> Result<Waited<T>, Error> {
         let stop = self.dispatch.world.stop.clone();
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => Ok(Waited::Down),
-            Some(stop) = self.inbox.recv() => Ok(Waited::Stop(stop)),
-            done = wait => Ok(Waited::For(done?)),
+        tokio::pin!(wait);
+        loop {
+            let lease_end = self.lease_end();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(Waited::Down),
+                Some(order) = self.inbox.recv() => match order {
+                    Order::Stop(stop) => return Ok(Waited::Stop(stop)),
+                    Order::Seat(call) => {
+                        if self.on_seat(*call).await {
+                            return Ok(Waited::Changed);
+                        }
+                    }
+                },
+                () = at(lease_end) => {
+                    self.lose_seat().await?;
+                    return Ok(Waited::Changed);
+                }
+                done = &mut wait => return Ok(Waited::For(done?)),
+            }
         }
+    }
+}
+
+/// Returns at a point in time; never where there is none.
+async fn at(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -55,8 +55,10 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             refusals,
             again,
             answers,
+            by,
+            declared,
         } => {
-            let start = Start { step, work, attempt, from, resume, again, transients, tried, answers };
+            let start = Start { step, work, attempt, from, resume, again, transients, tried, answers, by, declared };
             start_worker::start_worker(ctx, task, start, refusals).await
         }
         Effect::Capture { task, attempt, worker, carried } => {
@@ -71,8 +73,9 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             let done = take_answer::take_answer(&ctx, given).await;
             done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
         }
-        Effect::RunChecks { task, attempt, commit, base, tree_of, checks } => {
-            let judged = Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of };
+        Effect::RunChecks { task, attempt, commit, base, tree_of, checks, declared } => {
+            let judged =
+                Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of, declared: &declared };
             let done = run_checks::run_checks(&ctx, judged, &checks).await;
             done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }

@@ -323,8 +323,9 @@ impl Engine {
             last,
             onto,
         };
-        if let Effect::StartWorker { task, step, work, .. } = &effect
-            && let Err(error) = effect::claim_name(&self.world, &self.plan, task, effect::Part { step, work })
+        if let Effect::StartWorker { task, step, work, by, .. } = &effect
+            && let Err(error) =
+                effect::claim_name(&self.world, &self.plan, task, effect::Part { step, work, by: by.as_ref() })
         {
             // The start claims again, and blocks the task if that fails, too.
             tracing::warn!(%task, %error, "a worker has no name yet");

@@ -75,6 +75,7 @@ pub use assignees::Assignees;
 pub use config::{Config, NamedFolder, ReadLimits, ReadWorktrees, Trust};
 pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
+pub use drive::SeatCaller;
 pub use error::Error;
 pub use identity::WorkerIdentity;
 pub use plan::{commands, commands_digest, read as read_plan};

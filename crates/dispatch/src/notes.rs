@@ -86,6 +86,9 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::RunResumed
         | RunEvent::TaskPaused { .. }
         | RunEvent::TaskResumed { .. }
+        | RunEvent::LedSet { .. }
+        | RunEvent::StepBegun { .. }
+        | RunEvent::ScopeDeclared { .. }
         | RunEvent::TaskRetryRequested { .. }
         | RunEvent::RunFinished { .. }
         | RunEvent::RunMergeIntended { .. }

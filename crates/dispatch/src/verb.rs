@@ -9,6 +9,7 @@ mod coordinate;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 mod get_timeline;
+mod lead;
 pub(crate) mod merge_run;
 mod next_unit;
 pub(crate) mod pause_run;

@@ -31,6 +31,7 @@ use crate::link::{Link, Signal, Signals};
 use crate::plan::RunPlan;
 use crate::port::BoxFuture;
 use crate::port::shims::Shim;
+use crate::work::{STAND_IN, WORKERS, says_done};
 use crate::world::World;
 use crate::{Error, needs, plan};
 use guarding::Guarded;
@@ -55,6 +56,8 @@ struct Watch {
     worker: WorkerId,
     agent: AgentName,
     is_exec: bool,
+    /// Whether it stands in for the hands of who leads the run.
+    is_by_hand: bool,
     attempt: u32,
     engine: Handle,
     folder: PathBuf,
@@ -188,7 +191,7 @@ impl Watch {
         worker: WorkerId,
         engine: Handle,
     ) -> Result<Self, Error> {
-        let row = world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
+        let row = world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
         let agent = row.try_text("agent")?;
         let agent = AgentName::new(agent).map_err(|_| Error::Missing(format!("the agent of {worker}")))?;
@@ -212,7 +215,8 @@ impl Watch {
             seen: row.try_int("frame")?,
             stop: row.get_text("stop").map(str::to_owned),
             is_told_to_finish: row.get_text("stop") == Some(WRAP_UP),
-            is_exec: row.try_text("driver")? == "exec",
+            is_exec: matches!(row.try_text("driver")?, "exec" | STAND_IN),
+            is_by_hand: row.try_text("driver")? == STAND_IN,
             attempt: u32::try_from(row.try_int("attempt")?).unwrap_or(1),
             agent,
             said,
@@ -350,6 +354,7 @@ impl Watch {
                     self.tell(ShimCommand::Stop { grace_ms }).await;
                 }
                 self.end_halted().await;
+                self.end_hands().await?;
                 self.ask_for_beats(beats).await;
                 Ok(())
             }
@@ -382,6 +387,17 @@ impl Watch {
                 Ok(())
             }
         }
+    }
+
+    /// Ends what stands in for hands that have said that they are done.
+    async fn end_hands(&mut self) -> Result<(), Error> {
+        if self.is_by_hand {
+            let row = self.world.store.get(WORKERS, &[self.worker.as_str().into()])?;
+            if row.as_ref().is_some_and(says_done) {
+                self.tell(ShimCommand::Finish).await;
+            }
+        }
+        Ok(())
     }
 
     /// Whether no frame is missing before this one.

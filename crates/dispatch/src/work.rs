@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::action::{StepState, WorkerAction};
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::modes::ModeFact;
@@ -19,6 +19,8 @@ pub(crate) const RUNS: &str = "runs";
 pub(crate) const WORKERS: &str = "workers";
 /// What workers of standalone runs were told, keyed by the id of the message.
 pub(crate) const TOLD: &str = "worker_told";
+/// The driver of a worker that stands in for somebody's hands.
+pub(crate) const STAND_IN: &str = "stand-in";
 /// Column of the step whose verdict a worker's answer is.
 pub(crate) const JUDGES: &str = "judges";
 
@@ -28,6 +30,12 @@ const fn text(name: &'static str) -> Column {
 
 const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
+}
+
+/// Whether a worker has said that its step is done.
+pub(crate) fn says_done(worker: &Row) -> bool {
+    let state = worker.get_text("step").and_then(|said| said.split(':').next());
+    state == Some(StepState::Done.as_str())
 }
 
 static TABLES: [Table; 3] = [
@@ -284,6 +292,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::TurnBegun { .. }
         | RunEvent::TaskPaused { .. }
         | RunEvent::TaskResumed { .. }
+        | RunEvent::LedSet { .. }
+        | RunEvent::StepBegun { .. }
+        | RunEvent::ScopeDeclared { .. }
         | RunEvent::RunStopRequested => Vec::new(),
         RunEvent::BudgetSet { budget, plan, day: _ } => {
             let text = budget.map_or(Cell::Null, |budget| serde_json::to_string(&budget).unwrap_or_default().into());

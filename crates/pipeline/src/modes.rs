@@ -19,6 +19,7 @@ mod known;
 mod person;
 mod question;
 mod refused;
+mod seat;
 mod step;
 mod take;
 
@@ -32,6 +33,7 @@ pub use at::{At, Check};
 pub use known::{Approval, Approver, Known, PhaseWork};
 pub use question::Question;
 pub use refused::{Refused, RefusedCode};
+pub use seat::{Form, Seat};
 
 /// Where a run of a team stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +43,12 @@ pub struct State {
     at: At,
     /// Number of the present wait.
     step: u32,
+    /// Who says what comes next.
+    form: Form,
+    /// The highest fence of the seat so far.
+    fence: u64,
+    /// Gates that holders of the seat have added.
+    gates: Vec<String>,
 }
 
 // === impl State ===
@@ -98,12 +106,13 @@ impl State {
     #[must_use]
     pub fn waits_for(&self) -> Option<&AgentName> {
         match self.next() {
-            Action::AskPerson { .. } => self.known.as_ref().map(|known| &known.setup.person),
+            Action::AskPerson { .. } | Action::FillSeat { .. } => self.known.as_ref().map(|known| &known.setup.person),
             Action::Begin
             | Action::AskRole { .. }
             | Action::Check { .. }
             | Action::RunPhase { .. }
             | Action::Proceed { .. }
+            | Action::AwaitSeat { .. }
             | Action::Done { .. }
             | Action::Stop { .. } => None,
         }

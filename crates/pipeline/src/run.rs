@@ -17,6 +17,7 @@ mod alike;
 mod answering;
 mod attempt;
 mod attempt_end;
+mod begun;
 mod branches;
 mod choosing;
 mod confirming;
@@ -27,6 +28,7 @@ mod denied;
 mod ended;
 mod expect;
 mod judging;
+mod led;
 mod not_started;
 mod older;
 mod omitting;
@@ -45,6 +47,7 @@ use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
+pub use begun::OpenStep;
 pub use consequences::Consequences;
 pub use older::Reader;
 pub use rebasing::Waits;
@@ -79,6 +82,8 @@ pub struct RunState {
     ended: Ended,
     stopping: bool,
     account: Account,
+    /// Whether an agent leads the run.
+    is_led: bool,
     /// Why nothing starts, if nothing does.
     pause: Option<PauseCause>,
     finished: Option<RunOutcome>,

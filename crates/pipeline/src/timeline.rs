@@ -9,7 +9,7 @@ mod worker;
 use std::collections::HashMap;
 
 use switchboard_protocol::event::{Event, Lsn};
-use switchboard_protocol::id::{NeedId, WorkerId};
+use switchboard_protocol::id::{AgentName, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{HeldBy, RunEvent, RunOutcome, TurnOutcome, Verdict};
@@ -159,6 +159,8 @@ impl Timeline {
             RunEvent::RunResumed => self.run_resumed(at),
             RunEvent::TaskPaused { task, cause } => self.task_paused(at, &task, cause),
             RunEvent::TaskResumed { task } => self.task_resumed(at, &task),
+            RunEvent::StepBegun { task, step, by, .. } => self.step_begun(at, &task, &step, by),
+            RunEvent::LedSet { is_led } => self.control(at, None, if is_led { "lead" } else { "drive" }, ""),
             RunEvent::RunMergeIntended { target, undo, .. } => self.branch_intended(at, target, undo),
             RunEvent::RunMerged { target, to, .. } => {
                 self.branch_moved(at, TimelineState::Done, target, to.get(..9).unwrap_or(&to));
@@ -181,10 +183,16 @@ impl Timeline {
             | RunEvent::WorkerStarted { .. }
             | RunEvent::CostCounted { estimated: false, .. }
             | RunEvent::TurnBegun { .. }
+            | RunEvent::ScopeDeclared { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. } => {}
         }
+    }
+
+    fn step_begun(&mut self, at: At<'_>, task: &TaskId, step: &StepId, by: Option<AgentName>) {
+        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+        self.control(at, Some(task), "begin", &format!("{step}{by}"));
     }
 
     fn run_configured(&mut self, at: At<'_>, title: String) {

@@ -29,6 +29,7 @@ classes := {
 	"inspect": "see what waits for a person, and the evidence of the record",
 	"run": "see a run and its tasks",
 	"step": "say how one's own task of a run stands, and propose further ones",
+	"lead": "lead a run that a team carries out, as who has its architect's seat",
 	"check": "look at files of the work tree",
 	"build": "run commands that came with the repository",
 	"oversee": "see everything, other agents' mail included",
@@ -123,6 +124,8 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 	class == "step"
 } else := refuse("nested-dispatch", "a worker of a run starts no other agents", "say in your answer what others should do") if {
 	class == "delegate"
+} else := refuse("worker-leads-nothing", "a worker of a run leads none", "report_step says how your own task stands") if {
+	class == "lead"
 } else := refuse("constrained", "constrained workers see their mail, the team and the tools only", "") if {
 	input.caller.isolation != "full"
 } else := allow("worker-status") if {
@@ -156,6 +159,12 @@ agent_decision := refuse("agent-not-person", "the name is a person's or a worker
 	class in {"identity", "inbox", "lease"}
 	input.about.kind in {"person", "worker"}
 	not is_proven_self
+} else := allow("agent-leads") if {
+	# The run knows who has its architect's seat.
+	class == "lead"
+} else := allow("agent-leads-a-step") if {
+	class == "step"
+	input.args.fence
 } else := refuse("agent-has-no-task", "only a worker of a run has a task of its own", "") if {
 	class == "step"
 } else := allow("agent-self-and-mail") if {

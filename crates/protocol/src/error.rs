@@ -202,6 +202,11 @@ codes! {
     "request.unknown-verb" Usage "there is no such verb";
     "role.bad-file" Usage "a role file can't be used";
     "role.disabled" Usage "a run needs a role that is disabled";
+    "seat.no-ceiling" Usage "who leads a run may spend no more than a ceiling, and the run has none";
+    "seat.not-earned" Gate "the task has not earned the status" ["INVALID_TASK_STATE_TRANSITION"];
+    "seat.not-open" Failed "the step can't begin yet, or is not the leader's to begin";
+    "seat.not-yours" Usage "the caller does not have the architect's seat";
+    "seat.taken" Failed "another agent has the architect's seat";
     "store.busy" Failed "the store can't take this now";
     "store.conflict" Failed "somebody else changed it first";
     "store.corrupt" Failed "the record does not verify";

@@ -28,6 +28,9 @@ pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 /// The file in a worker's folder that holds what its agent said, turn after turn, at most 1 MiB.
 pub const ANSWER_FILE: &str = "answer.txt";
 
+/// The file in a worker's folder that holds what it is asked to do: its first prompt.
+pub const TASK_FILE: &str = "task.md";
+
 /// The file in a worker's folder by which the daemon gives up a shim that has not begun: one that begins later finds it and ends at once.
 pub const ABANDONED_FILE: &str = "abandoned";
 
@@ -82,7 +85,7 @@ pub enum ShimCommand {
         /// The chosen option, or nothing to cancel.
         option: Option<String>,
     },
-    /// No more prompts will come: end after the turn that runs.
+    /// No more prompts will come: end after the turn that runs; one that stands in for somebody's hands ends now.
     Finish,
     /// Say that you live, at once and from then on regularly ([`Beat`]). A shim that is asked again answers again.
     Beat {
@@ -171,6 +174,9 @@ pub struct WorkerSpec {
     /// What a constrained worker is held to; a full one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<WorkerSandbox>,
+    /// Whether the command only stands in for somebody who works in the tree: its input stays open after the prompt and ends with [`ShimCommand::Finish`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hand: bool,
     /// Folder of the run's signal files, which are read while no daemon answers; none are without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<String>,

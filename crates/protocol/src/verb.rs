@@ -12,6 +12,7 @@ pub mod backup;
 pub mod bus;
 pub mod check;
 mod contract;
+pub mod lead;
 pub mod lease;
 pub mod need;
 pub mod queue;
@@ -163,6 +164,14 @@ macro_rules! for_each_verb {
             $crate::verb::check::SyntaxCheck
             $crate::verb::check::TestRunner
             $crate::verb::check::TodoExtract
+            $crate::verb::lead::BeginStep
+            $crate::verb::lead::DeclareScope
+            $crate::verb::lead::LeadRun
+            $crate::verb::lead::LeaveSeat
+            $crate::verb::lead::SavePlan
+            $crate::verb::lead::SeatStatus
+            $crate::verb::lead::SetQaGates
+            $crate::verb::lead::UpdateTaskStatus
             $crate::verb::lease::ListLeases
             $crate::verb::lease::ReleaseFiles
             $crate::verb::lease::RenewLease

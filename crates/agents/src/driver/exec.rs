@@ -18,6 +18,8 @@ pub struct Exec {
     is_prompted: bool,
     text: Capture,
     turn: Turn,
+    /// Whether its input stays open after the prompt, until no more comes.
+    keeps_input: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,8 @@ impl Driver for Exec {
 
     fn start(start: &Start) -> Result<Self> {
         let pipe = Pipe::start(start)?;
-        Ok(Self { pipe, is_prompted: false, text: Capture::new(ANSWER_KEPT / 2), turn: Turn::Opening })
+        let (text, keeps_input) = (Capture::new(ANSWER_KEPT / 2), start.keeps_input);
+        Ok(Self { pipe, is_prompted: false, text, turn: Turn::Opening, keeps_input })
     }
 
     fn pid(&self) -> u32 {
@@ -74,13 +77,15 @@ impl Driver for Exec {
         }
     }
 
-    /// The text goes to the command's standard input, which ends with it. A command need not read it.
+    /// The text goes to the command's standard input, which ends with it unless it is kept open. A command need not read it.
     fn prompt(&mut self, text: &str) -> bool {
         if self.turn != Turn::ToCome {
             return false;
         }
         self.pipe.send(0, text.as_bytes().to_vec());
-        self.pipe.close();
+        if !self.keeps_input {
+            self.pipe.close();
+        }
         self.turn = Turn::Running;
         self.is_prompted = true;
         true

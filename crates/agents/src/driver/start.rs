@@ -26,6 +26,8 @@ pub struct Start {
     pub hosts: Vec<Host>,
     /// The model that it is told to use; its own choice where nothing is said.
     pub model: Option<Model>,
+    /// Whether a command's input stays open after its prompt, until no more comes.
+    pub keeps_input: bool,
 }
 
 /// The model that an agent is to use.

@@ -7,7 +7,7 @@ pub const FRAMES: &str = "frames.jsonl";
 pub const IDENTITY: &str = "shim.json";
 
 /// The file in a worker's folder that holds what it is asked to do: its first prompt.
-pub(super) const TASK: &str = "task.md";
+pub(super) const TASK: &str = switchboard_protocol::frame::TASK_FILE;
 
 /// The folder in a worker's folder that a constrained agent may write beside its tree: its home, and files that nobody keeps.
 pub(super) const SCRATCH: &str = "scratch";

@@ -227,10 +227,12 @@ impl Worker {
         let is_given = self.spec.model_given;
         let model = model.map(|name| Model { name, is_given });
         let Some(wanted) = &self.spec.sandbox else {
-            return Ok(Start { argv, cwd, env, mcp, sandbox: None, tools: Vec::new(), hosts: Vec::new(), model });
+            let (tools, hosts, keeps_input) = (Vec::new(), Vec::new(), self.spec.by_hand);
+            return Ok(Start { argv, cwd, env, mcp, sandbox: None, tools, hosts, model, keeps_input });
         };
         let Confined { sandbox, hosts, env } = confined(&self.spec, wanted, &argv, env)?;
-        Ok(Start { argv, cwd, env, mcp, sandbox: Some(sandbox), tools: wanted.tools.clone(), hosts, model })
+        let (tools, keeps_input) = (wanted.tools.clone(), self.spec.by_hand);
+        Ok(Start { argv, cwd, env, mcp, sandbox: Some(sandbox), tools, hosts, model, keeps_input })
     }
 
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {
@@ -449,7 +451,12 @@ impl Worker {
             }
             // The link answers these.
             Order::Command(ShimCommand::Ack { .. } | ShimCommand::Beat { .. }) => {}
-            Order::Command(ShimCommand::Finish) => self.is_finishing = true,
+            Order::Command(ShimCommand::Finish) => {
+                self.is_finishing = true;
+                if self.spec.by_hand {
+                    driver.close();
+                }
+            }
             Order::Command(ShimCommand::Pause { between_tools }) => self.pause(driver, between_tools)?,
             Order::Command(ShimCommand::Resume) => self.resume(driver)?,
             Order::Command(ShimCommand::Prompt { text, mail }) => {

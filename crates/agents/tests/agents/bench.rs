@@ -99,6 +99,7 @@ impl Bench {
             limits: WorkerLimits::default(),
             wrap_up: None,
             sandbox: None,
+            by_hand: false,
             signals: None,
         };
         Self { home, spec, linger_ms: 60_000 }

@@ -22,6 +22,7 @@ fn start(argv: &[&str], cwd: &Path, env: Env) -> Start {
         tools: Vec::new(),
         hosts: Vec::new(),
         model: None,
+        keeps_input: false,
     }
 }
 

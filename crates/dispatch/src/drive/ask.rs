@@ -38,14 +38,7 @@ impl Driver {
         refused: Option<String>,
     ) -> Result<Follows, Error> {
         let (role, kind) = (ask.role(), ask.answer());
-        let text = told::question(&self.dispatch.world.store, &self.record, ask, inputs, refused.as_deref())?;
-        let text = if let Ask::Retrospective { phase } = ask {
-            format!("{text}\n\nThe record: {}", self.counted(*phase).await?)
-        } else if *ask == Ask::Plan {
-            format!("{text}\n\n{}", self.coders())
-        } else {
-            text
-        };
+        let text = self.question(ask, inputs, refused.as_deref()).await?;
         let task = json!({ "id": format!("ask-{step}"), "phase": 1, "description": text,
             "x-switchboard": { "result": "report", "asks": { "role": role.as_str(), "answer": kind.as_str() } } });
         let request = self.request_of(&format!("{role}: {kind}"), &task, role);
@@ -55,6 +48,7 @@ impl Driver {
         };
         let state = match self.end_of_part(&part).await? {
             Waited::For(state) => state,
+            Waited::Changed => return Ok(Follows::Changed),
             Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
             Waited::Down => return Ok(Follows::Down),
         };
@@ -72,6 +66,30 @@ impl Driver {
         })
     }
 
+    /// What a role is asked, with what is known for it.
+    pub(super) async fn question(
+        &self,
+        ask: &Ask,
+        inputs: &[ModeInput],
+        refused: Option<&str>,
+    ) -> Result<String, Error> {
+        let text = told::question(&self.dispatch.world.store, &self.record, ask, inputs, refused)?;
+        Ok(match ask {
+            Ask::Retrospective { phase } => format!("{text}\n\nThe record: {}", self.counted(*phase).await?),
+            Ask::Plan => format!("{text}\n\n{}", self.coders()),
+            Ask::Questions
+            | Ask::Discover
+            | Ask::Reality
+            | Ask::Consult { .. }
+            | Ask::Spec
+            | Ask::Critique
+            | Ask::Rescan { .. }
+            | Ask::Docs { .. }
+            | Ask::Drift { .. }
+            | Ask::Hallucination { .. } => text,
+        })
+    }
+
     /// Has the documentation brought in line with a phase: a task whose change goes through its gates like every other. Nothing to change is an answer,
     /// which is why it is tried once: a second worker would find the same.
     pub(super) async fn document(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
@@ -85,6 +103,7 @@ impl Driver {
         };
         let state = match self.end_of_part(&part).await? {
             Waited::For(state) => state,
+            Waited::Changed => return Ok(Follows::Changed),
             Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
             Waited::Down => return Ok(Follows::Down),
         };

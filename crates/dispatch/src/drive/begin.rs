@@ -17,6 +17,7 @@ use switchboard_protocol::role::{RoleName, Zone};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::lead::LEASE_MS;
 use switchboard_protocol::verb::run::{Drive, MAX_REQUEST, RoleChoice, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Idempotency, Query};
 
@@ -88,8 +89,14 @@ impl Dispatch {
         let configured =
             NewEvent::of(&configured, format!("run/{run}"), caller.name.as_str()).map_err(shape("a run"))?;
         let record = Record::fold(&self.world.store, &run)?;
-        let (begins, _) = record.draft(ModeEvent::Began { setup: begun }, body, caller.name.as_str())?;
+        let (begins, begun) = record.draft(ModeEvent::Began { setup: begun }, body, caller.name.as_str())?;
         let mut batch = Batch::synced().event(configured).event(begins);
+        if let Some(agent) = drive.lead {
+            let fence = begun.next_fence();
+            let taken = ModeEvent::SeatTaken { agent, fence, lease_ms: LEASE_MS, by: caller.name.clone() };
+            let (taken, _) = Record::draft_after(&begun, (&run, caller.name.as_str()), taken, String::new())?;
+            batch = batch.event(taken);
+        }
         if let Some(budget) = request.budget {
             let set = RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false };
             batch =
@@ -97,6 +104,8 @@ impl Dispatch {
         }
         batch.idempotency = call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
+        // Until its driver is there: who calls from the architect's seat at once waits for it.
+        let _starting = self.world.starting.lock().await;
         let committed = self.world.commit(batch).await?;
         self.world.crash("run-recorded");
         if !committed.repeated {
@@ -188,6 +197,10 @@ fn fits(request: &StartRunRequest, drive: &Drive) -> Result<(), Failure> {
             return bad("drive.request", &format!("a request has at most {MAX_REQUEST} bytes"));
         }
         (true | false, _) => {}
+    }
+    if let (Some(agent), None) = (&drive.lead, request.budget) {
+        let what = format!("{agent} may have its workers spend no more than a ceiling, and the run has none");
+        return Err(Failure::new("seat.no-ceiling", what).hint("add --budget USD"));
     }
     let unheeded = [
         ("job", request.job.is_some()),

@@ -22,6 +22,8 @@ pub(crate) struct PartOf {
     pub(crate) step: u32,
     pub(crate) what: String,
     pub(crate) work: PartWork,
+    /// Whether an agent leads the run.
+    pub(crate) is_led: bool,
 }
 
 // === impl PartOf ===
@@ -34,7 +36,7 @@ impl PartOf {
 
     /// The event that links a run to the step, for the commit that starts it.
     pub(crate) fn event(&self, part: &RunId) -> Result<NewEvent, Error> {
-        let Self { run, step, what, work } = self.clone();
+        let Self { run, step, what, work, is_led: _ } = self.clone();
         let fact = ModeFact::PartStarted { run, step, part: part.clone(), what, work };
         NewEvent::of(&fact, subject(&self.run), "daemon").map_err(shape("a part"))
     }
@@ -85,7 +87,8 @@ impl Driver {
             Err(failure) => return Ok(Err(failure)),
         };
         let caller = Caller::unverified(self.setup.by.clone(), "the run that it has started");
-        let of = PartOf { run: self.run.clone(), step, what, work };
+        let is_led = self.record.state().form().is_led();
+        let of = PartOf { run: self.run.clone(), step, what, work, is_led };
         let started = Box::pin(self.dispatch.start_plan(request, Some(&of), &caller, None)).await;
         self.dispatch.world.crash("part-started");
         self.record.catch_up(&self.dispatch.world.store)?;

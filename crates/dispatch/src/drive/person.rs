@@ -2,12 +2,13 @@
 
 use switchboard_pipeline::modes::Question;
 use switchboard_protocol::answer::{Answer, Question as Open};
+use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{AgentName, Digest, NeedId};
 use switchboard_protocol::modes::{Choice, ModeEvent, PersonAnswer};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::text::cut;
-use switchboard_store::{Batch, Interest, Row};
+use switchboard_store::{Batch, Interest, Row, Store};
 
 use super::{Driver, Follows, Waited, told};
 use crate::error::shape;
@@ -34,30 +35,16 @@ impl Driver {
     ) -> Result<Follows, Error> {
         let id = NeedId::derived(&[b"modes", self.run.as_str().as_bytes(), &step.to_le_bytes()]);
         let asked = self.asked(question)?;
-        let world = &self.dispatch.world;
-        if switchboard_needs::get(&world.store, &id)?.is_none() {
-            let about = NeedAbout::Team { run: self.run.clone(), mode_step: step };
-            let title = cut(&asked.title, TITLE);
-            let options = options(question, choices, &asked.words);
-            let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at: needs::expiry(world) };
-            let event = switchboard_needs::asked(&fact, asked.detail.clone(), "daemon").map_err(shape("a question"))?;
-            world.commit(Batch::synced().event(event)).await?;
-            world.crash("person-asked");
-        }
-        let (dispatch, need) = (self.dispatch.clone(), id.clone());
-        let settled = async move {
-            let mut changes = dispatch.world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
-            loop {
-                let row = dispatch.world.store.get(switchboard_needs::NEEDS, &[need.as_str().into()])?;
-                if let Some(row) = row.filter(|row| row.get_text("outcome").is_some_and(|outcome| !outcome.is_empty()))
-                {
-                    return Ok(row);
-                }
-                changes.changed().await.map_err(Error::from)?;
-            }
+        let asking = Asking {
+            id: id.clone(),
+            about: NeedAbout::Team { run: self.run.clone(), mode_step: step },
+            title: cut(&asked.title, TITLE),
+            detail: asked.detail.clone(),
+            options: options(question, choices, &asked.words),
         };
-        match self.wait(settled).await? {
+        match self.ask_need(asking).await? {
             Waited::For(row) => self.heard(step, question, &row, &asked.words),
+            Waited::Changed => Ok(Follows::Changed),
             Waited::Stop(stop) => {
                 self.take_back(&id).await?;
                 Ok(Follows::Stop(stop))
@@ -66,7 +53,32 @@ impl Driver {
         }
     }
 
-    async fn take_back(&self, id: &NeedId) -> Result<(), Error> {
+    /// Asks, unless it was asked before, and waits until it is settled.
+    pub(super) async fn ask_need(&mut self, asking: Asking) -> Result<Waited<Row>, Error> {
+        let Asking { id, about, title, detail, options } = asking;
+        let world = &self.dispatch.world;
+        if switchboard_needs::get(&world.store, &id)?.is_none() {
+            let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at: needs::expiry(world) };
+            let event = switchboard_needs::asked(&fact, detail, "daemon").map_err(shape("a question"))?;
+            world.commit(Batch::synced().event(event)).await?;
+            world.crash("person-asked");
+        }
+        let dispatch = self.dispatch.clone();
+        let settled = async move {
+            let mut changes = dispatch.world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
+            loop {
+                let row = dispatch.world.store.get(switchboard_needs::NEEDS, &[id.as_str().into()])?;
+                if let Some(row) = row.filter(|row| row.get_text("outcome").is_some_and(|outcome| !outcome.is_empty()))
+                {
+                    return Ok(row);
+                }
+                changes.changed().await.map_err(Error::from)?;
+            }
+        };
+        self.wait(settled).await
+    }
+
+    pub(super) async fn take_back(&self, id: &NeedId) -> Result<(), Error> {
         let (event, guard) =
             switchboard_needs::resolved(id, "withdrawn", None, "daemon").map_err(shape("an answer"))?;
         match self.dispatch.world.commit(Batch::synced().event(event).guard(guard)).await {
@@ -82,8 +94,7 @@ impl Driver {
         if matches!(row.get_text("outcome"), Some("expired" | "withdrawn")) {
             return Ok(Follows::Event(ModeEvent::PersonExpired { step }, String::new()));
         }
-        let settled = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
-        let settled = settled.map(|lsn| store.event(lsn)).transpose()?.flatten();
+        let settled = settling(store, row)?;
         let note = settled.as_ref().and_then(|event| event.body.clone()).filter(|note| !note.is_empty());
         let by = settled.and_then(|event| AgentName::new(event.actor).ok()).unwrap_or_else(|| self.setup.by.clone());
         let chosen = option.parse::<usize>().ok().and_then(|number| words.get(number.checked_sub(1)?)).cloned();
@@ -136,6 +147,26 @@ impl Driver {
         let tasks = plan.tasks().filter(|task| task.phase == phase);
         Ok(tasks.map(|task| format!("{} {}\n", task.id, task.description)).collect())
     }
+}
+
+/// A question as a person has it.
+pub(super) struct Asking {
+    pub(super) id: NeedId,
+    pub(super) about: NeedAbout,
+    pub(super) title: String,
+    pub(super) detail: String,
+    pub(super) options: Vec<PermissionOption>,
+}
+
+/// The event that settled a question.
+fn settling(store: &Store, row: &Row) -> Result<Option<Event>, Error> {
+    let settled = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
+    Ok(settled.map(|lsn| store.event(lsn)).transpose()?.flatten())
+}
+
+/// Who settled a question.
+pub(super) fn chosen_by(store: &Store, row: &Row) -> Result<Option<AgentName>, Error> {
+    Ok(settling(store, row)?.and_then(|event| AgentName::new(event.actor).ok()))
 }
 
 /// A question in words.

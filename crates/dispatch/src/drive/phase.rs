@@ -12,6 +12,7 @@ use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{RefusalCause, TaskState, TaskView};
 use switchboard_protocol::verb::run::{RoleChoice, StartRunRequest};
 
+use super::added_gates::add_to;
 use super::record::Part;
 use super::{Driver, Follows, Waited};
 use crate::{Error, plan};
@@ -47,8 +48,10 @@ impl Driver {
             Ok(part) => part,
             Err(failure) => return Ok(held(told(&failure))),
         };
+        self.apply_form().await?;
         let state = match self.end_of_part(&part).await? {
             Waited::For(state) => state,
+            Waited::Changed => return Ok(Follows::Changed),
             Waited::Stop(stop) => return Ok(Follows::Stop(stop)),
             Waited::Down => return Ok(Follows::Down),
         };
@@ -88,6 +91,7 @@ impl Driver {
         mut plan: Plan,
     ) -> Result<Result<Part, Failure>, Error> {
         let done = self.tasks_done().await?;
+        add_to(&mut plan, self.record.state().gates());
         for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
             if done.contains(&task.id) && task.phase != phase {
                 task.status = TaskStatus::Completed;

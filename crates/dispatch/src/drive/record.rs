@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use switchboard_pipeline::modes::{At, State};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn, NewEvent};
@@ -9,7 +10,7 @@ use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact, PartWork};
 use switchboard_protocol::run::RunOutcome;
 use switchboard_protocol::text::cut;
-use switchboard_store::{Batch, Store};
+use switchboard_store::{Batch, Idempotency, Store};
 
 use crate::Error;
 use crate::error::shape;
@@ -120,18 +121,42 @@ impl Record {
         done.map(drop).map_err(Error::from)
     }
 
+    /// Records an event that was drafted, with the answer of the call that asks for it; returns the answer, the first one's when the call is a repetition.
+    pub(crate) async fn commit_call(
+        &mut self,
+        world: &World,
+        event: NewEvent,
+        call: Option<Idempotency>,
+        answer: Value,
+    ) -> Result<Value, Error> {
+        let mut batch = Batch::synced().event(event).expect(subject(&self.run), self.rev).reply(answer);
+        batch.idempotency = call;
+        let done = world.commit(batch).await;
+        self.catch_up(&world.store)?;
+        Ok(done?.reply)
+    }
+
     /// The event that records a step, and the state after it.
     pub(crate) fn draft(&self, event: ModeEvent, body: String, by: &str) -> Result<(NewEvent, State), Error> {
+        Self::draft_after(&self.state, (&self.run, by), event, body)
+    }
+
+    /// The same after a state that is not recorded yet.
+    pub(crate) fn draft_after(
+        state: &State,
+        (run, by): (&RunId, &str),
+        event: ModeEvent,
+        body: String,
+    ) -> Result<(NewEvent, State), Error> {
         let event = event.fitted();
-        let next = self
-            .state
+        let next = state
             .step(&event)
             .map_err(|refused| Error::from(Failure::new("request.conflict", refused.why.clone()).hint(refused.hint)))?;
         let ended = if *next.at() == At::Done { RunOutcome::Succeeded } else { RunOutcome::Stopped };
         let outcome = next.is_over().then_some(ended);
-        let now = cut(&next.at().to_string(), MAX_NOW);
+        let now = cut(&next.now(), MAX_NOW);
         let fact = ModeFact::ModeStepped { event, mode: next.mode(), now, outcome };
-        let new = NewEvent::of(&fact, subject(&self.run), by).map_err(shape("a mode"))?;
+        let new = NewEvent::of(&fact, subject(run), by).map_err(shape("a mode"))?;
         Ok((if body.is_empty() { new } else { new.with_body(body) }, next))
     }
 

@@ -12,4 +12,6 @@ pub(super) struct Judged<'a> {
     pub(super) base: &'a str,
     /// The task whose ports it has.
     pub(super) tree_of: &'a TaskId,
+    /// The files that its coder may change, where the agent that leads the run has named them.
+    pub(super) declared: &'a [String],
 }

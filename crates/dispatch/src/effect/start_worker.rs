@@ -37,7 +37,7 @@ use crate::plan::RunPlan;
 use crate::plan_state::plan_state;
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
-use crate::work::RUNS;
+use crate::work::{RUNS, STAND_IN};
 use crate::worker_names::Key;
 use crate::world::World;
 use crate::{Error, history, isolation, notes, plan, prompt, told};
@@ -71,6 +71,10 @@ pub(crate) struct Start {
     pub(crate) tried: (u32, u32),
     /// What became of the tasks whose answers it may be shown.
     pub(crate) answers: Vec<Answered>,
+    /// The agent that does it with its own hands, where the one that leads the run does.
+    pub(crate) by: Option<AgentName>,
+    /// The files that its coder may change, where the agent that leads the run has named them.
+    pub(crate) declared: Vec<String>,
 }
 
 /// The step that a worker is needed for.
@@ -78,6 +82,8 @@ pub(crate) struct Start {
 pub(crate) struct Part<'a> {
     pub(crate) step: &'a StepId,
     pub(crate) work: &'a StepWork,
+    /// The agent that does it with its own hands.
+    pub(crate) by: Option<&'a AgentName>,
 }
 
 // === impl Part ===
@@ -115,6 +121,8 @@ struct WorkerSetup {
     role_text: String,
     /// Why a coder of a team is started again.
     retry: Option<Retry>,
+    /// Whether it stands for the hands of the agent that leads the run.
+    is_by_hand: bool,
 }
 
 /// A change that a worker is to judge.
@@ -236,7 +244,10 @@ async fn await_model(ctx: &Ctx, id: &TaskId, start: &Start) -> bool {
 /// that tasks that start together don't race for the first name.
 pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<'_>) -> Result<AgentName, Error> {
     let (_, settings) = plan.settings(id)?;
-    let choice = plan.choice_of(id, &settings, part.work)?;
+    let mut choice = plan.choice_of(id, &settings, part.work)?;
+    if let Some(by) = part.by {
+        (choice.name, choice.scripted) = (by.clone(), false);
+    }
     #[cfg(any(test, feature = "sim"))]
     if world.has_defect(crate::simulate::Defect::SharesNames) {
         return Ok(choice.name);
@@ -260,9 +271,16 @@ fn keep_makers_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<(), Er
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
-    let (task, settings) = ctx.plan.settings(id)?;
-    let part = Part { step: &start.step, work: &start.work };
-    let mut choice = ctx.plan.choice_of(id, &settings, &start.work)?;
+    let (mut task, settings) = ctx.plan.settings(id)?;
+    if !start.declared.is_empty() {
+        task.files_touched = start.declared;
+    }
+    let part = Part { step: &start.step, work: &start.work, by: start.by.as_ref() };
+    let mut choice = match &start.by {
+        // A stand-in of ours is the worker while somebody else's hands do the work.
+        Some(by) => AgentChoice::new(by.clone(), stand_in(&ctx.world)),
+        None => ctx.plan.choice_of(id, &settings, &start.work)?,
+    };
     if settings.team || start.work.answer.is_some() {
         choice.tools = ctx.plan.tools(&choice, &start.work);
     }
@@ -301,8 +319,12 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     };
     let start_point = start_point.await?;
     let models = ctx.plan.models(&choice, &settings, &start.work);
-    let model = (models.after(start.transients).map(str::to_owned), models.told(start.transients));
-    let temperature = ctx.plan.temperature(&settings, &start.work).map(str::to_owned);
+    let is_by_hand = start.by.is_some();
+    let model = match is_by_hand {
+        true => (None, None),
+        false => (models.after(start.transients).map(str::to_owned), models.told(start.transients)),
+    };
+    let temperature = ctx.plan.temperature(&settings, &start.work).filter(|_| !is_by_hand).map(str::to_owned);
     let is_coder = settings.team && start.work.role == RoleName::Coder.id() && settings.command.is_none();
     let role_text = if is_coder { ctx.plan.role_text(&start.work.role).to_owned() } else { String::new() };
     let judged = match judges {
@@ -331,6 +353,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         temperature,
         role_text,
         retry: None,
+        is_by_hand,
     })
 }
 
@@ -367,7 +390,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         task: id.to_string(),
         attempt,
         agent: setup.choice.name.clone(),
-        driver: driver_name(&setup.choice.driver).to_owned(),
+        driver: if setup.is_by_hand { STAND_IN } else { driver_name(&setup.choice.driver) }.to_owned(),
         scripted: setup.choice.scripted,
         base: setup.start_point.base.to_string(),
         start: setup.start_point.start.to_string(),
@@ -556,6 +579,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         temperature,
         role_text,
         retry,
+        is_by_hand,
         first: _,
     } = setup;
     let usual = Shape::default();
@@ -620,7 +644,8 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         token,
         mcp: is_managed.then(|| bridge(ctx, identity)),
         env,
-        limits: limits(ctx, &settings),
+        limits: limits(ctx, &settings, is_by_hand),
+        by_hand: is_by_hand,
         wrap_up: is_prompted.then(|| wrap_up(&settings)),
         sandbox,
         signals: Some(plan::text(&plan::signals_folder(&ctx.world.config, &ctx.plan.run))),
@@ -678,11 +703,20 @@ fn wrap_up(settings: &Settings) -> WrapUp {
     WrapUp { after_ms, notice: prompt::wrap_up(ends_at.saturating_sub(told_at)) }
 }
 
-fn limits(ctx: &Ctx, settings: &Settings) -> switchboard_protocol::frame::WorkerLimits {
+/// The program that waits until somebody else's hands have done the work.
+fn stand_in(world: &World) -> DriverSpec {
+    DriverSpec::Exec { argv: vec![plan::text(&world.config.binary), "stand-in".to_owned()] }
+}
+
+fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool) -> switchboard_protocol::frame::WorkerLimits {
     let mut limits = ctx.world.config.limits;
     if let Some(limit) = settings.timeout_ms {
         // The engine stops a late attempt itself; the shim's own limit is the net below it.
         limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
+    }
+    if is_by_hand {
+        // What stands in for hands says nothing.
+        limits.idle_ms = limits.wall_ms;
     }
     limits
 }

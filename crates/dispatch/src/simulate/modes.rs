@@ -57,7 +57,7 @@ pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
     // Drawn apart, so that a crash doesn't change what is asked for.
     let mut rng = Rng::with_seed(seed);
     let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
-    let drive = Drive { request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
+    let drive = Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
     live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive).await)?;
     conclude(&stage, &store)
 }

@@ -320,6 +320,9 @@ impl Observer {
             | RunEvent::BudgetAlert { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
+            | RunEvent::LedSet { .. }
+            | RunEvent::StepBegun { .. }
+            | RunEvent::ScopeDeclared { .. }
             | RunEvent::RunStopRequested
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }

@@ -34,7 +34,7 @@ impl Dispatch {
         let answer = StepReply {
             run: run_of(&row)?,
             task: row.try_text("task")?.to_owned(),
-            worker: worker.clone(),
+            worker: Some(worker.clone()),
             attempt: attempt(&row)?,
         };
         let too_many =

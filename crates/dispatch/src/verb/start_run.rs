@@ -206,7 +206,8 @@ impl Dispatch {
         let (budget, plan, day) = (request.budget, request.plan_budget.or(planned), world.shared.state().has_day());
         let is_limited = budget.is_some() || plan.is_some() || day;
         let budget = is_limited.then_some(RunEvent::BudgetSet { budget, plan, day });
-        for step in decided.opening(hash, start_point)?.into_iter().chain(budget) {
+        let led = caller.of.is_some_and(|of| of.is_led && of.is_phase()).then_some(RunEvent::LedSet { is_led: true });
+        for step in decided.opening(hash, start_point)?.into_iter().chain(budget).chain(led) {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }

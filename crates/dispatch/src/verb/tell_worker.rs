@@ -13,7 +13,7 @@ use switchboard_store::{Batch, Guard, Idempotency};
 
 use super::{find_target, reply, reply_value};
 use crate::error::shape;
-use crate::work::{WORKERS, run_id};
+use crate::work::{STAND_IN, WORKERS, run_id};
 use crate::{Dispatch, Error, told};
 
 /// What becomes of a message to a worker.
@@ -60,8 +60,9 @@ impl Dispatch {
         let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("the worker {worker}")))?;
         let agent = AgentName::new(row.try_text("agent")?).map_err(|_| Error::Missing("a worker's name".to_owned()))?;
-        if row.get_text("driver") == Some("exec") {
-            let what = format!("the worker of {run}/{task} is a command, which takes no further prompts");
+        if let Some(driver @ ("exec" | STAND_IN)) = row.get_text("driver") {
+            let who = if driver == STAND_IN { "who leads the run, with its own hands" } else { "a command" };
+            let what = format!("{run}/{task} is done by {who}: it takes no further prompts");
             return Err(Failure::new("request.conflict", what).into());
         }
         let answer = TellWorkerReply { run: run.clone(), task: task.to_string(), agent, id: id.clone() };

@@ -64,6 +64,22 @@ pub enum Action {
         /// By which setting.
         because: Proceed,
     },
+    /// Wait for the agent that leads the run: it answers what an architect is asked, or begins the step of another role.
+    AwaitSeat {
+        /// The number of the wait.
+        step: u32,
+    },
+    /// Ask a person who leads the run, since nobody does.
+    FillSeat {
+        /// The number of the wait.
+        step: u32,
+        /// Whom.
+        person: AgentName,
+        /// Who had the seat.
+        agent: AgentName,
+        /// With which fence.
+        fence: u64,
+    },
     /// The run is done.
     Done {
         /// How many phases it had.
@@ -104,6 +120,12 @@ impl State {
     /// What to do next. The same for the same state.
     #[must_use]
     pub fn next(&self) -> Action {
+        self.by_form(self.driven())
+    }
+
+    /// What comes next where the engine drives the run.
+    #[must_use]
+    pub fn driven(&self) -> Action {
         let step = self.step;
         let Some(known) = &self.known else { return self.before_begin() };
         match &self.at {

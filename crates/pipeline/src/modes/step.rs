@@ -37,19 +37,27 @@ impl State {
             ModeEvent::Checked { step, missing } => next.check(*step, missing)?,
             ModeEvent::PhaseEnded { step, phase, outcome } => next.end_phase(*step, *phase, outcome)?,
             ModeEvent::Proceeded { step, because } => next.proceed(*step, *because)?,
+            ModeEvent::SeatTaken { agent, fence, lease_ms, by: _ } => next.take_seat(agent, *fence, *lease_ms)?,
+            ModeEvent::SeatLost { fence } => next.lose_seat(*fence)?,
+            ModeEvent::SeatLeft { fence, by: _ } => next.leave_seat(*fence)?,
+            ModeEvent::StepBegun { step, fence } => next.begin_step(*step, *fence)?,
+            ModeEvent::GatesAdded { gates, fence } => next.add_gates(*fence, gates)?,
         }
-        next.step += 1;
+        // The seat changes who says what comes next, and not what is waited for.
+        if !event.is_of_seat() {
+            next.step += 1;
+        }
         Ok(next)
     }
 
     /// The state after an event that can't have happened.
     pub(super) fn lose_track(self, refused: &Refused) -> Self {
         let why = format!("its record has an event that can't follow: {refused}");
-        let at = match self.known {
+        let at = match &self.known {
             Some(_) => At::Waiting(Question::Unknown { why }),
             None => At::Stopped { code: UNREADABLE, why, from: Box::new(At::Unbegun) },
         };
-        Self { at, step: self.step + 1, known: self.known }
+        Self { at, step: self.step + 1, ..self }
     }
 
     fn begin(&mut self, setup: &Setup) -> Result<(), Refused> {
@@ -205,7 +213,7 @@ impl State {
         }
     }
 
-    fn is_now(&self, step: u32) -> Result<(), Refused> {
+    pub(super) fn is_now(&self, step: u32) -> Result<(), Refused> {
         if step == self.step && self.known.is_some() {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use switchboard_protocol::modes::{
     AnswerFacts, Choice, MAX_NOW, Mode, ModeEvent, ModeFact, ModeLimits, OptionalSteps, PersonAnswer, PhaseOutcome,
     PlanFacts, Proceed, Setup,
 };
+use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::RunOutcome;
 
 use super::*;

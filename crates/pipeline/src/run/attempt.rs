@@ -28,8 +28,11 @@ impl RunState {
                 OpenFor::Gather { .. } | OpenFor::Checks { .. } | OpenFor::Person { .. } | OpenFor::Lease
             );
         match open {
-            OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
-            OpenFor::Nothing
+            OpenFor::Worker { step } if self.may_begin(&self.records[at], step) => {
+                self.queue.make_ready(at, &self.records);
+            }
+            OpenFor::Worker { .. }
+            | OpenFor::Nothing
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }

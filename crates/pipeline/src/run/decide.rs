@@ -116,6 +116,8 @@ impl RunState {
             resume: record.resume,
             refusals: record.refusals.clone(),
             answers: self.answers(at),
+            by: record.hands_of(step).filter(|_| self.is_led).cloned(),
+            declared: record.declared.clone(),
         })
     }
 
@@ -157,7 +159,8 @@ impl RunState {
                 let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
                 let checks = steps.iter().filter_map(asked).collect();
                 let tree_of = record.chosen.last().unwrap_or(&task).clone();
-                Some(Effect::RunChecks { task, attempt, commit, base, tree_of, checks })
+                let declared = record.declared.clone();
+                Some(Effect::RunChecks { task, attempt, commit, base, tree_of, checks, declared })
             }
             OpenFor::Person { step } => {
                 let Question { question, findings, .. } = record.question(step);

@@ -58,6 +58,12 @@ impl RunState {
         if record.paused.is_some() {
             return Some((SkipCode::Paused, "it is paused".to_owned()));
         }
+        if let OpenFor::Worker { step } = record.open_for()
+            && !self.may_begin(record, step)
+        {
+            let step = &record.unit.way().steps()[step].id;
+            return Some((SkipCode::NotBegun, format!("the agent that leads the run has not begun its step {step}")));
+        }
         match self.pause {
             Some(PauseCause::Requested) => return Some((SkipCode::Paused, "its run is paused".to_owned())),
             Some(PauseCause::Disk) => {

@@ -11,6 +11,7 @@ use switchboard_protocol::run::{
 use switchboard_protocol::time::Millis;
 
 use super::attempt_end::Alike;
+use super::begun::Begun;
 use crate::paths::Claims;
 use crate::way::{Hold, Slot, Unit};
 
@@ -73,6 +74,10 @@ pub(super) struct Record {
     pub(super) alerted: u8,
     /// Whether somebody wants its tree rebased.
     pub(super) rebase: bool,
+    /// The step that the agent has begun which leads the run.
+    pub(super) begun: Option<Begun>,
+    /// The files that its coder may change, where that agent has named them.
+    pub(super) declared: Vec<String>,
     /// Why it is paused, if it is.
     pub(super) paused: Option<TaskPauseCause>,
     /// Since when the time of its worker stands still.
@@ -193,6 +198,8 @@ impl Record {
             ceiling: None,
             alerted: 0,
             rebase: false,
+            begun: None,
+            declared: Vec::new(),
             paused: None,
             still_since: None,
             still_ms: 0,

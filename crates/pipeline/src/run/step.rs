@@ -51,6 +51,7 @@ impl RunState {
         consequences
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn transition(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         match event {
             RunEvent::RunStarted { title, plan_hash, base, parts, max_workers } => self.run_started(Header {
@@ -135,6 +136,9 @@ impl RunState {
             RunEvent::RunPaused { cause } => self.run_paused(*cause),
             RunEvent::RunResumed => self.run_resumed(),
             RunEvent::TaskPaused { task, cause } => self.task_paused(task, *cause),
+            RunEvent::LedSet { is_led } => Ok(self.led_set(*is_led)),
+            RunEvent::StepBegun { task, step, attempt, by } => self.step_begun(task, step, *attempt, by.as_ref()),
+            RunEvent::ScopeDeclared { task, files } => self.scope_declared(task, files),
             RunEvent::TaskResumed { task } => self.task_resumed(task),
             RunEvent::BudgetAlert { .. }
             | RunEvent::RunConfigured { .. }
@@ -171,6 +175,7 @@ impl RunState {
         if wanted.as_ref() != Some(&record.open_for()) {
             return Err(Refused::illegal(format!("step {step} of task {id} is not ready for a worker")));
         }
+        self.expect_begun(at, step)?;
         self.expect_attempt(at, attempt)?;
         self.expect_room(at)?;
         let step = self.records[at].unit.way().find(step);

@@ -68,6 +68,10 @@ pub(crate) struct Checker {
     pub(crate) reviews: Reviews,
     /// Transient errors of models of each task, one after the other.
     model_failures: BTreeMap<TaskId, u32>,
+    /// Whether an agent leads the run.
+    is_led: bool,
+    /// The steps that it has begun, by attempt.
+    begun_steps: BTreeSet<(TaskId, String, u32)>,
 }
 
 /// The tree that was refused, and by whom with which words.
@@ -116,6 +120,8 @@ impl Checker {
                 }
                 self.intended(task, *attempt);
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
+                let begun = (task.clone(), step.to_string(), *attempt);
+                assert!(!self.is_led || self.begun_steps.contains(&begun), "{task} starts before its step is begun");
                 self.begins_work(task, worker);
             }
             // Its own worker waits or has ended, be it with a question to a person; nobody else works in the tree meanwhile.
@@ -153,6 +159,13 @@ impl Checker {
                 self.paused.insert(task.clone());
             }
             RunEvent::TaskResumed { task } => self.resumed(task),
+            RunEvent::LedSet { is_led } => self.is_led = *is_led,
+            RunEvent::StepBegun { task, step, attempt, by: _ } => {
+                assert!(self.is_led, "{task} is begun in a run that nobody leads");
+                assert!(!self.live.contains(task), "{task} is begun while it has a worker");
+                self.begun_steps.insert((task.clone(), step.to_string(), *attempt));
+            }
+            RunEvent::ScopeDeclared { .. } => {}
             RunEvent::TaskDone { task, attempt, of } => self.task_done(task, *attempt, of.as_ref()),
             RunEvent::CandidateChosen { task, attempt, candidate, commit, .. } => {
                 self.candidate_chosen(task, *attempt, candidate, commit);

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
-use switchboard_pipeline::run::{Refused, RunState};
+use switchboard_pipeline::run::{OpenStep, Refused, RunState};
 use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, Need, UnitId, Way};
+use switchboard_protocol::run::way::{Do, Need, StepId, UnitId, Way};
 use switchboard_protocol::run::{
     AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
     StartFrom, StopCause, TaskPauseCause, TaskState, TurnOutcome, Verdict,
@@ -31,7 +31,7 @@ pub(crate) enum WorkerBehaviour {
 #[derive(Clone)]
 enum Job {
     /// An effect that nobody has begun.
-    Todo(Effect),
+    Todo(Box<Effect>),
     /// A worker that was intended and may come to life.
     Spawn { task: TaskId, worker: WorkerId },
     /// A worker at work.
@@ -65,6 +65,8 @@ pub(crate) struct World {
     under_way: BTreeSet<EffectKey>,
     names: usize,
     retries: usize,
+    /// Whether an agent leads the run now and then.
+    is_led_at_times: bool,
     /// How often, per mille of its moments, the daemon is killed.
     pub(crate) restarts: usize,
     changed: bool,
@@ -102,6 +104,7 @@ impl World {
             under_way: BTreeSet::new(),
             names: 0,
             retries: 0,
+            is_led_at_times: seed.is_multiple_of(5) && manners == WorkerBehaviour::Rough && mistake.is_none(),
             restarts: 5,
             changed: true,
             looked: Millis(0),
@@ -301,7 +304,8 @@ impl World {
         let keys: BTreeSet<_> = effects.iter().map(Effect::key).collect();
         assert_eq!(keys.len(), effects.len(), "an effect is named once");
         if !self.state.is_stopping() {
-            let ready = self.state.tasks().filter(|task| task.state == TaskState::Ready);
+            let waits_for_seat = |task: &TaskId| self.state.is_led() && self.state.open_step(task).is_some();
+            let ready = self.state.tasks().filter(|task| task.state == TaskState::Ready && !waits_for_seat(&task.task));
             let ready: Vec<_> = ready.map(|task| task.task).collect();
             self.checker.keeps_workers_busy(&ready, &effects);
         } else {
@@ -309,7 +313,7 @@ impl World {
         }
         for effect in effects {
             if self.under_way.insert(effect.key()) {
-                self.jobs.push(Job::Todo(effect));
+                self.jobs.push(Job::Todo(Box::new(effect)));
             }
         }
     }
@@ -322,7 +326,7 @@ impl World {
         }
         let at = self.rng.usize(..self.jobs.len());
         match self.jobs.swap_remove(at) {
-            Job::Todo(effect) => self.begin(effect),
+            Job::Todo(effect) => self.begin(*effect),
             Job::Spawn { task, worker } => self.spawn(task, worker),
             Job::Work { task, worker } => self.end_work(task, worker),
             Job::Judge { key, task, attempt, checks } => self.judge(key, task, attempt, checks),
@@ -591,6 +595,7 @@ impl World {
             self.surely(RunEvent::RunStopRequested);
         }
         self.pause_and_resume();
+        self.lead();
         if chance(&mut self.rng, 20) && self.retries < 12 {
             let task = self.some_task();
             self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task }).is_ok());
@@ -607,6 +612,28 @@ impl World {
         }
         if chance(&mut self.rng, self.restarts) {
             self.restart();
+        }
+    }
+
+    /// In some histories an agent leads the run now and then: it begins steps, open or not, sooner or later.
+    fn lead(&mut self) {
+        if self.is_led_at_times && chance(&mut self.rng, 8) {
+            let is_led = !self.state.is_led();
+            self.surely(RunEvent::LedSet { is_led });
+        }
+        if !self.state.is_led() {
+            return;
+        }
+        let open: Vec<_> = self.state.open_steps().collect();
+        for OpenStep { task, step, attempt, answers } in open {
+            if chance(&mut self.rng, 300) {
+                let by = (!answers && chance(&mut self.rng, 300)).then(|| AgentName::new("ada").expect("a name"));
+                self.surely(RunEvent::StepBegun { task, step, attempt, by });
+            }
+        }
+        if chance(&mut self.rng, 20) {
+            let (task, step) = (self.some_task(), StepId::work());
+            let _refused = self.tell(RunEvent::StepBegun { task, step, attempt: 1, by: None });
         }
     }
 
@@ -763,6 +790,9 @@ fn is_repeatable(event: &RunEvent) -> bool {
             | RunEvent::RunResumed
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
+            | RunEvent::LedSet { .. }
+            | RunEvent::StepBegun { .. }
+            | RunEvent::ScopeDeclared { .. }
             | RunEvent::MergeHeld { .. }
     )
 }

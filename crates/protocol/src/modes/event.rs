@@ -89,6 +89,43 @@ pub enum ModeEvent {
         /// Who.
         by: AgentName,
     },
+    /// An agent has the architect's seat: it leads the run from now on.
+    SeatTaken {
+        /// Which.
+        agent: AgentName,
+        /// The number of this taking, higher than all before.
+        fence: u64,
+        /// How long the seat lasts without a call of the agent, in milliseconds.
+        lease_ms: u64,
+        /// Who said so.
+        by: AgentName,
+    },
+    /// The agent that had the seat was not heard of in time.
+    SeatLost {
+        /// The seat's fence.
+        fence: u64,
+    },
+    /// The engine drives the run from now on.
+    SeatLeft {
+        /// The seat's fence.
+        fence: u64,
+        /// Who said so.
+        by: AgentName,
+    },
+    /// The agent that has the seat begins the step of a role.
+    StepBegun {
+        /// Which step.
+        step: u32,
+        /// The seat's fence.
+        fence: u64,
+    },
+    /// The agent that has the seat has the tasks of later phases judged by more gates.
+    GatesAdded {
+        /// Which.
+        gates: Vec<String>,
+        /// The seat's fence.
+        fence: u64,
+    },
 }
 
 /// An answer, as far as modes depend on it.
@@ -182,9 +219,27 @@ impl ModeEvent {
             | Self::PersonExpired { .. }
             | Self::PhaseEnded { outcome: PhaseOutcome::Done, .. }
             | Self::Proceeded { .. }
-            | Self::Resumed { .. } => {}
+            | Self::Resumed { .. }
+            | Self::SeatTaken { .. }
+            | Self::SeatLost { .. }
+            | Self::SeatLeft { .. }
+            | Self::StepBegun { .. }
+            | Self::GatesAdded { .. } => {}
         }
         self
+    }
+
+    /// Whether it says who leads the run and what that agent begins, and not what came of what is waited for.
+    #[must_use]
+    pub const fn is_of_seat(&self) -> bool {
+        matches!(
+            self,
+            Self::SeatTaken { .. }
+                | Self::SeatLost { .. }
+                | Self::SeatLeft { .. }
+                | Self::StepBegun { .. }
+                | Self::GatesAdded { .. }
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use super::held::HeldBy;
 use super::way::{CommandStep, RoleId, StepId, When, Zone};
 use super::{Refusal, RunOutcome};
 use crate::answer::AnswerKind;
-use crate::id::{Digest, NeedId, WorkerId};
+use crate::id::{AgentName, Digest, NeedId, WorkerId};
 use crate::plan::TaskId;
 
 /// What a worker starts from.
@@ -115,6 +115,10 @@ pub enum Effect {
         again: Option<String>,
         /// What became of the tasks whose answers it may be shown.
         answers: Vec<Answered>,
+        /// The agent that does it with its own hands, where the one that leads the run does.
+        by: Option<AgentName>,
+        /// The files that its coder may change, where the agent that leads the run has named them.
+        declared: Vec<String>,
     },
     /// Make the worker's change one commit. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
     /// is the one that the attempt began with.
@@ -158,6 +162,8 @@ pub enum Effect {
         tree_of: TaskId,
         /// Gates that have not reported on it yet.
         checks: Vec<CheckAsked>,
+        /// The files that its coder may change, where the agent that leads the run has named them.
+        declared: Vec<String>,
     },
     /// Do a step that is a command of our own. A rebase is answered by `ChangeRebased` or `MergeConflicted`.
     RunCommand {

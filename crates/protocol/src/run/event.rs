@@ -551,6 +551,30 @@ pub enum RunEvent {
         /// Which task.
         task: TaskId,
     },
+    /// Whether an agent leads the run from now on: then a worker starts when it has begun its step.
+    LedSet {
+        /// Whether one does.
+        is_led: bool,
+    },
+    /// The agent that leads the run begins a step of a task.
+    StepBegun {
+        /// Which task.
+        task: TaskId,
+        /// Which step.
+        step: StepId,
+        /// Which attempt.
+        attempt: u32,
+        /// The agent itself, where it does the work with its own hands in the task's tree; a worker of ours does it otherwise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<AgentName>,
+    },
+    /// The agent that leads the run names the files that a task's coder may change: no others than the plan names.
+    ScopeDeclared {
+        /// Which task.
+        task: TaskId,
+        /// The files.
+        files: Vec<String>,
+    },
     /// Somebody wants the tree of a task's worker put on the present head of the branch that its change goes into.
     TaskRebaseRequested {
         /// Which task.

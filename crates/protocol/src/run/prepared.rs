@@ -113,6 +113,8 @@ pub enum SkipCode {
     RateLimited,
     /// The settings that all runs have in common can't be read.
     SettingsUnreadable,
+    /// The agent that leads the run has not begun its step.
+    NotBegun,
     /// It was stopped before it began.
     Stopped,
     /// Another run works on it.
@@ -129,7 +131,8 @@ impl SkipCode {
             | Self::Paused
             | Self::Budget
             | Self::RateLimited
-            | Self::SettingsUnreadable => true,
+            | Self::SettingsUnreadable
+            | Self::NotBegun => true,
             Self::Complete | Self::Parked | Self::DepUnmet | Self::DepFailed | Self::Stopped | Self::AlreadyRunning => {
                 false
             }
@@ -150,6 +153,7 @@ impl SkipCode {
             Self::Budget => "budget",
             Self::RateLimited => "rate-limited",
             Self::SettingsUnreadable => "settings-unreadable",
+            Self::NotBegun => "not-begun",
             Self::Stopped => "stopped",
             Self::AlreadyRunning => "already-running",
         }

@@ -40,6 +40,8 @@ pub enum Class {
     Run,
     /// Say how one's own task of a run stands, and propose further ones.
     Step,
+    /// Lead a run that a team carries out, as who has its architect's seat.
+    Lead,
     /// Look at files of the work tree.
     Check,
     /// Run commands that came with the repository.

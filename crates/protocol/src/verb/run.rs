@@ -138,6 +138,9 @@ pub struct Drive {
     pub steps: OptionalSteps,
     /// Whether the next phase begins without a person being asked.
     pub auto: bool,
+    /// The agent that has the architect's seat from the start; the run needs a budget then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead: Option<AgentName>,
 }
 
 /// Most bytes of a request.

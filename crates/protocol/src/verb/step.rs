@@ -26,6 +26,12 @@ pub struct ReportStepRequest {
     /// The caller's attempt; refused when the task has gone on to another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// The run, for who has its architect's seat: without a task, `answer` is what the architect is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The seat's fence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
 }
 
 /// A task that the caller proposes.
@@ -62,11 +68,12 @@ pub struct Fence {
 pub struct StepReply {
     /// The run.
     pub run: RunId,
-    /// The task.
+    /// The task; empty where the architect of a run answered.
     pub task: String,
     /// The worker.
-    pub worker: WorkerId,
-    /// Its attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerId>,
+    /// Its attempt; 0 without a task.
     pub attempt: u32,
 }
 
@@ -76,7 +83,7 @@ impl ReportStepRequest {
     /// What is asked for, and by whom.
     #[must_use]
     pub fn into_parts(self) -> (WorkerAction, Fence) {
-        let Self { state, note, answer, task, attempt } = self;
+        let Self { state, note, answer, task, attempt, run: _, fence: _ } = self;
         (WorkerAction::ReportStep { state, note, answer }, Fence { task, attempt })
     }
 }
@@ -93,7 +100,7 @@ impl ProposeTaskRequest {
 }
 
 verb! {
-    /// Say how your own task stands, as a worker of a run: working, done or stuck, with a note for those who look at it.
+    /// Say how your own task stands, as a worker of a run: working, done or stuck, with a note for those who look at it. Who leads a run answers with it, too.
     ReportStep = "report_step", Synced, Step, Found,
     ReportStepRequest => StepReply
 }

@@ -69,6 +69,7 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
         tools: Vec::new(),
         hosts: Vec::new(),
         model: None,
+        keeps_input: false,
     };
     let done = shake_hands(&start, LIMIT);
     if let Err(error) = std::fs::remove_dir_all(&folder) {

@@ -250,6 +250,9 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::RunResumed
         | RunEvent::TaskPaused { .. }
         | RunEvent::TaskResumed { .. }
+        | RunEvent::LedSet { .. }
+        | RunEvent::StepBegun { .. }
+        | RunEvent::ScopeDeclared { .. }
         | RunEvent::RunFinished { .. }
         | RunEvent::RunMergeIntended { .. }
         | RunEvent::RunMerged { .. }

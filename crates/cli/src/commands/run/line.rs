@@ -308,6 +308,8 @@ impl Printer {
             }
             RunEvent::RunPaused { cause } => vec![out.paint(Tone::Notice, &self.of_pause(cause))],
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
+            // The run that a team carries out says who leads it.
+            RunEvent::LedSet { .. } => Vec::new(),
             RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } | RunEvent::TurnBegun { .. } => Vec::new(),
             RunEvent::TurnEnded { task, outcome, reason, .. } => {
                 let line = self.of_turn(task.as_str(), outcome, &reason);
@@ -356,6 +358,8 @@ impl Printer {
             | RunEvent::TreeNotRebased { .. }
             | RunEvent::TaskPaused { .. }
             | RunEvent::TaskResumed { .. }
+            | RunEvent::StepBegun { .. }
+            | RunEvent::ScopeDeclared { .. }
             | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
         }
     }
@@ -499,6 +503,8 @@ impl Printer {
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
             RunEvent::TaskPaused { task, cause } => vec![self.of_task_pause(&task, cause, out)],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
+            RunEvent::StepBegun { step, by, .. } => vec![begun(&head, step.as_str(), by.as_ref())],
+            RunEvent::ScopeDeclared { files, .. } => vec![format!("{head}: its files are {}", files.join(", "))],
             RunEvent::TaskRebaseRequested { .. } => vec![format!("{head}: its tree is to be rebased")],
             RunEvent::TreeRebased { onto, .. } => vec![format!("{head}: its tree stands on {} now", short(&onto))],
             RunEvent::TreeNotRebased { files, .. } => {
@@ -518,6 +524,7 @@ impl Printer {
             | RunEvent::RunStarted { .. }
             | RunEvent::RunFinished { .. }
             | RunEvent::RunStopRequested
+            | RunEvent::LedSet { .. }
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
@@ -559,6 +566,11 @@ fn of_alert(percent: u8, spent: u64, task: Option<&TaskId>, of: BudgetOf) -> Str
         (None, BudgetOf::Plan) => format!("{percent} % of what all runs of the plan may cost is spent: {spent}"),
         (None, BudgetOf::Day) => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
     }
+}
+
+fn begun(head: &str, step: &str, by: Option<&AgentName>) -> String {
+    let by = by.map(|by| format!(", by {by} itself")).unwrap_or_default();
+    format!("{head}: {step} is begun{by}")
 }
 
 fn ended(outcome: RunOutcome) -> String {

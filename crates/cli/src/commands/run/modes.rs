@@ -103,6 +103,13 @@ fn told(event: ModeEvent, out: &Output) -> Vec<String> {
         }
         ModeEvent::Stopped { by, .. } => format!("{by} stops the run"),
         ModeEvent::Resumed { by } => format!("{by} lets the run go on"),
+        ModeEvent::SeatTaken { agent, by, .. } => format!("{agent} leads the run ({by} says so)"),
+        ModeEvent::SeatLost { .. } => {
+            return vec![out.paint(Tone::Notice, "the architect's seat is lost: nothing was heard of who had it")];
+        }
+        ModeEvent::SeatLeft { by, .. } => format!("the engine drives the run ({by} says so)"),
+        ModeEvent::StepBegun { .. } => "the step is begun".to_owned(),
+        ModeEvent::GatesAdded { gates, .. } => format!("later tasks have the gates {}, too", gates.join(", ")),
     };
     vec![line]
 }

@@ -28,6 +28,9 @@ pub(crate) struct TeamFlags {
     /// An agent that the team's plan may give tasks to, beside the one of --agent; may be given several times
     #[arg(long = "coder", value_name = "NAME", requires = "team")]
     pub(crate) coders: Vec<String>,
+    /// The agent that has the architect's seat from the start: it plans, and begins each step of the others
+    #[arg(long, value_name = "NAME", requires = "team", requires = "budget", value_parser = leader)]
+    pub(crate) lead: Option<AgentName>,
     /// A step that the team takes beside the usual ones: specify, hallucination
     #[arg(long, value_name = "STEP", requires = "team", value_parser = step)]
     pub(crate) with: Vec<Optional>,
@@ -99,7 +102,7 @@ impl TeamFlags {
 
     /// How the team leads the run; `None` where none does.
     pub(crate) fn drive(&self, request: Option<String>, auto: bool) -> Option<Drive> {
-        self.team.then(|| Drive { request, steps: self.steps(), auto })
+        self.team.then(|| Drive { request, steps: self.steps(), auto, lead: self.lead.clone() })
     }
 
     /// Who has which role.
@@ -159,6 +162,10 @@ fn named(text: &str) -> Result<(String, String), String> {
         Some((role, agent)) if !role.is_empty() && !agent.is_empty() => Ok((role.to_owned(), agent.to_owned())),
         Some(_) | None => Err("write ROLE=AGENT, as in reviewer=codex".to_owned()),
     }
+}
+
+fn leader(name: &str) -> Result<AgentName, String> {
+    AgentName::new(name).map_err(|error| error.to_string())
 }
 
 fn agent(name: &str) -> Result<AgentName, Failure> {

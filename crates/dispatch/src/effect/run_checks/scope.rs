@@ -32,7 +32,10 @@ pub(super) struct Judged {
 
 /// Compares the files in which the change differs from its base with what the task declares, and what its coder may write.
 pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> Result<Judged, Error> {
-    let (_, settings) = ctx.plan.settings(change.task)?;
+    let (_, mut settings) = ctx.plan.settings(change.task)?;
+    if !change.declared.is_empty() {
+        settings.files_touched = change.declared.to_vec();
+    }
     let Base::Rev(base) = base else {
         let said = (Verdict::Error, vec!["the change has no base to compare it with".to_owned()]);
         return Ok(Judged { said, asks: false, halts: false });

@@ -24,7 +24,8 @@ pub(super) async fn judge(
     let (_, settings) = ctx.plan.settings(given.task)?;
     let Some(line) = settings.command_of(CommandKind::Test) else { return Ok(Ok(None)) };
     let base = places.base.to_string();
-    let judged = Judged { task: given.task, attempt: given.attempt, commit, base: &base, tree_of: given.task };
+    let (task, attempt) = (given.task, given.attempt);
+    let judged = Judged { task, attempt, commit, base: &base, tree_of: task, declared: &[] };
     let tree = GateTree::check_out(ctx, judged).await?;
     let limit = ctx.world.config.gate_limit;
     let ports = ctx.world.tree_ports.of(&ctx.plan.run, given.task);

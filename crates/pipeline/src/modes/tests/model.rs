@@ -34,6 +34,8 @@ struct World {
     events: Vec<ModeEvent>,
     model: Model,
     drafts: u32,
+    /// Whether agents take the architect's seat now and then.
+    has_seats: bool,
 }
 
 /// What the recorded events say.
@@ -49,6 +51,12 @@ struct Model {
     evident: BTreeSet<u64>,
     let_in: BTreeMap<u64, bool>,
     alone: usize,
+    /// Who has the seat, or had it when it was lost, and with which fence.
+    seat: Option<(AgentName, u64)>,
+    is_vacant: bool,
+    fence: u64,
+    /// The step that was begun last.
+    begun: Option<u32>,
 }
 
 #[test]
@@ -80,7 +88,8 @@ impl World {
         let person = [Person::Silent, Person::Expires, Person::Answers, Person::Answers][rng.usize(..4)];
         let bad = [0, 1, 3, 6][rng.usize(..4)];
         let model = Model { let_in: BTreeMap::new(), ..Model::default() };
-        let mut world = Self { rng, person, bad, state: State::new(), events: Vec::new(), model, drafts: 0 };
+        let has_seats = seed.is_multiple_of(4);
+        let mut world = Self { rng, person, bad, state: State::new(), events: Vec::new(), model, drafts: 0, has_seats };
         let setup = world.setup();
         world.model.begin(&setup);
         assert!(world.happens(ModeEvent::Began { setup }));
@@ -124,6 +133,9 @@ impl World {
             assert_eq!(self.state.next(), action, "the same state says the same");
             self.model.allows(&action);
             self.disturb();
+            if self.has_seats {
+                self.move_seat();
+            }
             if self.state.next() != action {
                 continue;
             }
@@ -147,6 +159,11 @@ impl World {
                     self.must(ModeEvent::PhaseEnded { step, phase, outcome })
                 }
                 Action::Proceed { step, because, .. } => self.must(ModeEvent::Proceeded { step, because }),
+                Action::AwaitSeat { step } => self.lead(step),
+                Action::FillSeat { person, agent, fence, .. } => {
+                    assert_eq!((person, Some((agent, fence))), (ben(), self.model.seat.clone()));
+                    self.fill_seat(fence)
+                }
             };
             if let Some(end) = done {
                 return end;
@@ -223,6 +240,62 @@ impl World {
             }
             7 => assert!(!self.happens(ModeEvent::Began { setup: request() })),
             _ => {}
+        }
+    }
+
+    /// Agents take the seat, lose it, give it back, and act under fences that are not theirs any more.
+    fn move_seat(&mut self) {
+        let fence = self.model.fence;
+        let agent = AgentName::new(["ada", "bob"][self.rng.usize(..2)]).unwrap();
+        let is_over = self.state.is_over();
+        let is_led = self.model.seat.is_some() && !self.model.is_vacant;
+        match self.rng.u32(..60) {
+            0 | 1 => {
+                let is_others = is_led && self.model.seat.as_ref().is_some_and(|(holder, _)| *holder != agent);
+                let next = fence + 1 + u64::from(self.rng.u32(..4) == 0);
+                let taken = ModeEvent::SeatTaken { agent, fence: next, lease_ms: 1000, by: ben() };
+                assert_eq!(self.happens(taken), !is_over && !is_others && next == fence + 1);
+            }
+            2 => assert_eq!(self.happens(ModeEvent::SeatLost { fence }), !is_over && is_led),
+            3 => {
+                let has_seat = self.model.seat.is_some();
+                assert_eq!(self.happens(ModeEvent::SeatLeft { fence, by: ben() }), has_seat);
+            }
+            4 => {
+                // Whatever an earlier holder does is refused.
+                let fence = fence.saturating_sub(1);
+                let step = self.state.step_number();
+                assert!(!self.happens(ModeEvent::StepBegun { step, fence }));
+                assert!(!self.happens(ModeEvent::SeatLost { fence }));
+                assert!(!self.happens(ModeEvent::GatesAdded { gates: vec!["lint".to_owned()], fence }));
+            }
+            5 => {
+                let gates = vec![["lint", "build_check"][self.rng.usize(..2)].to_owned()];
+                assert_eq!(self.happens(ModeEvent::GatesAdded { gates, fence }), !is_over && is_led);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the holder of the seat does: it answers, or has a role answer.
+    fn lead(&mut self, step: u32) -> Option<&'static str> {
+        let At::Asking { ask, .. } = self.state.at().clone() else { panic!("nothing to lead at {}", self.state.at()) };
+        let begun = ModeEvent::StepBegun { step, fence: self.model.fence };
+        if ask.role() == RoleName::Architect {
+            assert!(!self.happens(begun), "nobody else answers what the architect is asked");
+            return self.role(step, &ask);
+        }
+        self.must(begun)
+    }
+
+    fn fill_seat(&mut self, fence: u64) -> Option<&'static str> {
+        match self.person {
+            Person::Silent => {
+                assert_eq!(self.state.waits_for(), Some(&ben()));
+                Some("person")
+            }
+            Person::Expires => self.must(ModeEvent::Stopped { by: ben(), why: "nobody took the seat".to_owned() }),
+            Person::Answers => self.must(ModeEvent::SeatLeft { fence, by: ben() }),
         }
     }
 
@@ -350,6 +423,10 @@ impl Model {
 
     /// Holds an action to what has been recorded.
     fn allows(&self, action: &Action) {
+        if let (Some(_), Action::AskRole { step, role, .. }) = (&self.seat, action) {
+            assert_ne!(*role, RoleName::Architect.id(), "the architect's seat is taken, and another one is asked");
+            assert_eq!(self.begun, Some(*step), "the {role} begins and nobody said so");
+        }
         let plan = self.plan.as_ref().map(|plan| plan.plan);
         match action {
             Action::RunPhase { phase, .. } | Action::Check { check: Check::Preflight { phase }, .. } => {
@@ -370,6 +447,8 @@ impl Model {
                 let is_done = |phase: &u64| self.ran.contains(phase) && self.evident.contains(phase);
                 assert!(phases.iter().all(is_done), "done without {phases:?}");
             }
+            Action::AwaitSeat { .. } => assert!(self.seat.is_some() && !self.is_vacant, "nobody has the seat"),
+            Action::FillSeat { .. } => assert!(self.is_vacant, "the seat is not vacant"),
             Action::Begin
             | Action::AskRole { .. }
             | Action::AskPerson { .. }
@@ -380,7 +459,7 @@ impl Model {
     }
 
     fn takes(&mut self, before: &State, event: &ModeEvent, next: &State) {
-        self.alone += 1;
+        self.alone += usize::from(!event.is_of_seat());
         match event {
             ModeEvent::Answered { answer, .. } => self.answer(before, answer, next),
             ModeEvent::PhaseEnded { phase, outcome: PhaseOutcome::Done, .. } => {
@@ -397,6 +476,14 @@ impl Model {
             ModeEvent::Proceeded { .. } => self.enter(before),
             ModeEvent::PersonAnswered { answer, .. } => self.person(before, *answer),
             ModeEvent::Stopped { .. } | ModeEvent::Resumed { .. } | ModeEvent::PersonExpired { .. } => self.alone = 0,
+            ModeEvent::SeatTaken { agent, fence, .. } => {
+                assert!(*fence > self.fence, "a fence was given twice");
+                (self.seat, self.is_vacant, self.fence) = (Some((agent.clone(), *fence)), false, *fence);
+            }
+            ModeEvent::SeatLost { .. } => self.is_vacant = true,
+            ModeEvent::SeatLeft { .. } => (self.seat, self.is_vacant) = (None, false),
+            ModeEvent::StepBegun { step, .. } => self.begun = Some(*step),
+            ModeEvent::GatesAdded { .. } => {}
             ModeEvent::Began { .. } | ModeEvent::Unanswered { .. } | ModeEvent::PhaseEnded { .. } => {}
         }
         assert!(self.alone < MOST_ALONE, "no end is in sight");

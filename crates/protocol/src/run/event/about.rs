@@ -40,6 +40,7 @@ impl RunEvent {
             | Self::BudgetAlert { .. }
             | Self::RunPaused { .. }
             | Self::RunResumed
+            | Self::LedSet { .. }
             | Self::RunFinished { .. }
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
@@ -84,6 +85,8 @@ impl RunEvent {
             | Self::CostCounted { task, .. }
             | Self::TurnBegun { task, .. }
             | Self::TaskPaused { task, .. }
+            | Self::StepBegun { task, .. }
+            | Self::ScopeDeclared { task, .. }
             | Self::TaskResumed { task } => Some(task),
         }
     }
@@ -140,6 +143,9 @@ impl RunEvent {
             | Self::RunResumed
             | Self::TaskPaused { .. }
             | Self::TaskResumed { .. }
+            | Self::LedSet { .. }
+            | Self::StepBegun { .. }
+            | Self::ScopeDeclared { .. }
             | Self::TaskRetryRequested { .. }
             | Self::RunFinished { .. }
             | Self::RunMergeIntended { .. }

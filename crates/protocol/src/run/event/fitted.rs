@@ -16,7 +16,8 @@ impl RunEvent {
         match &mut self {
             Self::ChangeCaptured { files, .. }
             | Self::MergeConflicted { files, .. }
-            | Self::TreeNotRebased { files, .. } => fit_list(files),
+            | Self::TreeNotRebased { files, .. }
+            | Self::ScopeDeclared { files, .. } => fit_list(files),
             Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
             Self::StepAnswered { reasons, change: Some(_), .. } => fit_list_to(reasons, TEXT_BUDGET - CHANGE_BYTES),
             Self::GateReported { reasons, .. } | Self::StepAnswered { reasons, .. } => fit_list(reasons),
@@ -69,6 +70,8 @@ impl RunEvent {
             | Self::RunResumed
             | Self::TaskPaused { .. }
             | Self::TaskResumed { .. }
+            | Self::LedSet { .. }
+            | Self::StepBegun { .. }
             | Self::TaskRetryRequested { .. }
             | Self::RunFinished { .. } => {}
         }

@@ -1,0 +1,74 @@
+//! The architect's seat of a run. The policy lets agents call; the run knows who has its seat.
+
+use switchboard_dispatch::SeatCaller;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::lead;
+
+use super::Verbs;
+use super::context::Context;
+use super::route::Handle;
+
+impl Handle<lead::LeadRun> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::LeadRunRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.lead_run(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::LeaveSeat> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::LeaveSeatRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.leave_seat(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::SeatStatus> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::SeatStatusRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.seat_status(&request, self.seat_caller(call)?).await?)
+    }
+}
+
+impl Handle<lead::SavePlan> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::SavePlanRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.save_plan(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::DeclareScope> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::DeclareScopeRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.declare_scope(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::BeginStep> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::BeginStepRequest) -> Result<lead::BeginStepReply, Failure> {
+        Ok(self.dispatch.begin_step(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::SetQaGates> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::SetQaGatesRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.set_qa_gates(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<lead::UpdateTaskStatus> for Verbs {
+    async fn handle(&self, call: &Context, request: lead::UpdateTaskStatusRequest) -> Result<lead::SeatReply, Failure> {
+        Ok(self.dispatch.update_task_status(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    /// Who calls, as far as a seat is concerned: a name is proven by a token, or since the caller's program has registered it.
+    pub(super) fn seat_caller(&self, call: &Context) -> Result<SeatCaller, Failure> {
+        let caller = &call.caller;
+        let broken = |error: switchboard_bus::Error| Failure::from(error);
+        let is_registered = match &caller.program {
+            Some(program) => switchboard_bus::holds(&self.store, &caller.name, program).map_err(broken)?,
+            None => false,
+        };
+        let is_person = caller.is_person();
+        let is_proven = (caller.is_verified && !is_person) || is_registered;
+        Ok(SeatCaller { name: caller.name.clone(), is_person, is_proven })
+    }
+}

@@ -1,0 +1,175 @@
+//! The architect's seat of a run: what the agent that leads it asks for, checked and recorded by the run's driver, one after the other.
+//!
+//! Every call carries the seat's fence and comes from the agent that has the seat; it renews the lease. What the machine refuses, or a task has not earned,
+//! is refused with what is missing and how to get it. The rules are in `switchboard_pipeline::modes` and, for the steps of tasks, in
+//! `switchboard_pipeline::run`.
+
+mod begin;
+mod fill;
+mod gates;
+mod report;
+mod status;
+mod take;
+mod task;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use switchboard_pipeline::modes::{Action, Form, Refused, Seat};
+use switchboard_pipeline::run::RunState;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::modes::ModeEvent;
+use switchboard_protocol::run::{RunEvent, StopCause};
+use switchboard_store::Idempotency;
+use tokio::time::Instant;
+
+use super::Driver;
+use super::order::{SeatAsk, SeatCall, SeatCaller};
+use super::record::Part;
+use crate::error::shape;
+use crate::{Error, history};
+
+/// Between asking the stand-in of somebody's hands to end and ending it.
+const GRACE: Duration = Duration::from_millis(500);
+
+// === impl Driver ===
+
+impl Driver {
+    /// Does what is asked for from the seat and answers; returns whether the run may have something else to do now.
+    pub(super) async fn on_seat(&mut self, call: SeatCall) -> bool {
+        let SeatCall { ask, by, call, answer } = call;
+        let is_status = matches!(ask, SeatAsk::Status);
+        let done = self.seat(ask, &by, call).await;
+        let is_changed = done.is_ok() && !is_status;
+        if answer.send(done).is_err() {
+            tracing::debug!(run = %self.run, "who asked for something from the seat is gone");
+        }
+        is_changed
+    }
+
+    async fn seat(&mut self, ask: SeatAsk, by: &SeatCaller, call: Option<Idempotency>) -> Result<Value, Error> {
+        match ask {
+            SeatAsk::Take(request) => self.take_seat(request, by, call).await,
+            SeatAsk::Leave(request) => self.leave_seat(&request, by, call).await,
+            SeatAsk::Status => self.seat_status(by).await,
+            SeatAsk::SavePlan(request) => self.save_plan(request, by, call).await,
+            SeatAsk::DeclareScope(request) => self.declare_scope(request, by, call).await,
+            SeatAsk::Begin(request) => self.begin(request, by, call).await,
+            SeatAsk::Report(request) => self.report(request, by, call).await,
+            SeatAsk::AddGates(request) => self.add_gates(request, by, call).await,
+            SeatAsk::SetStatus(request) => self.set_status(request, by, call).await,
+        }
+    }
+
+    /// The seat, for its holder; the lease begins anew.
+    fn holder(&mut self, fence: u64, by: &SeatCaller) -> Result<Seat, Failure> {
+        let seat = self.record.state().expect_seat(fence).map_err(|refused| not_yours(&refused))?.clone();
+        if seat.agent.folded() != by.name.folded() {
+            let what = format!("{} has the architect's seat of {}, and {} calls", seat.agent, self.run, by.name);
+            return Err(Failure::new("seat.not-yours", what).hint("register_agent says who a program is"));
+        }
+        proven(by)?;
+        self.heard = Instant::now();
+        Ok(seat)
+    }
+
+    /// When the lease of the seat is over.
+    pub(super) fn lease_end(&self) -> Option<Instant> {
+        match self.record.state().form() {
+            Form::Led(seat) => Some(self.heard + Duration::from_millis(seat.lease_ms)),
+            Form::Driven | Form::Vacant(_) => None,
+        }
+    }
+
+    /// The lease is over: the seat is vacant, and whoever had it works no more.
+    pub(super) async fn lose_seat(&mut self) -> Result<(), Error> {
+        let Form::Led(seat) = self.record.state().form() else { return Ok(()) };
+        let lost = ModeEvent::SeatLost { fence: seat.fence };
+        self.record.commit(&self.dispatch.world, lost, String::new(), "daemon").await?;
+        self.dispatch.world.crash("seat-lost");
+        self.apply_form().await
+    }
+
+    /// Has the run of the phase that is at work know whether an agent leads it, and ends what stands for hands that are gone.
+    pub(super) async fn apply_form(&self) -> Result<(), Error> {
+        let Some(part) = self.phase_at_work().cloned() else { return Ok(()) };
+        let form = self.record.state().form();
+        let state = history::fold(&self.dispatch.world.store, &part.run)?;
+        if state.outcome().is_some() {
+            return Ok(());
+        }
+        if !matches!(form, Form::Led(_)) {
+            for (_, worker) in state.hands() {
+                if let Some(link) = self.dispatch.world.link(worker) {
+                    link.stop(StopCause::Requested, GRACE).await;
+                }
+            }
+        }
+        if state.is_led() == form.is_led() {
+            return Ok(());
+        }
+        let set = RunEvent::LedSet { is_led: form.is_led() };
+        match self.dispatch.ask_live(&part.run, vec![set], None, Value::Null).await {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The run that carries out the tasks of the present phase.
+    fn phase_at_work(&self) -> Option<&Part> {
+        let Action::RunPhase { step, .. } = self.record.state().driven() else { return None };
+        self.record.part_of(step)
+    }
+
+    /// The same, with its state; a refusal where no phase is carried out.
+    fn phase(&self, what: &str) -> Result<(RunId, RunState), Error> {
+        let Some(part) = self.phase_at_work() else {
+            let state = self.record.state();
+            let why = format!("{what}: no phase is carried out, the run waits for {}", state.at());
+            return Err(Failure::new("seat.not-open", why).hint(state.remedy()).into());
+        };
+        Ok((part.run.clone(), history::fold(&self.dispatch.world.store, &part.run)?))
+    }
+
+    /// Records an event from the seat and the answer of its call in one commit.
+    async fn record_call(
+        &mut self,
+        (event, body): (ModeEvent, String),
+        by: &SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<Value, Error> {
+        let drafted = self.record.draft(event, body, by.name.as_str())?;
+        let answer = self.status_of(&drafted.1, by)?;
+        let answer = value(&answer)?;
+        let world = &self.dispatch.world;
+        let answer = self.record.commit_call(world, drafted.0, call, answer).await?;
+        world.crash("seat-recorded");
+        Ok(answer)
+    }
+}
+
+/// Refuses an agent that is only called so.
+fn proven(by: &SeatCaller) -> Result<(), Failure> {
+    if by.is_proven {
+        return Ok(());
+    }
+    let what = format!("{} is only what the caller is called: anybody may say so", by.name);
+    Err(Failure::new("seat.not-yours", what).hint("register_agent makes the name its program's own"))
+}
+
+/// A refusal of the machine that is about who has the seat.
+fn not_yours(refused: &Refused) -> Failure {
+    Failure::new("seat.not-yours", refused.why.clone()).hint(refused.hint.clone())
+}
+
+/// A refusal of the machine that is about what can be done now.
+fn not_open(refused: &Refused) -> Failure {
+    Failure::new("seat.not-open", refused.why.clone()).hint(refused.hint.clone())
+}
+
+/// A reply as it is recorded.
+fn value<T: Serialize>(reply: &T) -> Result<Value, Error> {
+    serde_json::to_value(reply).map_err(shape("a reply"))
+}

@@ -1,0 +1,147 @@
+//! What may be done from the seat.
+
+use serde_json::Value;
+use switchboard_pipeline::modes::{Action, Ask, Form, State};
+use switchboard_protocol::answer::{AnswerKind, example, outline};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::RoleName;
+use switchboard_protocol::run::way::StepId;
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::Verb as _;
+use switchboard_protocol::verb::lead::{BeginStep, OpenStep, SavePlan, SeatReply};
+use switchboard_protocol::verb::step::ReportStep;
+use tokio::time::Instant;
+
+use super::{Driver, SeatCaller};
+use crate::work::{RUNS, WORKERS, says_done};
+use crate::{Error, history, report};
+
+/// Longest reason of a step that is done again, in bytes.
+const AGAIN: usize = 2_000;
+
+impl Driver {
+    /// Says who leads the run, and to its leader what may be done; that renews the lease.
+    pub(super) async fn seat_status(&mut self, by: &SeatCaller) -> Result<Value, Error> {
+        if self.is_holder(self.record.state(), by) {
+            self.heard = Instant::now();
+        }
+        let mut status = self.status_of(self.record.state(), by)?;
+        self.add_question(&mut status).await?;
+        super::value(&status)
+    }
+
+    fn is_holder(&self, state: &State, by: &SeatCaller) -> bool {
+        let Form::Led(seat) = state.form() else { return false };
+        by.is_proven && seat.agent.folded() == by.name.folded()
+    }
+
+    pub(super) fn status_of(&self, state: &State, by: &SeatCaller) -> Result<SeatReply, Error> {
+        let form = state.form();
+        let seat = form.seat();
+        let world = &self.dispatch.world;
+        let row = world.store.get(RUNS, &[self.run.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(self.run.to_string()))?;
+        let ceiling = report::summary(world, &row)?.budget.map(|budget| budget.ceiling);
+        let is_holder = self.is_holder(state, by);
+        Ok(SeatReply {
+            run: self.run.clone(),
+            form: match form {
+                Form::Driven => "driven",
+                Form::Led(_) => "led",
+                Form::Vacant(_) => "vacant",
+            }
+            .to_owned(),
+            agent: seat.map(|seat| seat.agent.clone()),
+            fence: seat.filter(|_| is_holder).map(|seat| seat.fence),
+            lease_ms: seat.map(|seat| seat.lease_ms),
+            mode: state.mode(),
+            waits_for: state.now(),
+            ceiling,
+            left: report::budget_left(world, &row)?.map(|left| left.ceiling),
+            open: if is_holder { self.open(state)? } else { Vec::new() },
+        })
+    }
+
+    /// Adds what the architect is asked, and the form of the answer.
+    async fn add_question(&self, status: &mut SeatReply) -> Result<(), Error> {
+        let Action::AskRole { ask, inputs, .. } = self.record.state().driven() else { return Ok(()) };
+        if let Some(open) = status.open.iter_mut().find(|open| open.answer.is_some()) {
+            let text = self.question(&ask, &inputs, None).await?;
+            let (form, like) = (outline(ask.answer()), example(ask.answer()));
+            let form = format!(
+                "`answer` has this form, `?` marking what may be left out:\n\n    {form}\n\nFor example:\n\n    {like}"
+            );
+            open.question = Some(format!("{text}\n\n{form}"));
+        }
+        Ok(())
+    }
+
+    /// What the holder of the seat may do now.
+    fn open(&self, state: &State) -> Result<Vec<OpenStep>, Error> {
+        match (state.next(), state.driven()) {
+            (Action::AwaitSeat { step }, Action::AskRole { ask, refused, .. }) => {
+                // The architect's worker that was asked before the seat was taken answers this once.
+                if self.record.part_of(step).is_some() {
+                    return Ok(Vec::new());
+                }
+                Ok(vec![OpenStep { again: refused, ..open_of(&ask) }])
+            }
+            (Action::RunPhase { .. }, _) => self.open_tasks(),
+            (_, _) => Ok(Vec::new()),
+        }
+    }
+
+    /// The steps of tasks that may be begun, and those that the holder does with its own hands.
+    fn open_tasks(&self) -> Result<Vec<OpenStep>, Error> {
+        let Some(part) = self.phase_at_work() else { return Ok(Vec::new()) };
+        let state = history::fold(&self.dispatch.world.store, &part.run)?;
+        let again = |task: &TaskId| {
+            let reasons = state.task(task).and_then(|view| view.refusals.last().map(|last| last.reasons.join("; ")));
+            reasons.map(|reasons| cut(&reasons, AGAIN))
+        };
+        let begin = state.open_steps().map(|open| OpenStep {
+            verb: BeginStep::NAME.to_owned(),
+            again: again(&open.task),
+            task: Some(open.task),
+            step: open.step.to_string(),
+            role: None,
+            answer: None,
+            question: None,
+        });
+        let mut hands = Vec::new();
+        for (task, worker) in state.hands() {
+            let row = self.dispatch.world.store.get(WORKERS, &[worker.as_str().into()])?;
+            if !row.as_ref().is_some_and(says_done) {
+                hands.push(task);
+            }
+        }
+        let hands = hands.into_iter().map(|task| OpenStep {
+            verb: ReportStep::NAME.to_owned(),
+            task: Some(task.clone()),
+            step: StepId::work().to_string(),
+            role: None,
+            answer: None,
+            question: None,
+            again: None,
+        });
+        Ok(begin.chain(hands).collect())
+    }
+}
+
+/// How the holder of the seat has an answer come: it gives it, or begins the step of who does.
+pub(super) fn open_of(ask: &Ask) -> OpenStep {
+    let verb = match (ask.role(), ask.answer()) {
+        (RoleName::Architect, AnswerKind::PlanDraft) => SavePlan::NAME,
+        (RoleName::Architect, _) => ReportStep::NAME,
+        (_, _) => BeginStep::NAME,
+    };
+    OpenStep {
+        verb: verb.to_owned(),
+        task: None,
+        step: ask.answer().to_string(),
+        role: Some(ask.role().id()),
+        answer: (ask.role() == RoleName::Architect).then(|| ask.answer()),
+        question: None,
+        again: None,
+    }
+}

@@ -1,0 +1,163 @@
+//! Tasks of the present phase: what the holder of the seat says of one that it does itself, the files of one, the status of one.
+
+use serde_json::Value;
+use switchboard_protocol::action::StepState;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::ShimCommand;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskStatus;
+use switchboard_protocol::run::{RunEvent, TaskState};
+use switchboard_protocol::verb::lead::{DeclareScopeRequest, MAX_FILES, UpdateTaskStatusRequest};
+use switchboard_protocol::verb::step::ReportStepRequest;
+use switchboard_store::Idempotency;
+
+use super::begin::{lacking, not_ready};
+use super::{Driver, SeatCaller};
+use crate::{Error, history, report};
+
+/// Longest path of a declared file, in bytes.
+const PATH: usize = 4096;
+
+impl Driver {
+    /// Records what the holder says of a task that it does with its own hands; `done` ends its work, and the gates judge the tree.
+    pub(super) async fn report_task(
+        &mut self,
+        request: ReportStepRequest,
+        _by: &SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<Value, Error> {
+        let Some(task) = request.task.clone() else { return Err(Error::Missing("a task".to_owned())) };
+        let (_, state) = self.phase(&format!("nobody works on task {task}"))?;
+        self.expect_task(&state, &task)?;
+        let worker = state.hands().find(|(of, _)| **of == task).map(|(_, worker)| worker.clone());
+        let Some(worker) = worker else { return Err(not_by_hand(&state, &task).into()) };
+        let is_done = request.state == StepState::Done;
+        let answer = self.dispatch.act(&worker, request.into_parts(), call).await?;
+        self.dispatch.world.crash("hands-reported");
+        if is_done {
+            self.finish_hands(&worker).await?;
+        }
+        super::value(&answer)
+    }
+
+    /// Ends what stands for the holder's hands: the tree is captured then.
+    async fn finish_hands(&self, worker: &WorkerId) -> Result<(), Error> {
+        let gone = || Failure::new("dispatch.stale-worker", format!("the work of {worker} is over"));
+        self.dispatch.world.link(worker).ok_or_else(gone)?.tell(ShimCommand::Finish).await
+    }
+
+    /// Narrows the files that the coder of a task may change.
+    pub(super) async fn declare_scope(
+        &mut self,
+        request: DeclareScopeRequest,
+        by: &SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<Value, Error> {
+        self.holder(request.fence, by)?;
+        let DeclareScopeRequest { task, files, .. } = request;
+        expect_files(&files)?;
+        let (run, state) = self.phase(&format!("task {task} has no work to declare files for"))?;
+        self.expect_task(&state, &task)?;
+        let (_, settings) = history::plan(&self.dispatch.world, &run)?.settings(&task)?;
+        let outside = settings.outside(files.iter().map(String::as_str), &files.iter().cloned().collect());
+        if let Some(first) = outside.first() {
+            let what = format!("{} is not in the {} of task {task}", first.file, first.of);
+            let hint = "declare files that the plan names; other files want another plan, which the critic reviews";
+            return Err(Failure::new("seat.not-open", what).at("files").hint(hint).into());
+        }
+        let declared = RunEvent::ScopeDeclared { task, files };
+        let answer = super::value(&self.status_of(self.record.state(), by)?)?;
+        self.dispatch.ask_live(&run, vec![declared], call, answer).await
+    }
+
+    /// Sets the status of a task where the record says the same, or blocks it.
+    pub(super) async fn set_status(
+        &mut self,
+        request: UpdateTaskStatusRequest,
+        by: &SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<Value, Error> {
+        self.holder(request.fence, by)?;
+        let UpdateTaskStatusRequest { task, status, reason, .. } = request;
+        let (run, state) = self.phase(&format!("the status of task {task} can't be set"))?;
+        self.expect_task(&state, &task)?;
+        let Some(view) = state.task(&task) else { return Err(Error::Missing(task.to_string())) };
+        let is_done = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+        let word = report::state_word(&view.state);
+        let unearned = |why: String, hint: String| Err(Failure::new("seat.not-earned", why).hint(hint).into());
+        let steps = match status {
+            TaskStatus::Completed if is_done => Vec::new(),
+            TaskStatus::Completed => {
+                return unearned(format!("task {task} is {word}, and not completed"), lacking(&state, &task));
+            }
+            TaskStatus::InProgress if is_done || view.state.is_settled() => {
+                let hint = format!("a person tries it again: switchboard retry {task}");
+                return unearned(format!("task {task} is {word}: it is not in progress"), hint);
+            }
+            TaskStatus::InProgress
+                if state.open_step(&task).is_some() && view.attempt == 1 && view.steps.is_empty() =>
+            {
+                return unearned(format!("task {task} is {word}: nobody works on it"), lacking(&state, &task));
+            }
+            TaskStatus::InProgress => Vec::new(),
+            TaskStatus::Blocked => {
+                let why = reason.filter(|why| !why.trim().is_empty());
+                let missing = || Failure::new("request.bad-args", "a task is blocked for a reason").at("reason");
+                let why = why.ok_or_else(missing)?;
+                let reason = format!("{why} ({} says so)", by.name);
+                let retries = Some(state.retries_of(&task));
+                vec![RunEvent::TaskBlocked { task, attempt: view.attempt, retries, reason }]
+            }
+            TaskStatus::Pending | TaskStatus::Closed => {
+                let hint =
+                    format!("a person tries a blocked task again (switchboard retry {task}), or has it planned anew");
+                return unearned(
+                    format!("a task that is {word} is not set to {status}", status = status_word(status)),
+                    hint,
+                );
+            }
+        };
+        let answer = super::value(&self.status_of(self.record.state(), by)?)?;
+        if steps.is_empty() {
+            return Ok(answer);
+        }
+        self.dispatch.ask_live(&run, steps, call, answer).await
+    }
+}
+
+const fn status_word(status: TaskStatus) -> &'static str {
+    match status {
+        TaskStatus::Pending => "pending",
+        TaskStatus::InProgress => "in_progress",
+        TaskStatus::Completed => "completed",
+        TaskStatus::Blocked => "blocked",
+        TaskStatus::Closed => "closed",
+    }
+}
+
+fn not_by_hand(state: &switchboard_pipeline::run::RunState, task: &switchboard_protocol::plan::TaskId) -> Failure {
+    let at_work = state
+        .task(task)
+        .is_some_and(|view| matches!(view.state, TaskState::Starting { .. } | TaskState::Working { .. }));
+    if at_work {
+        let what = format!("a worker of the run works on task {task}: it says itself when it is done");
+        return Failure::new("seat.not-open", what).hint("seat_status with wait_ms says when there is something to do");
+    }
+    not_ready(state, task)
+}
+
+/// Refuses what is no list of files in the repository.
+fn expect_files(files: &[String]) -> Result<(), Failure> {
+    let bad = |what: String| Err(Failure::new("request.bad-args", what).at("files"));
+    if files.is_empty() || files.len() > MAX_FILES {
+        return bad(format!("1 to {MAX_FILES} files are declared"));
+    }
+    for file in files {
+        let is_path = !file.is_empty() && file.len() <= PATH && !file.starts_with('/') && !file.contains('\0');
+        let is_plain = !file.contains(['*', '?', '[', '{']) && !file.ends_with('/');
+        if !is_path || !is_plain || file.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return bad(format!("{file:?} is no path of a file in the repository, relative to its root"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The verbs of the architect's seat: its calls go to the driver of the run, one after the other.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::TASK_FILE;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::TaskState;
+use switchboard_protocol::verb::lead::{
+    BeginStepReply, BeginStepRequest, DeclareScopeRequest, Hands, LeadRunRequest, LeaveSeatRequest, MAX_WAIT_MS,
+    SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, UpdateTaskStatusRequest,
+};
+use switchboard_protocol::verb::step::{ReportStepRequest, StepReply};
+use switchboard_store::{Idempotency, Interest};
+use tokio::sync::oneshot;
+
+use super::{find_run, reply};
+use crate::drive::{SeatAsk, SeatCall, SeatCaller};
+use crate::parts::at_work;
+use crate::work::{WORKERS, run_id};
+use crate::{Dispatch, Error, plan};
+
+/// How long the start of the stand-in for somebody's hands is waited for: its work tree may have to be set up.
+const START: Duration = Duration::from_secs(120);
+
+impl Dispatch {
+    /// Gives an agent the architect's seat of a run.
+    ///
+    /// # Errors
+    /// `seat.taken` while another agent has it; a run without a ceiling, or that no team carries out; or the store's failure.
+    pub async fn lead_run(
+        &self,
+        request: LeadRunRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::Take(request), by, call).await?)
+    }
+
+    /// Lets the engine drive a run again.
+    ///
+    /// # Errors
+    /// `seat.not-yours` unless a person asks, or who has the seat; or the store's failure.
+    pub async fn leave_seat(
+        &self,
+        request: LeaveSeatRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::Leave(request), by, call).await?)
+    }
+
+    /// Says who leads a run and what may be done from the seat; waits until that is something, at most as long as the request says.
+    ///
+    /// # Errors
+    /// A wait that is too long, an unknown run or one that is over, or the store's failure.
+    pub async fn seat_status(&self, request: &SeatStatusRequest, by: SeatCaller) -> Result<SeatReply, Error> {
+        let wait = request.wait_ms.unwrap_or(0);
+        if wait > MAX_WAIT_MS {
+            let what = format!("a call waits at most {MAX_WAIT_MS} milliseconds");
+            return Err(Failure::new("request.bad-args", what).at("wait_ms").into());
+        }
+        let run = run_id(&find_run(&self.world, Some(&request.run))?)?;
+        let deadline = tokio::time::Instant::now() + Duration::from_millis(wait);
+        loop {
+            let part = run_id(&at_work(&self.world, find_run(&self.world, Some(run.as_str()))?)?)?;
+            let interests = [format!("modes/{run}"), format!("run/{part}")].map(Interest::Subject);
+            let mut changes = self.world.store.subscribe(interests);
+            let status: SeatReply = reply(self.ask_seat(run.as_str(), SeatAsk::Status, by.clone(), None).await?)?;
+            if !status.open.is_empty() || wait == 0 {
+                return Ok(status);
+            }
+            match tokio::time::timeout_at(deadline, changes.changed()).await {
+                Ok(changed) => changed.map_err(Error::from).map(drop)?,
+                Err(_) => return Ok(status),
+            }
+        }
+    }
+
+    /// Answers the run with the plan.
+    ///
+    /// # Errors
+    /// What is wrong with the plan, a call that is not from the seat, a run that wants no plan now; or the store's failure.
+    pub async fn save_plan(
+        &self,
+        request: SavePlanRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::SavePlan(request), by, call).await?)
+    }
+
+    /// Narrows the files that the coder of a task may change.
+    ///
+    /// # Errors
+    /// Files that the plan doesn't name, a task whose work has begun, a call that is not from the seat; or the store's failure.
+    pub async fn declare_scope(
+        &self,
+        request: DeclareScopeRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::DeclareScope(request), by, call).await?)
+    }
+
+    /// Begins a step. Where the caller does it with its own hands, returns once its work tree is there.
+    ///
+    /// # Errors
+    /// A step that is not open, with what is missing; a call that is not from the seat; or the store's failure.
+    pub async fn begin_step(
+        &self,
+        request: BeginStepRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<BeginStepReply, Error> {
+        let run = request.run.clone();
+        let is_by_hand = request.by == Hands::Seat;
+        let begun: BeginStepReply = reply(self.ask_seat(&run, SeatAsk::Begin(request), by, call).await?)?;
+        match begun.task.clone() {
+            Some(task) if is_by_hand => self.with_tree(begun, &task).await,
+            Some(_) | None => Ok(begun),
+        }
+    }
+
+    /// Answers for the architect, or says how a task stands that the caller does with its own hands.
+    ///
+    /// # Errors
+    /// An answer of another form, a call that is not from the seat, a run that asks nothing now; or the store's failure.
+    pub async fn report_from_seat(
+        &self,
+        request: ReportStepRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<StepReply, Error> {
+        let run = request.run.clone().ok_or_else(|| Failure::new("request.bad-args", "name the run").at("run"))?;
+        let task = request.task.clone();
+        let answered = self.ask_seat(&run, SeatAsk::Report(request), by, call).await?;
+        match task {
+            Some(_) => reply(answered),
+            None => {
+                let run = reply::<SeatReply>(answered)?.run;
+                Ok(StepReply { run, task: String::new(), worker: None, attempt: 0 })
+            }
+        }
+    }
+
+    /// Adds gates to the tasks of later phases.
+    ///
+    /// # Errors
+    /// An unknown gate, one that can't judge, a call that is not from the seat; or the store's failure.
+    pub async fn set_qa_gates(
+        &self,
+        request: SetQaGatesRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::AddGates(request), by, call).await?)
+    }
+
+    /// Sets the status of a task that has earned it, or blocks it.
+    ///
+    /// # Errors
+    /// `seat.not-earned` with what is missing, a call that is not from the seat; or the store's failure.
+    pub async fn update_task_status(
+        &self,
+        request: UpdateTaskStatusRequest,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<SeatReply, Error> {
+        let run = request.run.clone();
+        reply(self.ask_seat(&run, SeatAsk::SetStatus(request), by, call).await?)
+    }
+
+    /// Has the driver of a run that a team carries out do what is asked for; returns its reply.
+    async fn ask_seat(
+        &self,
+        named: &str,
+        ask: SeatAsk,
+        by: SeatCaller,
+        call: Option<Idempotency>,
+    ) -> Result<Value, Error> {
+        if let Some(answered) = self.world.answered(call.as_ref()).await? {
+            return reply(answered);
+        }
+        let row = find_run(&self.world, Some(named))?;
+        let run = run_id(&row)?;
+        if row.get_text("mode").is_none() {
+            let what = format!("{run} has no architect's seat: no team carries it out");
+            return Err(Failure::new("seat.not-open", what).hint("start it with --team").into());
+        }
+        let over = || {
+            let failure = Failure::new("seat.not-open", format!("{run} is over, or stopped"));
+            failure.hint(format!("a stopped run goes on by: switchboard run --resume {run}"))
+        };
+        let driver = match self.driver(&run) {
+            Some(driver) => driver,
+            None => {
+                // It may be about to start.
+                drop(self.world.starting.lock().await);
+                self.driver(&run).ok_or_else(over)?
+            }
+        };
+        let (answer, answered) = oneshot::channel();
+        driver.ask(SeatCall { ask, by, call, answer }).await.map_err(|_| over())?;
+        answered.await.unwrap_or_else(|_| Err(over().into()))
+    }
+
+    /// Adds the work tree in which the caller does a task, once what stands in for its hands is at work.
+    async fn with_tree(&self, begun: BeginStepReply, task: &TaskId) -> Result<BeginStepReply, Error> {
+        let deadline = tokio::time::Instant::now() + START;
+        let run = begun.run.clone();
+        loop {
+            let mut changes = self.world.store.subscribe([Interest::Subject(format!("run/{run}"))]);
+            let view = self.views(&run).await?.into_iter().find(|view| view.task == *task);
+            let state = view.map(|view| view.state);
+            if let Some(TaskState::Working { worker }) = &state {
+                let folder = plan::worker_folder(&self.world.config, &run, worker);
+                return self.in_tree(begun, &run, task, (worker.clone(), folder.join(TASK_FILE)));
+            }
+            let goes_on = matches!(state, Some(TaskState::Ready | TaskState::Starting { .. }));
+            let waited = tokio::time::timeout_at(deadline, changes.changed()).await;
+            match waited {
+                Ok(changed) if goes_on => changed.map_err(Error::from).map(drop)?,
+                Ok(_) | Err(_) => {
+                    let word = state.as_ref().map_or("unknown", crate::report::state_word);
+                    return Ok(BeginStepReply { state: word.to_owned(), ..begun });
+                }
+            }
+        }
+    }
+
+    fn in_tree(
+        &self,
+        begun: BeginStepReply,
+        run: &RunId,
+        task: &TaskId,
+        (worker, prompt): (switchboard_protocol::id::WorkerId, std::path::PathBuf),
+    ) -> Result<BeginStepReply, Error> {
+        let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
+        let prompt = self.world.ports.files.read(&prompt)?;
+        Ok(BeginStepReply {
+            state: "working".to_owned(),
+            worktree: row.get_text("worktree").map(str::to_owned),
+            branch: Some(self.plan_of(run)?.task_branch(task)),
+            prompt: prompt.map(|text| String::from_utf8_lossy(&text).into_owned()),
+            worker: Some(worker),
+            ..begun
+        })
+    }
+}

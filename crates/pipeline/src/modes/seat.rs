@@ -1,0 +1,274 @@
+//! The architect's seat: a run is driven by the engine, or led by an agent that has the seat.
+//!
+//! ```text
+//!              SeatTaken (a fence higher than all before)
+//!   driven ──────────────────────────────────▶ led ──▶ SeatLost ──▶ vacant
+//!     ▲                                         │                     │
+//!     └───────────────── SeatLeft ◀─────────────┴─────────────────────┘ SeatTaken ▶ led
+//! ```
+//!
+//! Who has the seat answers what an architect is asked, and begins the steps of the other roles; nothing of that happens without it. What a check or a
+//! person decides, and what is under way, goes on as ever. A vacant seat is a person's to fill: another agent takes it, the engine drives the run, or the run
+//! ends. Events of the seat carry its fence: those of a holder that has lost it are refused.
+
+use std::fmt;
+
+use switchboard_protocol::answer::AnswerKind;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::role::RoleName;
+
+use super::action::Action;
+use super::refused::{Refused, RefusedCode};
+use super::{At, State};
+
+/// Most gates that a holder of the seat adds.
+const MOST_GATES: usize = 32;
+
+/// Who says what comes next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Form {
+    /// The engine.
+    #[default]
+    Driven,
+    /// The agent that has the seat.
+    Led(Seat),
+    /// Nobody, since that agent has lost it: a person decides.
+    Vacant(Seat),
+}
+
+/// The seat of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    /// Who has it, or had it last.
+    pub agent: AgentName,
+    /// The number of its taking: higher than all before.
+    pub fence: u64,
+    /// How long it lasts without a call of the agent, in milliseconds.
+    pub lease_ms: u64,
+    /// The step that it has begun last.
+    begun: Option<u32>,
+}
+
+// === impl State ===
+
+impl State {
+    /// Who says what comes next.
+    #[must_use]
+    pub const fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// The fence that the next holder of the seat has.
+    #[must_use]
+    pub const fn next_fence(&self) -> u64 {
+        self.fence + 1
+    }
+
+    /// Gates that holders of the seat have added to what the plan says.
+    #[must_use]
+    pub fn gates(&self) -> &[String] {
+        &self.gates
+    }
+
+    /// What comes next, with regard to who says so.
+    pub(super) fn by_form(&self, driven: Action) -> Action {
+        let (step, seat) = (self.step, self.form.seat());
+        let wants_seat = match &driven {
+            Action::AskRole { role, .. } => {
+                *role == RoleName::Architect.id() || seat.is_none_or(|seat| seat.begun != Some(step))
+            }
+            Action::RunPhase { .. } => matches!(self.form, Form::Vacant(_)),
+            Action::Begin
+            | Action::AskPerson { .. }
+            | Action::Check { .. }
+            | Action::Proceed { .. }
+            | Action::AwaitSeat { .. }
+            | Action::FillSeat { .. }
+            | Action::Done { .. }
+            | Action::Stop { .. } => false,
+        };
+        match (&self.form, &self.known) {
+            (Form::Led(_), _) if wants_seat => Action::AwaitSeat { step },
+            (Form::Vacant(seat), Some(known)) if wants_seat => Action::FillSeat {
+                step,
+                person: known.setup.person.clone(),
+                agent: seat.agent.clone(),
+                fence: seat.fence,
+            },
+            (Form::Driven | Form::Led(_) | Form::Vacant(_), _) => driven,
+        }
+    }
+
+    pub(super) fn take_seat(&mut self, agent: &AgentName, fence: u64, lease_ms: u64) -> Result<(), Refused> {
+        self.expect_live()?;
+        if let Form::Led(seat) = &self.form
+            && seat.agent != *agent
+        {
+            let why = format!("{} has the architect's seat", seat.agent);
+            let hint = "wait until it leaves the seat, or a person takes it back: switchboard lead RUN --end";
+            return Err(Refused::new(RefusedCode::NotAllowed, why, hint));
+        }
+        if fence != self.next_fence() {
+            return Err(stale(fence, self.fence));
+        }
+        let begun = self.form.seat().and_then(|seat| seat.begun);
+        self.fence = fence;
+        self.form = Form::Led(Seat { agent: agent.clone(), fence, lease_ms, begun });
+        Ok(())
+    }
+
+    pub(super) fn lose_seat(&mut self, fence: u64) -> Result<(), Refused> {
+        self.expect_live()?;
+        let seat = self.expect_seat(fence)?.clone();
+        self.form = Form::Vacant(seat);
+        Ok(())
+    }
+
+    /// The engine drives the run from here on.
+    pub(super) fn leave_seat(&mut self, fence: u64) -> Result<(), Refused> {
+        match &self.form {
+            Form::Led(seat) | Form::Vacant(seat) if seat.fence == fence => self.form = Form::Driven,
+            Form::Led(_) | Form::Vacant(_) => return Err(stale(fence, self.fence)),
+            Form::Driven => return Err(nobody()),
+        }
+        Ok(())
+    }
+
+    /// Begins the step of a role.
+    pub(super) fn begin_step(&mut self, step: u32, fence: u64) -> Result<(), Refused> {
+        self.expect_live()?;
+        self.expect_seat(fence)?;
+        self.is_now(step)?;
+        match &self.at {
+            At::Asking { ask, .. } if ask.role() != RoleName::Architect => {}
+            At::Asking { ask, .. } => {
+                let why = format!("the {} is asked of the architect", ask.answer());
+                return Err(Refused::new(RefusedCode::Unexpected, why, self.remedy()));
+            }
+            At::Unbegun
+            | At::Waiting(_)
+            | At::Checking(_)
+            | At::Running { .. }
+            | At::Ready { .. }
+            | At::Done
+            | At::Stopped { .. } => {
+                let why = format!("the run waits for {}", self.at);
+                return Err(Refused::new(RefusedCode::Unexpected, why, self.remedy()));
+            }
+        }
+        if let Form::Led(seat) = &mut self.form {
+            seat.begun = Some(step);
+        }
+        Ok(())
+    }
+
+    pub(super) fn add_gates(&mut self, fence: u64, gates: &[String]) -> Result<(), Refused> {
+        self.expect_live()?;
+        self.expect_seat(fence)?;
+        let new = gates.iter().filter(|gate| !self.gates.contains(gate)).cloned().collect::<Vec<_>>();
+        if self.gates.len() + new.len() > MOST_GATES {
+            let why = format!("a run has at most {MOST_GATES} gates beside its plan's");
+            return Err(Refused::new(RefusedCode::NotAllowed, why, "add fewer"));
+        }
+        self.gates.extend(new);
+        Ok(())
+    }
+
+    /// Who has the seat with a fence.
+    ///
+    /// # Errors
+    /// When nobody has it, or its holder has another fence by now.
+    pub fn expect_seat(&self, fence: u64) -> Result<&Seat, Refused> {
+        match &self.form {
+            Form::Led(seat) if seat.fence == fence => Ok(seat),
+            Form::Led(_) | Form::Vacant(_) => Err(stale(fence, self.fence)),
+            Form::Driven => Err(nobody()),
+        }
+    }
+
+    /// What the holder of the seat does to get on, in words.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match &self.at {
+            At::Asking { ask, .. } if ask.answer() == AnswerKind::PlanDraft => "answer with save_plan".to_owned(),
+            At::Asking { ask, .. } if ask.role() == RoleName::Architect => {
+                format!("answer with report_step (`answer` is the {})", ask.answer())
+            }
+            At::Asking { ask, .. } => format!("begin_step: the {} gives its {} then", ask.role(), ask.answer()),
+            At::Running { phase } => {
+                format!("begin_step with a task of phase {phase}; seat_status lists those that are open")
+            }
+            At::Waiting(_) => "a person answers: switchboard needs".to_owned(),
+            At::Checking(_) | At::Unbegun => "seat_status with wait_ms says when there is something to do".to_owned(),
+            At::Ready { phase } => format!("phase {phase} begins when a person says so, or by a setting"),
+            At::Done => "nothing is left to do".to_owned(),
+            At::Stopped { .. } => "a person lets it go on: switchboard run --resume RUN".to_owned(),
+        }
+    }
+
+    /// What it waits for, in words.
+    #[must_use]
+    pub fn now(&self) -> String {
+        match self.next() {
+            Action::AwaitSeat { .. } => match self.form.seat() {
+                Some(seat) => format!("{}, which leads it: {}", seat.agent, self.at),
+                None => self.at.to_string(),
+            },
+            Action::FillSeat { agent, .. } => format!("a person: {agent} has lost the architect's seat"),
+            Action::Begin
+            | Action::AskRole { .. }
+            | Action::AskPerson { .. }
+            | Action::Check { .. }
+            | Action::RunPhase { .. }
+            | Action::Proceed { .. }
+            | Action::Done { .. }
+            | Action::Stop { .. } => self.at.to_string(),
+        }
+    }
+
+    fn expect_live(&mut self) -> Result<(), Refused> {
+        if self.known.is_none() || self.is_over() {
+            return Err(Refused::new(RefusedCode::WrongOrder, "the run is over, or has not begun", self.remedy()));
+        }
+        Ok(())
+    }
+}
+
+// === impl Form ===
+
+impl Form {
+    /// The seat, where somebody has it or had it last.
+    #[must_use]
+    pub const fn seat(&self) -> Option<&Seat> {
+        match self {
+            Self::Driven => None,
+            Self::Led(seat) | Self::Vacant(seat) => Some(seat),
+        }
+    }
+
+    /// Whether an agent leads the run, or its seat is vacant: the engine begins nothing by itself.
+    #[must_use]
+    pub const fn is_led(&self) -> bool {
+        matches!(self, Self::Led(_) | Self::Vacant(_))
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Driven => f.write_str("driven"),
+            Self::Led(seat) => write!(f, "led by {}", seat.agent),
+            Self::Vacant(seat) => write!(f, "vacant since {} lost the seat", seat.agent),
+        }
+    }
+}
+
+fn stale(fence: u64, now: u64) -> Refused {
+    let why = format!("the seat was taken with fence {now}, and {fence} is not that one");
+    Refused::new(RefusedCode::Stale, why, "seat_status says the present fence to who has the seat")
+}
+
+fn nobody() -> Refused {
+    let hint = "a person gives an agent the seat: switchboard lead RUN AGENT";
+    Refused::new(RefusedCode::WrongOrder, "the engine drives the run: nobody has the architect's seat", hint)
+}
