@@ -387,3 +387,25 @@ fn a_plan_that_was_approved_before_goes_on_at_the_phase_that_is_left() {
     assert_eq!((team.count("plan_review"), team.shown()["merged"].as_u64()), (reviews, Some(1)));
     assert_eq!((team.sandbox.read("1.1.sh"), team.sandbox.read("2.1.sh")), ("echo 1.1\n".into(), "echo 2.1\n".into()));
 }
+
+#[test]
+fn a_designer_prepares_what_touches_an_interface_and_the_coder_is_told() {
+    let design = r#"say '{"scaffold":"One button, below 400 px as wide as the screen.","tokens":[{"name":"color.go","value":"green"}]}'"#;
+    let work = "case $SWITCHBOARD_TASK in docs-*) : ;; *) echo 'a {}' > \"$SWITCHBOARD_TASK.css\" ;; esac";
+    let team = Team::new(&[("design", design), ("work", work)]);
+    let mut given = plan(&[1, 2]);
+    given["phases"][0]["tasks"][0]["files_touched"] = json!(["1.1.css"]);
+    given["phases"][1]["tasks"][0]["files_touched"] = json!(["2.1.css"]);
+    given["phases"][1]["tasks"][0]["x-switchboard"] = json!({ "scope": ["*.css"] });
+    let path = team.sandbox.plan_text(&given.to_string());
+
+    team.run(&[&path, "--auto", "--merge", "--role", "designer=ada"]).ends_with(0);
+
+    assert_eq!((team.count("design"), team.shown()["merged"].clone()), (2, json!(2)));
+    let told = team.told("design", 1);
+    assert!(told.contains("You are the designer") && told.contains("Make 1.1.sh"), "{told}");
+    let told = team.told("work", 1);
+    assert!(told.contains("One button, below 400 px") && told.contains("color.go"), "{told}");
+    assert_eq!(team.sandbox.read("2.1.css"), "a {}\n");
+    team.sandbox.switchboard(&["show", "1.1.design"]).ends_with(0).says("design passed");
+}

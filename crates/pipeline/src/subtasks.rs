@@ -7,6 +7,7 @@
 //! | `chain` | `1.1.s1` … : a [`WorkResult::Draft`] each, which begins on the change of the one before | the last step |
 //! | `best_of` | `1.1.c1` … : an [`WorkResult::Candidate`] each | chooses among those that passed their gates |
 //! | `merge` of the plan | none; `1.slice-api` beside them is the merge of a group as a whole | is merged into its group's branch |
+//! | `team` of the plan | `1.1.design` before a task on a user interface: the designer's [`WorkResult::Report`] | does the work, knowing what was designed |
 //! | `debate` | `1.1.r1.p1` … : an [`WorkResult::Report`] of each participant in each round | does the work, or reports, knowing all that was said |
 
 mod landing;
@@ -16,13 +17,20 @@ mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::plan::{BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskSettings, WorkerSettings};
+use switchboard_protocol::plan::{
+    AskSettings, BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskResult, TaskSettings, WorkerSettings,
+};
+use switchboard_protocol::role::RoleName;
 
 pub use landing::into;
 pub use marks::{is_over, taken};
 pub use prompt::prompt;
 pub use shape::{Expanded, Quorum, Shape, Told, WorkResult};
+
+use crate::settings;
+use crate::team::design;
 
 /// Rounds of a debate where the plan doesn't say.
 const ROUNDS: u32 = 2;
@@ -42,8 +50,16 @@ pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
 fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
     let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(|task| task.is_report()).map(|task| &task.id).collect();
     for task in expanded.plan.tasks().filter(|_| !of_plan.is_empty()) {
-        let reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
-        let is_told_else = expanded.shapes.get(&task.id).is_some_and(|shape| shape.told != Told::Task);
+        let mut reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
+        let told = expanded.shapes.get(&task.id).map(|shape| shape.told.clone()).unwrap_or_default();
+        let is_told_else = match told {
+            Told::Task => false,
+            Told::Informed { reports: designed } => {
+                reports.extend(designed);
+                false
+            }
+            Told::Step { .. } | Told::Turn { .. } | Told::Decision { .. } => true,
+        };
         if !reports.is_empty() && !is_told_else {
             expanded.shapes.entry(task.id.clone()).or_default().told = Told::Informed { reports };
         }
@@ -52,11 +68,12 @@ fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
 }
 
 fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
-    if !plan.tasks().any(is_special) {
+    let has_design = |phase: &Phase| phase.tasks.iter().any(|task| is_designed(plan, phase, task));
+    if !plan.tasks().any(is_special) && !plan.phases.iter().any(has_design) {
         return Ok(Expanded { plan: plan.clone(), shapes: BTreeMap::new(), notes: Vec::new() });
     }
     let ids: BTreeSet<&TaskId> = plan.tasks().map(|task| &task.id).collect();
-    let mut expander = Expander { ids, shapes: BTreeMap::new(), notes: Vec::new(), refusals: Vec::new() };
+    let mut expander = Expander { plan, ids, shapes: BTreeMap::new(), notes: Vec::new(), refusals: Vec::new() };
     let mut expanded = plan.clone();
     for (phase, source) in expanded.phases.iter_mut().zip(&plan.phases) {
         phase.tasks = source.tasks.iter().flat_map(|task| expander.task(source, task)).collect();
@@ -78,7 +95,13 @@ fn is_special(task: &Task) -> bool {
     })
 }
 
+/// Whether a designer prepares a task on which one works.
+fn is_designed(plan: &Plan, phase: &Phase, task: &Task) -> bool {
+    !is_special(task) && design::is_wanted(&settings::of(plan, phase, task))
+}
+
 struct Expander<'a> {
+    plan: &'a Plan,
     ids: BTreeSet<&'a TaskId>,
     shapes: BTreeMap<TaskId, Shape>,
     notes: Vec<String>,
@@ -90,6 +113,12 @@ struct Expander<'a> {
 impl Expander<'_> {
     /// A task and its subtasks.
     fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
+        if is_designed(self.plan, phase, task) {
+            return self.designed(task).unwrap_or_else(|reason| {
+                self.refusals.push((task.id.clone(), reason));
+                vec![task.clone()]
+            });
+        }
         let Some(settings) = &task.switchboard else { return vec![task.clone()] };
         let is_report = settings.is_report();
         if let Some(reason) = no_question(settings, is_report) {
@@ -122,6 +151,20 @@ impl Expander<'_> {
         let shape = Shape { result: WorkResult::Report, asks: settings.asks, ..Shape::default() };
         self.shapes.insert(task.id.clone(), shape);
         vec![task.clone()]
+    }
+
+    /// What a designer prepares, and the task that is told it.
+    fn designed(&mut self, task: &Task) -> Result<Vec<Task>, String> {
+        let id = self.id(task, "design")?;
+        let asks = Some(AskSettings { role: RoleName::Designer, answer: AnswerKind::Design });
+        let own = TaskSettings { result: Some(TaskResult::Report), asks, ..TaskSettings::default() };
+        let design = Task { id: id.clone(), files_touched: Vec::new(), switchboard: Some(own), ..task.clone() };
+        let shape = Shape { of: Some(task.id.clone()), result: WorkResult::Report, asks, ..Shape::default() };
+        self.shapes.insert(id.clone(), shape);
+        let mut whole = task.clone();
+        whole.depends.push(id.clone());
+        self.shapes.insert(task.id.clone(), Shape { told: Told::Informed { reports: vec![id] }, ..Shape::default() });
+        Ok(vec![design, whole])
     }
 
     fn chain(

@@ -153,7 +153,7 @@ impl OptionalSteps {
         ];
         let taken = optional.into_iter().filter(|(_, is_taken)| *is_taken).map(|(role, _)| role);
         let always = [RoleName::Architect, RoleName::Explorer, RoleName::Critic];
-        RoleName::OF_TEAM.into_iter().chain(always).chain(taken).collect()
+        RoleName::IN_TASKS.into_iter().chain(always).chain(taken).collect()
     }
 }
 

@@ -94,6 +94,9 @@ impl RoleName {
     /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent.
     pub const OF_TEAM: [Self; 2] = [Self::Reviewer, Self::TestEngineer];
 
+    /// The same with those that only some tasks have: a designer prepares what touches a user interface.
+    pub const IN_TASKS: [Self; 3] = [Self::Reviewer, Self::TestEngineer, Self::Designer];
+
     /// The roles that a team may have which leads a run through its modes.
     pub const OF_MODES: [Self; 9] = [
         Self::Reviewer,

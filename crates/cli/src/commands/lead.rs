@@ -19,10 +19,10 @@ const WIDTH: usize = 200;
 /// Milliseconds of a minute.
 const MINUTE: u64 = 60_000;
 
-/// Give an agent the architect's seat of a run that a team carries out: it plans, and begins each step of the others
+/// Have an agent lead a run that a team carries out: it plans, and begins each step of the others
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Verbs: lead_run, leave_seat, seat_status\n\nWithout an agent it says who leads the run. See docs/team.md, *Led by an agent*."
+    after_help = "Verb: lead_run, leave_seat, seat_status\n\nWithout an agent it says who leads the run. See docs/team.md, *Led by an agent*."
 )]
 pub(crate) struct Args {
     /// The run

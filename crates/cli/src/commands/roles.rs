@@ -100,5 +100,5 @@ fn as_json(role: &Role, agent: Option<String>) -> Value {
     json!({ "role": role.id, "description": role.description, "origin": from(role), "agent": agent, "model": role.model,
         "fallback_models": role.fallback_models, "temperature": role.temperature, "disabled": role.is_disabled,
         "rights": role.rights, "limits": role.limits, "answers": role.answers,
-        "in_tasks": RoleName::of(&role.id).is_some_and(|name| name == RoleName::Coder || RoleName::OF_TEAM.contains(&name)) })
+        "in_tasks": RoleName::of(&role.id).is_some_and(|name| name == RoleName::Coder || RoleName::IN_TASKS.contains(&name)) })
 }

@@ -183,7 +183,7 @@ pub(super) fn is_done(view: &TaskView) -> bool {
 
 /// Whether it says something of a role that the tasks of a phase have.
 pub(super) fn is_of_tasks(choice: &RoleChoice) -> bool {
-    RoleName::OF_TEAM.into_iter().chain([RoleName::Coder]).any(|role| role.id() == choice.role)
+    RoleName::IN_TASKS.into_iter().chain([RoleName::Coder]).any(|role| role.id() == choice.role)
 }
 
 /// A failure with what it names and what to do, in a line.

@@ -9,7 +9,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::Answered;
 
 use super::context::Ctx;
-use crate::{Error, plan};
+use crate::{Error, answer, plan};
 
 /// The replies that a worker is shown.
 #[derive(Debug, Default)]
@@ -22,10 +22,14 @@ impl Replies {
     pub(super) async fn read(ctx: &Ctx, id: &TaskId, answered: Vec<Answered>) -> Result<Self, Error> {
         let quoted = ctx.plan.shape(id).map(Shape::quoted).unwrap_or_default();
         let file = |worker| plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker).join(ANSWER_FILE);
-        let answered = answered.into_iter().filter(|one| quoted.contains(&&one.task));
-        let answered: Vec<_> = answered.map(|one| (one.task, one.worker.map(file))).collect();
+        let (asked, answered): (Vec<_>, Vec<_>) = answered
+            .into_iter()
+            .filter(|one| quoted.contains(&&one.task))
+            .partition(|one| ctx.plan.asks(&one.task).is_some());
+        let mut replies = asked_of_roles(ctx, asked).await?;
+        let answered: Vec<_> = answered.into_iter().map(|one| (one.task, one.worker.map(file))).collect();
         if answered.is_empty() {
-            return Ok(Self::default());
+            return Ok(Self(replies));
         }
         let files = Arc::clone(&ctx.world.ports.files);
         let read = ctx.world.blocking(move || {
@@ -34,13 +38,26 @@ impl Replies {
                 let bytes = files.read(&path)?.unwrap_or_default();
                 Ok((task, Some(String::from_utf8_lossy(&bytes).into_owned())))
             };
-            answered.into_iter().map(read).collect::<Result<_, Error>>()
+            answered.into_iter().map(read).collect::<Result<Vec<_>, Error>>()
         });
-        read.await.map(Self)
+        replies.extend(read.await?);
+        Ok(Self(replies))
     }
 
     /// What the worker of a task said, or `None` where there is no reply.
     pub(super) fn of(&self, task: &TaskId) -> Option<String> {
         self.0.get(task).cloned().flatten()
     }
+}
+
+/// What roles have answered that were asked, by whichever way they gave it.
+async fn asked_of_roles(ctx: &Ctx, asked: Vec<Answered>) -> Result<BTreeMap<TaskId, Option<String>>, Error> {
+    let mut replies = BTreeMap::new();
+    for Answered { task, worker, .. } in asked {
+        let (Some(worker), Some(asks)) = (worker, ctx.plan.asks(&task)) else { continue };
+        let given = answer::given(&ctx.world, &ctx.plan.run, &worker, asks.answer).await?;
+        let text = given.ok().and_then(|answer| serde_json::to_string_pretty(&answer).ok());
+        replies.insert(task, text);
+    }
+    Ok(replies)
 }

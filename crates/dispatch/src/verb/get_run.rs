@@ -104,9 +104,11 @@ impl Dispatch {
         let mut summary = report::summary(&self.world, row)?;
         let is_merged = |task: &&TaskReport| matches!(task.state.as_str(), "merged" | "done");
         let is_lost = |task: &&TaskReport| matches!(task.state.as_str(), "blocked" | "dep_failed");
-        summary.tasks = list.len() as u64;
-        summary.merged = list.iter().filter(is_merged).count() as u64;
-        summary.blocked = list.iter().filter(is_lost).count() as u64;
+        // A subtask is a part of its task, in the counts, too.
+        let whole = || list.iter().filter(|task| task.of.is_none());
+        summary.tasks = whole().count() as u64;
+        summary.merged = whole().filter(is_merged).count() as u64;
+        summary.blocked = whole().filter(is_lost).count() as u64;
         let notes = self.notes(&summary).await?;
         let diff = if request.diff { self.diff(&summary).await? } else { None };
         let total_micro_usd = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));

@@ -79,7 +79,7 @@ fn each_role_writes_its_zones_and_nothing_else() {
         (RoleName::Coder, [true, true, true, true, false, false, false]),
         (RoleName::TestEngineer, [false, true, false, false, false, false, false]),
         (RoleName::Docs, [false, false, true, false, false, false, false]),
-        (RoleName::Designer, [false, false, true, false, false, false, false]),
+        (RoleName::Designer, [false, false, false, false, false, false, false]),
         (RoleName::Explorer, [false; 7]),
         (RoleName::Sme, [false; 7]),
         (RoleName::Reviewer, [false; 7]),

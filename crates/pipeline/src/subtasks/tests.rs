@@ -30,6 +30,41 @@ fn edges(expanded: &Expanded) -> Vec<String> {
 }
 
 #[test]
+fn a_designer_prepares_what_a_team_changes_of_an_interface_and_its_task_is_told() {
+    let task = |id: &str, file: &str, own: serde_json::Value| json!({ "id": id, "phase": 1, "description": "Show the day ticket", "files_touched": [file], "x-switchboard": own });
+    let plan = |team: bool, required: &[&str]| -> Plan {
+        serde_json::from_value(
+            json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": { "team": team },
+            "phases": [{ "id": 1, "name": "one", "required_agents": required, "tasks": [
+                task("1.1", "src/Ticket.tsx", json!({})), task("1.2", "src/fare.rs", json!({})),
+                task("1.3", "src/x.css", json!({ "command": ["make"] })) ] }] }),
+        )
+        .unwrap()
+    };
+    let ids = |plan: &Plan| {
+        let expanded = expand(plan).unwrap();
+        (expanded.plan.tasks().map(|task| task.id.to_string()).collect::<Vec<_>>(), expanded)
+    };
+
+    let (tasks, expanded) = ids(&plan(true, &[]));
+    assert_eq!(tasks, ["1.1.design", "1.1", "1.2", "1.3"]);
+    let design = TaskId::new("1.1.design").unwrap();
+    let whole = expanded.plan.tasks().find(|task| task.id.as_str() == "1.1").unwrap();
+    assert_eq!(whole.depends, std::slice::from_ref(&design));
+    assert_eq!(expanded.shapes[&whole.id].told, Told::Informed { reports: vec![design.clone()] });
+    let shape = &expanded.shapes[&design];
+    let asks = shape.asks.unwrap();
+    assert_eq!((asks.role, asks.answer, shape.result), (RoleName::Designer, AnswerKind::Design, WorkResult::Report));
+
+    assert_eq!(ids(&plan(false, &[])).0, ["1.1", "1.2", "1.3"]);
+    assert_eq!(
+        ids(&plan(true, &["designer"])).0,
+        ["1.1.design", "1.1", "1.2.design", "1.2", "1.3"],
+        "its phase says so"
+    );
+}
+
+#[test]
 fn a_plan_without_modes_stays_as_it_is() {
     let plan = plan(&json!({ "agent": "claude" }));
 

@@ -9,7 +9,7 @@ use switchboard_protocol::role::RoleName;
 use crate::roles::shipped_role_of;
 
 /// The roles that the steps of a team's tasks have.
-const IN_TASKS: [RoleName; 3] = [RoleName::Coder, RoleName::Reviewer, RoleName::TestEngineer];
+const IN_TASKS: [RoleName; 4] = [RoleName::Coder, RoleName::Reviewer, RoleName::TestEngineer, RoleName::Designer];
 
 /// What is known about the tasks of a plan.
 #[derive(Debug, Clone, Copy)]

@@ -54,7 +54,8 @@ fn made(kind: AnswerKind) -> Value {
             "verdict": "NEEDS_REVISION", "findings": ["The report names `list::sort`, which does not exist."],
         }),
         AnswerKind::Design => {
-            json!({ "files": ["docs/design/dialog.md"], "tokens": [{ "name": "color.danger", "value": "#b00020" }] })
+            json!({ "scaffold": "Dialog: title, text, two buttons; focus begins on Cancel; below 400 px the buttons stand one above the other.",
+                "tokens": [{ "name": "color.danger", "value": "#b00020" }] })
         }
         AnswerKind::Docs => json!({ "files": ["README.md"], "summary": "The new flag is described." }),
         AnswerKind::Retrospective => json!({

@@ -74,13 +74,16 @@ pub struct TestFailure {
     pub message: String,
 }
 
-/// What a designer made.
+/// Longest scaffold, in characters: what a coder is shown beside its task.
+const MAX_SCAFFOLD: usize = 8_000;
+
+/// What a designer prepares for the coder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Scaffolds that it wrote.
-    #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
-    pub files: Vec<String>,
+    /// The scaffold: components with their parts, states and properties, order of focus, small screens.
+    #[schemars(length(min = 1, max = MAX_SCAFFOLD))]
+    pub scaffold: String,
     /// Design tokens: colours, spacing, sizes of type, by name.
     #[schemars(length(max = MAX_LIST))]
     pub tokens: Vec<Token>,

@@ -90,7 +90,7 @@ impl TeamFlags {
 
     /// The roles that the team has.
     pub(crate) fn has(&self) -> Vec<RoleName> {
-        if self.team { self.steps().roles() } else { RoleName::OF_TEAM.to_vec() }
+        if self.team { self.steps().roles() } else { RoleName::IN_TASKS.to_vec() }
     }
 
     fn steps(&self) -> OptionalSteps {
@@ -154,7 +154,8 @@ impl TeamFlags {
 pub(crate) fn has_nobody(choices: &[RoleChoice], has: &[RoleName]) -> bool {
     let is_named =
         |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
-    !has.iter().all(is_named)
+    // Few tasks have a designer; where one does, the run's agent is it.
+    !has.iter().filter(|role| **role != RoleName::Designer).all(is_named)
 }
 
 fn named(text: &str) -> Result<(String, String), String> {

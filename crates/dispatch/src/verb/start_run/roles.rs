@@ -24,7 +24,7 @@ pub(crate) fn known(choice: &RoleChoice, has: &[RoleName]) -> Result<RoleName, F
 pub(super) fn check(choices: &[RoleChoice], plan: &Plan) -> Result<(), Failure> {
     let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
     let asked = plan.tasks().filter_map(|task| task.switchboard.as_ref()?.asks.map(|asks| asks.role));
-    let has: BTreeSet<_> = RoleName::OF_TEAM.into_iter().filter(|_| is_team).chain(asked).collect();
+    let has: BTreeSet<_> = RoleName::IN_TASKS.into_iter().filter(|_| is_team).chain(asked).collect();
     let bad = |what: String, hint: &str| Err(Failure::new("request.bad-args", what).at("roles").hint(hint));
     if let (true, Some(choice)) = (has.is_empty(), choices.first()) {
         return bad(

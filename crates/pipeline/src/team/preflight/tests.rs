@@ -131,7 +131,7 @@ fn roles_that_a_phase_requires_and_nobody_has_are_named_with_what_there_is() {
     let found = preflight(&plan, 1, Known { done: &none, evidence: &none });
 
     let found: Vec<_> = found.iter().map(|problem| (problem.kind, problem.remedy.as_str())).collect();
-    let idle = (ProblemKind::IdleRole, "a team has: coder, reviewer, test_engineer");
+    let idle = (ProblemKind::IdleRole, "a team has: coder, reviewer, test_engineer, designer");
     assert_eq!(found, [idle, (ProblemKind::UnknownRole, "did you mean reviewer?")]);
 }
 
