@@ -1,6 +1,7 @@
 //! The architect's seat of a run. The policy lets agents call; the run knows who has its seat.
 
 use switchboard_dispatch::SeatCaller;
+use switchboard_protocol::caller::CallerKind;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::lead;
 
@@ -62,6 +63,11 @@ impl Verbs {
     /// Who calls, as far as a seat is concerned: a name is proven by a token, or since the caller's program has registered it.
     pub(super) fn seat_caller(&self, call: &Context) -> Result<SeatCaller, Failure> {
         let caller = &call.caller;
+        if let CallerKind::Worker { .. } = caller.kind {
+            // Whatever it is called: its run has named it, and it says how its own task stands.
+            let what = "a worker of a run has no architect's seat";
+            return Err(Failure::new("seat.not-yours", what).hint("report_step without `run` and `fence`"));
+        }
         let broken = |error: switchboard_bus::Error| Failure::from(error);
         let is_registered = match &caller.program {
             Some(program) => switchboard_bus::holds(&self.store, &caller.name, program).map_err(broken)?,
