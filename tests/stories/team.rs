@@ -274,7 +274,7 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     };
 
     let useless = tried(&["--role", "docs=ada"]);
-    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer", "{useless}");
+    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer, designer", "{useless}");
     assert_eq!(tried(&["--role", "coder=ada"])["what"], "the coder is each task's own agent");
     let twice = tried(&["--role", "reviewer=ada", "--role", "Reviewer=ben"]);
     assert_eq!(twice["what"], "--role names two agents for the reviewer: ada and ben");
@@ -287,16 +287,28 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     let asked = request(r#"roles:=[{"role":"docs"}]"#, true);
     assert_eq!((&asked["code"], &asked["where"]), (&json!("request.bad-args"), &json!("roles")), "{asked}");
     assert_eq!(request(r#"roles:=[{"role":"reviewer"}]"#, false)["where"], "roles");
-    let led =
-        sandbox.switchboard(&["run", &path, "--yes", "--team", "--agent", "ada", "--role", "designer=ada", "--json"]);
+    let led = sandbox.switchboard(&[
+        "run",
+        &path,
+        "--yes",
+        "--team",
+        "--agent",
+        "ada",
+        "--role",
+        "critic_hallucination_verifier=ada",
+        "--json",
+    ]);
     let led = led.ends_with(2).failure();
-    assert_eq!(led["hint"], "a team has: reviewer, test_engineer, architect, explorer, critic, sme, docs", "{led}");
+    assert_eq!(
+        led["hint"], "a team has: reviewer, test_engineer, designer, architect, explorer, critic, sme, docs",
+        "{led}"
+    );
 
-    sandbox.settings("[roles.designer]\nagent = \"ada\"\n");
+    sandbox.settings("[roles.painter]\nagent = \"ada\"\n");
     let file = tried(&[]);
     assert_eq!(file["code"], "config.bad-value", "{file}");
     assert!(file["where"].as_str().unwrap().ends_with("config.toml"), "{file}");
-    sandbox.change_settings("[roles.designer]", "[roles.test_engineer]\n[roles.test-engineer]");
+    sandbox.change_settings("[roles.painter]", "[roles.test_engineer]\n[roles.test-engineer]");
     assert_eq!(tried(&[])["what"], "two sections under [roles] are for the test_engineer");
 }
 

@@ -98,9 +98,10 @@ impl RoleName {
     pub const IN_TASKS: [Self; 3] = [Self::Reviewer, Self::TestEngineer, Self::Designer];
 
     /// The roles that a team may have which leads a run through its modes.
-    pub const OF_MODES: [Self; 9] = [
+    pub const OF_MODES: [Self; 10] = [
         Self::Reviewer,
         Self::TestEngineer,
+        Self::Designer,
         Self::Architect,
         Self::Explorer,
         Self::Sme,
