@@ -168,7 +168,9 @@ impl RunState {
             return Err(Refused::new(RefusedCode::Budget, why).hint(hint));
         }
         self.pause = None;
-        if was.is_some() && self.account.reached() == Some(AtCeiling::Pause) {
+        // A run that is over, or ends, is not paused any more.
+        let is_live = self.expect_live().is_ok();
+        if is_live && was.is_some() && self.account.reached() == Some(AtCeiling::Pause) {
             self.pause = Some(PauseCause::Budget);
             return Ok(vec![RunEvent::RunPaused { cause: PauseCause::Budget }]);
         }
