@@ -44,10 +44,10 @@ use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::user_branch::{self, Merge};
 use crate::work::RUNS;
-use crate::{Dispatch, Error, confirm_merge};
+use crate::{Dispatch, Error, confirm_merge, deadline};
 
-pub use self::order::SeatCaller;
-pub(crate) use self::order::{SeatAsk, SeatCall};
+pub(crate) use self::order::SeatCall;
+pub use self::order::{SeatAsk, SeatCaller};
 pub(crate) use self::part::PartOf;
 
 /// Messages that wait for a driver.
@@ -75,7 +75,7 @@ pub(crate) struct DriverHandle(mpsc::Sender<Order>);
 enum Waited<T> {
     /// What was waited for.
     For(T),
-    /// The run may have something else to do now.
+    /// The state has changed meanwhile: something else may come next.
     Changed,
     /// Somebody stops the run.
     Stop(Stop),
@@ -87,7 +87,7 @@ enum Waited<T> {
 enum Follows {
     /// An event, with the text whose digest it holds.
     Event(ModeEvent, String),
-    /// Nothing that is recorded here: the run may have something else to do now.
+    /// Nothing: the state has changed meanwhile, and something else may come next.
     Changed,
     /// Somebody stops the run.
     Stop(Stop),
@@ -263,21 +263,13 @@ impl Driver {
                         }
                     }
                 },
-                () = at(lease_end) => {
+                () = deadline::reached(lease_end) => {
                     self.lose_seat().await?;
                     return Ok(Waited::Changed);
                 }
                 done = &mut wait => return Ok(Waited::For(done?)),
             }
         }
-    }
-}
-
-/// Returns at a point in time; never where there is none.
-async fn at(when: Option<Instant>) {
-    match when {
-        Some(when) => tokio::time::sleep_until(when).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -30,7 +30,7 @@ use crate::handle::{Handle, LastWorker, Message};
 use crate::plan::RunPlan;
 use crate::watch::Reachable;
 use crate::world::World;
-use crate::{Error, effect, history};
+use crate::{Error, deadline, effect, history};
 
 /// Before an effect that failed for a reason that may pass can be decided again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -172,15 +172,15 @@ impl Engine {
         let now = self.world.store.now();
         let changes = self.world.shared.state().next_change(now);
         let deadline = self.recorded.state().next_deadline(now).into_iter().chain(changes).min();
-        let deadline = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).unsigned_abs()));
+        let next = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).unsigned_abs()));
         let again_at = self.waiting.again_at();
         tokio::select! {
             biased;
             () = self.world.stop.cancelled() => Wake::Stop,
             // The engine holds a sender itself.
             Some(message) = self.inbox.recv() => Wake::Message(Box::new(message)),
-            () = at(again_at) => Wake::Again,
-            () = at(deadline) => Wake::Deadline,
+            () = deadline::reached(again_at) => Wake::Again,
+            () = deadline::reached(next) => Wake::Deadline,
             // The sender lives as long as the world.
             Ok(()) = self.shared.changed() => Wake::Deadline,
         }
@@ -346,13 +346,5 @@ impl Engine {
             }
             me.done(key, outcome).await;
         })
-    }
-}
-
-/// Returns at a point in time; never where there is none.
-async fn at(when: Option<Instant>) {
-    match when {
-        Some(when) => tokio::time::sleep_until(when).await,
-        None => std::future::pending().await,
     }
 }

@@ -33,7 +33,7 @@ use crate::port::BoxFuture;
 use crate::port::shims::Shim;
 use crate::work::{STAND_IN, WORKERS, says_done};
 use crate::world::World;
-use crate::{Error, needs, plan};
+use crate::{Error, deadline, needs, plan};
 use guarding::Guarded;
 use heartbeat::Pulse;
 
@@ -292,27 +292,9 @@ impl Watch {
     async fn wake(&mut self, signals: &mut Signals) -> Wake {
         let look_at = if self.is_concluded { Some(self.since + SEAL) } else { None };
         let look_at = look_at.into_iter().chain(self.look_at).min();
-        let look = async {
-            match look_at {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
         // The end of a shim, with all that it has to sweep, is waited for anyway.
         let silent_at = self.pulse.as_ref().filter(|_| !self.is_concluded).map(Pulse::due);
-        let silence = async {
-            match silent_at {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
         let guard_at = self.guard_due();
-        let tick = async {
-            match guard_at {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
         let ended = async {
             match &mut self.ended {
                 Some(ended) => ended.await,
@@ -326,9 +308,9 @@ impl Watch {
             Some(signal) = signals.inbox.recv() => Wake::Signal(signal),
             Ok(()) = signals.waits.changed() => Wake::Pause(*signals.waits.borrow_and_update()),
             () = ended => Wake::Look,
-            () = look => Wake::Look,
-            () = silence => Wake::Silence,
-            () = tick => Wake::Tick,
+            () = deadline::reached(look_at) => Wake::Look,
+            () = deadline::reached(silent_at) => Wake::Silence,
+            () = deadline::reached(guard_at) => Wake::Tick,
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     budget: BudgetFlags,
 }
 
-/// Gives the seat, takes it back, or says who has it.
+/// Runs the command: gives the seat, takes it back, or shows who has it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let (run, budget) = (args.run.clone(), args.budget.budget());
     if args.budget.plan_budget().is_some() {

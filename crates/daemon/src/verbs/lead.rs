@@ -1,6 +1,7 @@
 //! The architect's seat of a run. The policy lets agents call; the run knows who has its seat.
 
-use switchboard_dispatch::SeatCaller;
+use serde::de::DeserializeOwned;
+use switchboard_dispatch::{SeatAsk, SeatCaller};
 use switchboard_protocol::caller::CallerKind;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::lead;
@@ -11,13 +12,13 @@ use super::route::Handle;
 
 impl Handle<lead::LeadRun> for Verbs {
     async fn handle(&self, call: &Context, request: lead::LeadRunRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.lead_run(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::Lead(request)).await
     }
 }
 
 impl Handle<lead::LeaveSeat> for Verbs {
     async fn handle(&self, call: &Context, request: lead::LeaveSeatRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.leave_seat(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::Leave(request)).await
     }
 }
 
@@ -29,13 +30,13 @@ impl Handle<lead::SeatStatus> for Verbs {
 
 impl Handle<lead::SavePlan> for Verbs {
     async fn handle(&self, call: &Context, request: lead::SavePlanRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.save_plan(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::SavePlan(request)).await
     }
 }
 
 impl Handle<lead::DeclareScope> for Verbs {
     async fn handle(&self, call: &Context, request: lead::DeclareScopeRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.declare_scope(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::DeclareScope(request)).await
     }
 }
 
@@ -47,19 +48,23 @@ impl Handle<lead::BeginStep> for Verbs {
 
 impl Handle<lead::SetQaGates> for Verbs {
     async fn handle(&self, call: &Context, request: lead::SetQaGatesRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.set_qa_gates(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::AddGates(request)).await
     }
 }
 
 impl Handle<lead::UpdateTaskStatus> for Verbs {
     async fn handle(&self, call: &Context, request: lead::UpdateTaskStatusRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.update_task_status(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        self.ask_seat(call, SeatAsk::SetStatus(request)).await
     }
 }
 
 // === impl Verbs ===
 
 impl Verbs {
+    async fn ask_seat<T: DeserializeOwned>(&self, call: &Context, ask: SeatAsk) -> Result<T, Failure> {
+        Ok(self.dispatch.ask_seat(ask, self.seat_caller(call)?, call.idempotency.clone()).await?)
+    }
+
     /// Who calls, as far as a seat is concerned: a name is proven by a token, or since the caller's program has registered it.
     pub(super) fn seat_caller(&self, call: &Context) -> Result<SeatCaller, Failure> {
         let caller = &call.caller;
@@ -68,9 +73,8 @@ impl Verbs {
             let what = "a worker of a run has no architect's seat";
             return Err(Failure::new("seat.not-yours", what).hint("report_step without `run` and `fence`"));
         }
-        let broken = |error: switchboard_bus::Error| Failure::from(error);
         let is_registered = match &caller.program {
-            Some(program) => switchboard_bus::holds(&self.store, &caller.name, program).map_err(broken)?,
+            Some(program) => switchboard_bus::holds(&self.store, &caller.name, program).map_err(Failure::from)?,
             None => false,
         };
         let is_person = caller.is_person();

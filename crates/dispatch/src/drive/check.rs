@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_pipeline::modes::Check;
 use switchboard_pipeline::team::preflight::{self, Known, Problem};
 use switchboard_protocol::modes::ModeEvent;
+use switchboard_protocol::modes::PartWork;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
 use switchboard_store::Query;
@@ -82,7 +83,7 @@ impl Driver {
             let rows = self.dispatch.world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(10_000))?;
             roles.extend(rows.iter().map(|row| row.get_text("role").unwrap_or(RoleName::Coder.as_str()).to_owned()));
         }
-        if self.record.parts().iter().any(|part| part.what.starts_with("docs: ")) {
+        if self.record.parts().iter().any(|part| part.work == PartWork::Docs) {
             roles.insert(RoleName::Docs.as_str().to_owned());
         }
         Ok(roles)

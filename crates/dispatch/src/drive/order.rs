@@ -3,8 +3,8 @@
 use serde_json::Value;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::lead::{
-    BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, SavePlanRequest, SetQaGatesRequest,
-    UpdateTaskStatusRequest,
+    BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, SavePlanRequest, SeatStatusRequest,
+    SetQaGatesRequest, UpdateTaskStatusRequest,
 };
 use switchboard_protocol::verb::step::ReportStepRequest;
 use switchboard_store::Idempotency;
@@ -28,12 +28,13 @@ pub(crate) struct Stop {
     pub(super) done: oneshot::Sender<Result<(), Error>>,
 }
 
-/// What is asked for from the seat, or about it.
+/// What is asked for from the architect's seat, or about it: the request of the verb.
 #[derive(Debug)]
-pub(crate) enum SeatAsk {
-    Take(LeadRunRequest),
+#[expect(missing_docs, reason = "each verb says what it does")]
+pub enum SeatAsk {
+    Lead(LeadRunRequest),
     Leave(LeaveSeatRequest),
-    Status,
+    Status(SeatStatusRequest),
     SavePlan(SavePlanRequest),
     DeclareScope(DeclareScopeRequest),
     Begin(BeginStepRequest),
@@ -59,4 +60,23 @@ pub(crate) struct SeatCall {
     pub(crate) by: SeatCaller,
     pub(crate) call: Option<Idempotency>,
     pub(crate) answer: oneshot::Sender<Result<Value, Error>>,
+}
+
+// === impl SeatAsk ===
+
+impl SeatAsk {
+    /// The run that it names; a report may name none.
+    pub(crate) fn run(&self) -> Option<&str> {
+        match self {
+            Self::Lead(request) => Some(&request.run),
+            Self::Leave(request) => Some(&request.run),
+            Self::Status(request) => Some(&request.run),
+            Self::SavePlan(request) => Some(&request.run),
+            Self::DeclareScope(request) => Some(&request.run),
+            Self::Begin(request) => Some(&request.run),
+            Self::Report(request) => request.run.as_deref(),
+            Self::AddGates(request) => Some(&request.run),
+            Self::SetStatus(request) => Some(&request.run),
+        }
+    }
 }

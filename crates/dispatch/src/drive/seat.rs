@@ -12,6 +12,7 @@ mod status;
 mod take;
 mod task;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -28,8 +29,8 @@ use tokio::time::Instant;
 use super::Driver;
 use super::order::{SeatAsk, SeatCall, SeatCaller};
 use super::record::Part;
+use crate::Error;
 use crate::error::shape;
-use crate::{Error, history};
 
 /// Between asking the stand-in of somebody's hands to end and ending it.
 const GRACE: Duration = Duration::from_millis(500);
@@ -40,7 +41,7 @@ impl Driver {
     /// Does what is asked for from the seat and answers; returns whether the run may have something else to do now.
     pub(super) async fn on_seat(&mut self, call: SeatCall) -> bool {
         let SeatCall { ask, by, call, answer } = call;
-        let is_status = matches!(ask, SeatAsk::Status);
+        let is_status = matches!(ask, SeatAsk::Status(_));
         let done = self.seat(ask, &by, call).await;
         let is_changed = done.is_ok() && !is_status;
         if answer.send(done).is_err() {
@@ -51,9 +52,9 @@ impl Driver {
 
     async fn seat(&mut self, ask: SeatAsk, by: &SeatCaller, call: Option<Idempotency>) -> Result<Value, Error> {
         match ask {
-            SeatAsk::Take(request) => self.take_seat(request, by, call).await,
+            SeatAsk::Lead(request) => self.take_seat(request, by, call).await,
             SeatAsk::Leave(request) => self.leave_seat(&request, by, call).await,
-            SeatAsk::Status => self.seat_status(by).await,
+            SeatAsk::Status(_) => self.seat_status(by).await,
             SeatAsk::SavePlan(request) => self.save_plan(request, by, call).await,
             SeatAsk::DeclareScope(request) => self.declare_scope(request, by, call).await,
             SeatAsk::Begin(request) => self.begin(request, by, call).await,
@@ -96,7 +97,7 @@ impl Driver {
     pub(super) async fn apply_form(&self) -> Result<(), Error> {
         let Some(part) = self.phase_at_work().cloned() else { return Ok(()) };
         let form = self.record.state().form();
-        let state = history::fold(&self.dispatch.world.store, &part.run)?;
+        let state = self.dispatch.state(&part.run).await?;
         if state.outcome().is_some() {
             return Ok(());
         }
@@ -123,14 +124,14 @@ impl Driver {
         self.record.part_of(step)
     }
 
-    /// The same, with its state; a refusal where no phase is carried out.
-    fn phase(&self, what: &str) -> Result<(RunId, RunState), Error> {
+    /// Returns that run with its state, or a refusal where no phase is carried out.
+    async fn phase(&self, what: &str) -> Result<(RunId, Arc<RunState>), Error> {
         let Some(part) = self.phase_at_work() else {
             let state = self.record.state();
             let why = format!("{what}: no phase is carried out, the run waits for {}", state.at());
             return Err(Failure::new("seat.not-open", why).hint(state.remedy()).into());
         };
-        Ok((part.run.clone(), history::fold(&self.dispatch.world.store, &part.run)?))
+        Ok((part.run.clone(), self.dispatch.state(&part.run).await?))
     }
 
     /// Records an event from the seat and the answer of its call in one commit.
@@ -141,7 +142,7 @@ impl Driver {
         call: Option<Idempotency>,
     ) -> Result<Value, Error> {
         let drafted = self.record.draft(event, body, by.name.as_str())?;
-        let answer = self.status_of(&drafted.1, by)?;
+        let answer = self.status_of(&drafted.1, by).await?;
         let answer = value(&answer)?;
         let world = &self.dispatch.world;
         let answer = self.record.commit_call(world, drafted.0, call, answer).await?;

@@ -78,7 +78,7 @@ impl Dispatch {
         Ok(names)
     }
 
-    pub(super) fn plan_of(&self, run: &RunId) -> Result<Arc<RunPlan>, Error> {
+    pub(crate) fn plan_of(&self, run: &RunId) -> Result<Arc<RunPlan>, Error> {
         history::plan(&self.world, run)
     }
 }

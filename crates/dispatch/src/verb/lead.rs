@@ -1,16 +1,17 @@
 //! The verbs of the architect's seat: its calls go to the driver of the run, one after the other.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::TASK_FILE;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::lead::{
-    BeginStepReply, BeginStepRequest, DeclareScopeRequest, Hands, LeadRunRequest, LeaveSeatRequest, MAX_WAIT_MS,
-    SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, UpdateTaskStatusRequest,
+    BeginStepReply, BeginStepRequest, Hands, MAX_WAIT_MS, SeatReply, SeatStatusRequest,
 };
 use switchboard_protocol::verb::step::{ReportStepRequest, StepReply};
 use switchboard_store::{Idempotency, Interest};
@@ -20,41 +21,27 @@ use super::{find_run, reply};
 use crate::drive::{SeatAsk, SeatCall, SeatCaller};
 use crate::parts::at_work;
 use crate::work::{WORKERS, run_id};
-use crate::{Dispatch, Error, plan};
+use crate::{Dispatch, Error, plan, report};
 
 /// How long the start of the stand-in for somebody's hands is waited for: its work tree may have to be set up.
 const START: Duration = Duration::from_secs(120);
 
 impl Dispatch {
-    /// Gives an agent the architect's seat of a run.
+    /// Has the driver of a run do what is asked for from its architect's seat.
     ///
     /// # Errors
-    /// `seat.taken` while another agent has it; a run without a ceiling, or that no team carries out; or the store's failure.
-    pub async fn lead_run(
+    /// A call that is not from the seat, what can't be done now or is not earned, with what is missing; an unknown run or one that is over; or the store's
+    /// failure.
+    pub async fn ask_seat<T: DeserializeOwned>(
         &self,
-        request: LeadRunRequest,
+        ask: SeatAsk,
         by: SeatCaller,
         call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::Take(request), by, call).await?)
+    ) -> Result<T, Error> {
+        reply(self.seat_answer(ask, by, call).await?)
     }
 
-    /// Lets the engine drive a run again.
-    ///
-    /// # Errors
-    /// `seat.not-yours` unless a person asks, or who has the seat; or the store's failure.
-    pub async fn leave_seat(
-        &self,
-        request: LeaveSeatRequest,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::Leave(request), by, call).await?)
-    }
-
-    /// Says who leads a run and what may be done from the seat; waits until that is something, at most as long as the request says.
+    /// Returns who leads a run and what its leader may do now; waits, as long as the request allows, until there is something.
     ///
     /// # Errors
     /// A wait that is too long, an unknown run or one that is over, or the store's failure.
@@ -70,7 +57,7 @@ impl Dispatch {
             let part = run_id(&at_work(&self.world, find_run(&self.world, Some(run.as_str()))?)?)?;
             let interests = [format!("modes/{run}"), format!("run/{part}")].map(Interest::Subject);
             let mut changes = self.world.store.subscribe(interests);
-            let status: SeatReply = reply(self.ask_seat(run.as_str(), SeatAsk::Status, by.clone(), None).await?)?;
+            let status: SeatReply = self.ask_seat(SeatAsk::Status(request.clone()), by.clone(), None).await?;
             if !status.open.is_empty() || wait == 0 {
                 return Ok(status);
             }
@@ -79,34 +66,6 @@ impl Dispatch {
                 Err(_) => return Ok(status),
             }
         }
-    }
-
-    /// Answers the run with the plan.
-    ///
-    /// # Errors
-    /// What is wrong with the plan, a call that is not from the seat, a run that wants no plan now; or the store's failure.
-    pub async fn save_plan(
-        &self,
-        request: SavePlanRequest,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::SavePlan(request), by, call).await?)
-    }
-
-    /// Narrows the files that the coder of a task may change.
-    ///
-    /// # Errors
-    /// Files that the plan doesn't name, a task whose work has begun, a call that is not from the seat; or the store's failure.
-    pub async fn declare_scope(
-        &self,
-        request: DeclareScopeRequest,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::DeclareScope(request), by, call).await?)
     }
 
     /// Begins a step. Where the caller does it with its own hands, returns once its work tree is there.
@@ -119,9 +78,8 @@ impl Dispatch {
         by: SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<BeginStepReply, Error> {
-        let run = request.run.clone();
         let is_by_hand = request.by == Hands::Seat;
-        let begun: BeginStepReply = reply(self.ask_seat(&run, SeatAsk::Begin(request), by, call).await?)?;
+        let begun: BeginStepReply = self.ask_seat(SeatAsk::Begin(request), by, call).await?;
         match begun.task.clone() {
             Some(task) if is_by_hand => self.with_tree(begun, &task).await,
             Some(_) | None => Ok(begun),
@@ -138,57 +96,19 @@ impl Dispatch {
         by: SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<StepReply, Error> {
-        let run = request.run.clone().ok_or_else(|| Failure::new("request.bad-args", "name the run").at("run"))?;
-        let task = request.task.clone();
-        let answered = self.ask_seat(&run, SeatAsk::Report(request), by, call).await?;
-        match task {
-            Some(_) => reply(answered),
-            None => {
-                let run = reply::<SeatReply>(answered)?.run;
-                Ok(StepReply { run, task: String::new(), worker: None, attempt: 0 })
-            }
+        if request.task.is_some() {
+            return self.ask_seat(SeatAsk::Report(request), by, call).await;
         }
-    }
-
-    /// Adds gates to the tasks of later phases.
-    ///
-    /// # Errors
-    /// An unknown gate, one that can't judge, a call that is not from the seat; or the store's failure.
-    pub async fn set_qa_gates(
-        &self,
-        request: SetQaGatesRequest,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::AddGates(request), by, call).await?)
-    }
-
-    /// Sets the status of a task that has earned it, or blocks it.
-    ///
-    /// # Errors
-    /// `seat.not-earned` with what is missing, a call that is not from the seat; or the store's failure.
-    pub async fn update_task_status(
-        &self,
-        request: UpdateTaskStatusRequest,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<SeatReply, Error> {
-        let run = request.run.clone();
-        reply(self.ask_seat(&run, SeatAsk::SetStatus(request), by, call).await?)
+        let SeatReply { run, .. } = self.ask_seat(SeatAsk::Report(request), by, call).await?;
+        Ok(StepReply { run, task: String::new(), worker: None, attempt: 0 })
     }
 
     /// Has the driver of a run that a team carries out do what is asked for; returns its reply.
-    async fn ask_seat(
-        &self,
-        named: &str,
-        ask: SeatAsk,
-        by: SeatCaller,
-        call: Option<Idempotency>,
-    ) -> Result<Value, Error> {
+    async fn seat_answer(&self, ask: SeatAsk, by: SeatCaller, call: Option<Idempotency>) -> Result<Value, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
-            return reply(answered);
+            return Ok(answered);
         }
+        let named = ask.run().ok_or_else(|| Failure::new("request.bad-args", "name the run").at("run"))?;
         let row = find_run(&self.world, Some(named))?;
         let run = run_id(&row)?;
         if row.get_text("mode").is_none() {
@@ -225,13 +145,13 @@ impl Dispatch {
                 return self.in_tree(begun, &run, task, (worker.clone(), folder.join(TASK_FILE)));
             }
             let goes_on = matches!(state, Some(TaskState::Ready | TaskState::Starting { .. }));
-            let waited = tokio::time::timeout_at(deadline, changes.changed()).await;
-            match waited {
-                Ok(changed) if goes_on => changed.map_err(Error::from).map(drop)?,
-                Ok(_) | Err(_) => {
-                    let word = state.as_ref().map_or("unknown", crate::report::state_word);
-                    return Ok(BeginStepReply { state: word.to_owned(), ..begun });
-                }
+            let word = state.as_ref().map_or("unknown", report::state_word).to_owned();
+            if !goes_on {
+                return Ok(BeginStepReply { state: word, ..begun });
+            }
+            match tokio::time::timeout_at(deadline, changes.changed()).await {
+                Ok(changed) => changed.map_err(Error::from).map(drop)?,
+                Err(_) => return Ok(BeginStepReply { state: word, ..begun }),
             }
         }
     }
@@ -241,7 +161,7 @@ impl Dispatch {
         begun: BeginStepReply,
         run: &RunId,
         task: &TaskId,
-        (worker, prompt): (switchboard_protocol::id::WorkerId, std::path::PathBuf),
+        (worker, prompt): (WorkerId, PathBuf),
     ) -> Result<BeginStepReply, Error> {
         let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;

@@ -13,7 +13,7 @@ use switchboard_store::Idempotency;
 
 use super::status::open_of;
 use super::{Driver, SeatCaller, not_open};
-use crate::{Error, history, report};
+use crate::{Error, report};
 
 /// Steps that a refusal names.
 const NAMED: usize = 8;
@@ -53,25 +53,13 @@ impl Driver {
             let what = format!("the {} gives its answer itself: another one than who plans has to", ask.role());
             return Err(Failure::new("seat.not-open", what).at("by").hint("begin it without `by`").into());
         }
-        let answer = BeginStepReply {
-            run: self.run.clone(),
-            task: None,
-            step: open.step,
-            by: Hands::Worker,
-            state: "begun".to_owned(),
-            worker: None,
-            worktree: None,
-            branch: None,
-            prompt: None,
-        };
+        let answer = told((&self.run, None), open.step, Hands::Worker, "begun");
         let answer = super::value(&answer)?;
         if matches!(state.next(), Action::AskRole { .. }) {
             return Ok(answer);
         }
-        let (event, _) = self
-            .record
-            .draft(begun.clone(), String::new(), by.name.as_str())
-            .map_err(|_| state.step(&begun).err().map_or(Error::Stopping, |refused| not_open(&refused).into()))?;
+        state.step(&begun).map_err(|refused| not_open(&refused))?;
+        let (event, _) = self.record.draft(begun, String::new(), by.name.as_str())?;
         self.record.commit_call(&self.dispatch.world, event, call, answer).await
     }
 
@@ -82,10 +70,10 @@ impl Driver {
         seat: &AgentName,
         call: Option<Idempotency>,
     ) -> Result<Value, Error> {
-        let (run, state) = self.phase(&format!("task {task} can't begin"))?;
+        let (run, state) = self.phase(&format!("task {task} can't begin")).await?;
         self.expect_task(&state, task)?;
         let Some(open) = state.open_step(task) else {
-            return match self.begun(&run, &state, task, request)? {
+            return match begun(&run, &state, task, request) {
                 Some(begun) => super::value(&begun),
                 None => Err(not_ready(&state, task).into()),
             };
@@ -96,52 +84,10 @@ impl Driver {
             self.expect_hands(&run, &open)?;
         }
         let OpenStep { task, step, attempt, .. } = open;
-        let answer = self.answer_of((&run, &task), step.to_string(), request.by, "begun");
+        let answer = told((&run, Some(&task)), step.to_string(), request.by, "begun");
         let begun = RunEvent::StepBegun { task, step, attempt, by: hands };
         let answer = super::value(&answer)?;
         self.dispatch.ask_live(&run, vec![begun], call, answer).await
-    }
-
-    /// What became of a step that was begun before.
-    fn begun(
-        &self,
-        run: &RunId,
-        state: &RunState,
-        task: &TaskId,
-        request: &BeginStepRequest,
-    ) -> Result<Option<BeginStepReply>, Error> {
-        let Some(view) = state.task(task) else { return Ok(None) };
-        let is_at_work = matches!(view.state, TaskState::Starting { .. } | TaskState::Working { .. });
-        // Begun, and its worker waits for a place.
-        let is_to_start = view.state == TaskState::Ready && !state.is_paused(task);
-        if !is_at_work && !is_to_start {
-            return Ok(None);
-        }
-        let at_work = if is_at_work { report::state_word(&view.state) } else { "begun" };
-        let step = view.step.map_or_else(|| "work".to_owned(), |step| step.to_string());
-        if request.step.as_ref().is_some_and(|wanted| *wanted != step) {
-            return Ok(None);
-        }
-        let is_by_hand = state.hands().any(|(of, _)| of == task);
-        let by = if is_by_hand { Hands::Seat } else { Hands::Worker };
-        if by != request.by && at_work != "begun" {
-            return Ok(None);
-        }
-        Ok(Some(self.answer_of((run, task), step, request.by, at_work)))
-    }
-
-    fn answer_of(&self, (run, task): (&RunId, &TaskId), step: String, by: Hands, state: &str) -> BeginStepReply {
-        BeginStepReply {
-            run: run.clone(),
-            task: Some(task.clone()),
-            step,
-            by,
-            state: state.to_owned(),
-            worker: None,
-            worktree: None,
-            branch: None,
-            prompt: None,
-        }
     }
 
     /// Refuses the leader's own hands where others have to judge, or where a worker is held.
@@ -154,7 +100,7 @@ impl Driver {
                 .hint("begin it without `by`: a worker does it")
                 .into());
         }
-        let plan = history::plan(&self.dispatch.world, run)?;
+        let plan = self.dispatch.plan_of(run)?;
         let (_, settings) = plan.settings(&open.task)?;
         let choice = plan.choice(&open.task, &settings)?;
         if settings.command.is_some() {
@@ -210,5 +156,42 @@ pub(super) fn lacking(state: &RunState, task: &TaskId) -> String {
         (Some(open), _) => format!("it lacks {}; begin_step {} of task {task} comes next", names.join(", "), open.step),
         (None, true) => "nothing is missing".to_owned(),
         (None, false) => format!("it lacks {}; seat_status with wait_ms says when one may be begun", names.join(", ")),
+    }
+}
+
+/// What became of a step that was begun before.
+fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepRequest) -> Option<BeginStepReply> {
+    let view = state.task(task)?;
+    let is_at_work = matches!(view.state, TaskState::Starting { .. } | TaskState::Working { .. });
+    // Begun, and its worker waits for a place.
+    let is_to_start = view.state == TaskState::Ready && !state.is_paused(task);
+    if !is_at_work && !is_to_start {
+        return None;
+    }
+    let at_work = if is_at_work { report::state_word(&view.state) } else { "begun" };
+    let step = view.step.map_or_else(|| "work".to_owned(), |step| step.to_string());
+    if request.step.as_ref().is_some_and(|wanted| *wanted != step) {
+        return None;
+    }
+    let is_by_hand = state.hands().any(|(of, _)| of == task);
+    let by = if is_by_hand { Hands::Seat } else { Hands::Worker };
+    if by != request.by && at_work != "begun" {
+        return None;
+    }
+    Some(told((run, Some(task)), step, request.by, at_work))
+}
+
+/// The reply about a step; what somebody needs who works with their own hands is added once it is there.
+fn told((run, task): (&RunId, Option<&TaskId>), step: String, by: Hands, state: &str) -> BeginStepReply {
+    BeginStepReply {
+        run: run.clone(),
+        task: task.cloned(),
+        step,
+        by,
+        state: state.to_owned(),
+        worker: None,
+        worktree: None,
+        branch: None,
+        prompt: None,
     }
 }

@@ -39,8 +39,8 @@ impl Driver {
     ) -> Result<Value, Error> {
         let fence = request.fence.ok_or_else(|| Failure::new("seat.not-yours", "the call has no fence").at("fence"))?;
         self.holder(fence, by)?;
-        if request.task.is_some() {
-            return self.report_task(request, by, call).await;
+        if let Some(task) = request.task.clone() {
+            return self.report_task(task, request, call).await;
         }
         let (step, ask) = self.asked_of_seat()?;
         if request.state != StepState::Done {

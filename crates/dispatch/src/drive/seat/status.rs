@@ -14,18 +14,18 @@ use tokio::time::Instant;
 
 use super::{Driver, SeatCaller};
 use crate::work::{RUNS, WORKERS, says_done};
-use crate::{Error, history, report};
+use crate::{Error, report};
 
 /// Longest reason of a step that is done again, in bytes.
 const AGAIN: usize = 2_000;
 
 impl Driver {
-    /// Says who leads the run, and to its leader what may be done; that renews the lease.
+    /// Returns who leads the run, with what its leader may do now. A call of the leader renews the lease.
     pub(super) async fn seat_status(&mut self, by: &SeatCaller) -> Result<Value, Error> {
         if self.is_holder(self.record.state(), by) {
             self.heard = Instant::now();
         }
-        let mut status = self.status_of(self.record.state(), by)?;
+        let mut status = self.status_of(self.record.state(), by).await?;
         self.add_question(&mut status).await?;
         super::value(&status)
     }
@@ -35,7 +35,7 @@ impl Driver {
         by.is_proven && seat.agent.folded() == by.name.folded()
     }
 
-    pub(super) fn status_of(&self, state: &State, by: &SeatCaller) -> Result<SeatReply, Error> {
+    pub(super) async fn status_of(&self, state: &State, by: &SeatCaller) -> Result<SeatReply, Error> {
         let form = state.form();
         let seat = form.seat();
         let world = &self.dispatch.world;
@@ -58,7 +58,7 @@ impl Driver {
             waits_for: state.now(),
             ceiling,
             left: report::budget_left(world, &row)?.map(|left| left.ceiling),
-            open: if is_holder { self.open(state)? } else { Vec::new() },
+            open: if is_holder { self.open(state).await? } else { Vec::new() },
         })
     }
 
@@ -77,7 +77,7 @@ impl Driver {
     }
 
     /// What the holder of the seat may do now.
-    fn open(&self, state: &State) -> Result<Vec<OpenStep>, Error> {
+    async fn open(&self, state: &State) -> Result<Vec<OpenStep>, Error> {
         match (state.next(), state.driven()) {
             (Action::AwaitSeat { step }, Action::AskRole { ask, refused, .. }) => {
                 // The architect's worker that was asked before the seat was taken answers this once.
@@ -86,45 +86,35 @@ impl Driver {
                 }
                 Ok(vec![OpenStep { again: refused, ..open_of(&ask) }])
             }
-            (Action::RunPhase { .. }, _) => self.open_tasks(),
+            (Action::RunPhase { .. }, _) => self.open_tasks().await,
             (_, _) => Ok(Vec::new()),
         }
     }
 
     /// The steps of tasks that may be begun, and those that the holder does with its own hands.
-    fn open_tasks(&self) -> Result<Vec<OpenStep>, Error> {
+    async fn open_tasks(&self) -> Result<Vec<OpenStep>, Error> {
         let Some(part) = self.phase_at_work() else { return Ok(Vec::new()) };
-        let state = history::fold(&self.dispatch.world.store, &part.run)?;
+        let state = self.dispatch.state(&part.run).await?;
         let again = |task: &TaskId| {
             let reasons = state.task(task).and_then(|view| view.refusals.last().map(|last| last.reasons.join("; ")));
             reasons.map(|reasons| cut(&reasons, AGAIN))
         };
-        let begin = state.open_steps().map(|open| OpenStep {
-            verb: BeginStep::NAME.to_owned(),
-            again: again(&open.task),
-            task: Some(open.task),
-            step: open.step.to_string(),
-            role: None,
-            answer: None,
-            question: None,
-        });
-        let mut hands = Vec::new();
+        let mut steps: Vec<_> = state
+            .open_steps()
+            .map(|open| OpenStep {
+                again: again(&open.task),
+                task: Some(open.task),
+                ..step(BeginStep::NAME, open.step.to_string())
+            })
+            .collect();
         for (task, worker) in state.hands() {
             let row = self.dispatch.world.store.get(WORKERS, &[worker.as_str().into()])?;
             if !row.as_ref().is_some_and(says_done) {
-                hands.push(task);
+                let work = step(ReportStep::NAME, StepId::work().to_string());
+                steps.push(OpenStep { task: Some(task.clone()), ..work });
             }
         }
-        let hands = hands.into_iter().map(|task| OpenStep {
-            verb: ReportStep::NAME.to_owned(),
-            task: Some(task.clone()),
-            step: StepId::work().to_string(),
-            role: None,
-            answer: None,
-            question: None,
-            again: None,
-        });
-        Ok(begin.chain(hands).collect())
+        Ok(steps)
     }
 }
 
@@ -136,12 +126,13 @@ pub(super) fn open_of(ask: &Ask) -> OpenStep {
         (_, _) => BeginStep::NAME,
     };
     OpenStep {
-        verb: verb.to_owned(),
-        task: None,
-        step: ask.answer().to_string(),
         role: Some(ask.role().id()),
         answer: (ask.role() == RoleName::Architect).then(|| ask.answer()),
-        question: None,
-        again: None,
+        ..step(verb, ask.answer().to_string())
     }
+}
+
+fn step(verb: &str, step: String) -> OpenStep {
+    let verb = verb.to_owned();
+    OpenStep { verb, step, task: None, role: None, answer: None, question: None, again: None }
 }

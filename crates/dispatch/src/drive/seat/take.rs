@@ -15,7 +15,7 @@ use crate::Error;
 use crate::work::RUNS;
 
 impl Driver {
-    /// Gives an agent the seat. A person gives it to whom it wants; an agent asks for it for itself, and a person has said yes to that by now.
+    /// Gives the seat to the agent that a person names, or to the agent that asks: a person has approved that call.
     pub(super) async fn take_seat(
         &mut self,
         request: LeadRunRequest,
@@ -60,21 +60,16 @@ impl Driver {
         by: &SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<Value, Error> {
-        let fence = match (request.fence, self.record.state().form().seat()) {
-            (Some(fence), _) if !by.is_person => self.holder(fence, by)?.fence,
-            (_, Some(seat)) if by.is_person => seat.fence,
-            (None, Some(_)) => {
+        let fence = match request.fence {
+            _ if by.is_person => self.record.state().form().seat().map_or(0, |seat| seat.fence),
+            Some(fence) => self.holder(fence, by)?.fence,
+            None => {
                 let what = "an agent gives the seat back with its fence";
                 return Err(Failure::new("seat.not-yours", what).at("fence").into());
             }
-            (_, None) => {
-                let left = ModeEvent::SeatLeft { fence: 0, by: by.name.clone() };
-                let refused = self.record.state().step(&left);
-                return Err(refused.err().map_or_else(|| Error::Stopping, |refused| not_yours(&refused).into()));
-            }
-            (Some(_), Some(_)) => unreachable!("a person is told apart above"),
         };
         let left = ModeEvent::SeatLeft { fence, by: by.name.clone() };
+        self.record.state().step(&left).map_err(|refused| not_yours(&refused))?;
         let answer = self.record_call((left, String::new()), by, call).await?;
         self.apply_form().await?;
         Ok(answer)

@@ -1,11 +1,12 @@
 //! Tasks of the present phase: what the holder of the seat says of one that it does itself, the files of one, the status of one.
 
 use serde_json::Value;
+use switchboard_pipeline::run::RunState;
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::ShimCommand;
 use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::plan::TaskStatus;
+use switchboard_protocol::plan::{TaskId, TaskStatus};
 use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::verb::lead::{DeclareScopeRequest, MAX_FILES, UpdateTaskStatusRequest};
 use switchboard_protocol::verb::step::ReportStepRequest;
@@ -13,7 +14,7 @@ use switchboard_store::Idempotency;
 
 use super::begin::{lacking, not_ready};
 use super::{Driver, SeatCaller};
-use crate::{Error, history, report};
+use crate::{Error, report};
 
 /// Longest path of a declared file, in bytes.
 const PATH: usize = 4096;
@@ -22,12 +23,11 @@ impl Driver {
     /// Records what the holder says of a task that it does with its own hands; `done` ends its work, and the gates judge the tree.
     pub(super) async fn report_task(
         &mut self,
+        task: TaskId,
         request: ReportStepRequest,
-        _by: &SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<Value, Error> {
-        let Some(task) = request.task.clone() else { return Err(Error::Missing("a task".to_owned())) };
-        let (_, state) = self.phase(&format!("nobody works on task {task}"))?;
+        let (_, state) = self.phase(&format!("nobody works on task {task}")).await?;
         self.expect_task(&state, &task)?;
         let worker = state.hands().find(|(of, _)| **of == task).map(|(_, worker)| worker.clone());
         let Some(worker) = worker else { return Err(not_by_hand(&state, &task).into()) };
@@ -56,9 +56,9 @@ impl Driver {
         self.holder(request.fence, by)?;
         let DeclareScopeRequest { task, files, .. } = request;
         expect_files(&files)?;
-        let (run, state) = self.phase(&format!("task {task} has no work to declare files for"))?;
+        let (run, state) = self.phase(&format!("task {task} has no work to declare files for")).await?;
         self.expect_task(&state, &task)?;
-        let (_, settings) = history::plan(&self.dispatch.world, &run)?.settings(&task)?;
+        let (_, settings) = self.dispatch.plan_of(&run)?.settings(&task)?;
         let outside = settings.outside(files.iter().map(String::as_str), &files.iter().cloned().collect());
         if let Some(first) = outside.first() {
             let what = format!("{} is not in the {} of task {task}", first.file, first.of);
@@ -66,7 +66,7 @@ impl Driver {
             return Err(Failure::new("seat.not-open", what).at("files").hint(hint).into());
         }
         let declared = RunEvent::ScopeDeclared { task, files };
-        let answer = super::value(&self.status_of(self.record.state(), by)?)?;
+        let answer = super::value(&self.status_of(self.record.state(), by).await?)?;
         self.dispatch.ask_live(&run, vec![declared], call, answer).await
     }
 
@@ -79,7 +79,7 @@ impl Driver {
     ) -> Result<Value, Error> {
         self.holder(request.fence, by)?;
         let UpdateTaskStatusRequest { task, status, reason, .. } = request;
-        let (run, state) = self.phase(&format!("the status of task {task} can't be set"))?;
+        let (run, state) = self.phase(&format!("the status of task {task} can't be set")).await?;
         self.expect_task(&state, &task)?;
         let Some(view) = state.task(&task) else { return Err(Error::Missing(task.to_string())) };
         let is_done = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
@@ -117,7 +117,7 @@ impl Driver {
                 );
             }
         };
-        let answer = super::value(&self.status_of(self.record.state(), by)?)?;
+        let answer = super::value(&self.status_of(self.record.state(), by).await?)?;
         if steps.is_empty() {
             return Ok(answer);
         }
@@ -135,7 +135,8 @@ const fn status_word(status: TaskStatus) -> &'static str {
     }
 }
 
-fn not_by_hand(state: &switchboard_pipeline::run::RunState, task: &switchboard_protocol::plan::TaskId) -> Failure {
+/// Why nobody works on a task with the hands of who leads the run.
+fn not_by_hand(state: &RunState, task: &TaskId) -> Failure {
     let at_work = state
         .task(task)
         .is_some_and(|view| matches!(view.state, TaskState::Starting { .. } | TaskState::Working { .. }));
