@@ -1,18 +1,18 @@
 //! A work tree, a shim in it, and an agent under the shim.
 
+mod spec;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
-use switchboard_pipeline::subtasks::{self, Shape};
+use switchboard_pipeline::subtasks;
 use switchboard_pipeline::team::retry::Retry;
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{
-    CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec, WrapUp,
-};
+use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
@@ -40,7 +40,7 @@ use crate::watch::Reachable;
 use crate::work::{RUNS, STAND_IN};
 use crate::worker_names::Key;
 use crate::world::World;
-use crate::{Error, history, isolation, notes, plan, prompt, told};
+use crate::{Error, history, isolation, notes, plan, prompt};
 
 /// Pauses after an agent that failed: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -51,9 +51,6 @@ const DIFF: usize = 48 << 10;
 
 /// How a reviewer's reason begins that says what has to be done.
 const REQUIRED_FIX: &str = "required fix: ";
-
-/// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
-const FIRST_MAIL: usize = 10;
 
 /// How a worker's tree is to begin.
 pub(crate) struct Start {
@@ -457,7 +454,7 @@ async fn launch(
         return Ok(Launched::NotSetUp(reason));
     }
     ctx.world.crash("tree-set-up");
-    let spec = spec(ctx, id, attempt, setup, refusals)?;
+    let spec = spec::spec(ctx, id, attempt, setup, refusals)?;
     let shims = Arc::clone(&ctx.world.ports.shims);
     ctx.world.blocking(move || shims.launch(&spec)).await?;
     Ok(Launched::Started)
@@ -468,7 +465,7 @@ async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup)
     let (path, at) = (setup.path(ctx, id), setup.start_point.start.clone());
     ctx.world.git(move |git| git.worktree_detached(&path, &at)).await?;
     ctx.world.crash("worktree-made");
-    let spec = spec(ctx, id, attempt, setup, &[])?;
+    let spec = spec::spec(ctx, id, attempt, setup, &[])?;
     let shims = Arc::clone(&ctx.world.ports.shims);
     ctx.world.blocking(move || shims.launch(&spec)).await?;
     Ok(Launched::Started)
@@ -561,162 +558,7 @@ impl Tree {
     }
 }
 
-fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let cwd = plan::text(&setup.path(ctx, id));
-    let WorkerSetup {
-        worker,
-        token,
-        choice,
-        task,
-        settings,
-        start_point,
-        ports,
-        replies,
-        isolation,
-        plan_state,
-        judged,
-        model: (model, _),
-        temperature,
-        role_text,
-        retry,
-        is_by_hand,
-        first: _,
-    } = setup;
-    let usual = Shape::default();
-    let shape = ctx.plan.shape(id).unwrap_or(&usual);
-    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
-    let previous = prompt::Previous {
-        role: role_text,
-        retry: retry.as_ref().map(Retry::render),
-        work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
-        is_report: shape.result == subtasks::WorkResult::Report,
-        is_proposal: shape.is_proposal,
-        refusals,
-        has_change: start_point.content.as_ref() != Some(&start_point.base),
-        denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
-        allowed: allowed(ctx, id)?,
-        notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
-        may_ask: !isolation.is_full(),
-        plan_state,
-        has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
-    };
-    let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
-    let permissions = settings.permissions.unwrap_or(choice.permissions);
-    let temperature_args = temperature.as_deref().map(|text| choice.told_temperature(text)).unwrap_or_default();
-    let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
-    let model_given = model.is_some() && choice.takes_model();
-    let is_managed = is_prompted && ctx.plan.coordination.is_managed();
-    // What the prompt of a worker that judges doesn't show must not count as seen.
-    let mail = match is_prompted && judged.is_none() {
-        true if is_managed => ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)?,
-        true => told::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
-        false => Vec::new(),
-    };
-    let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
-    let mut env = ctx.world.config.env.clone();
-    env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());
-    env.extend(model_env);
-    env.extend(ports.into_iter().flat_map(PortRange::env));
-    env.extend(identity.iter().cloned());
-    Ok(WorkerSpec {
-        v: match &sandbox {
-            Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
-            Some(_) => SANDBOX_VERSION,
-            None => FRAME_VERSION,
-        },
-        prompt: match &judged {
-            Some(judged) => judged.prompt(ctx, &task, attempt, &choice.instructions, previous.has_tools),
-            None => prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
-        },
-        mail: mail.into_iter().map(|message| message.id).collect(),
-        folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),
-        worker,
-        run: ctx.plan.run.clone(),
-        task: id.to_string(),
-        agent: choice.name,
-        attempt,
-        driver: with_args(choice.driver, [model_args, temperature_args].concat()),
-        permissions,
-        model,
-        model_given,
-        cwd,
-        socket: plan::text(&ctx.world.config.socket),
-        token,
-        mcp: is_managed.then(|| bridge(ctx, identity)),
-        env,
-        limits: limits(ctx, &settings, is_by_hand),
-        by_hand: is_by_hand,
-        wrap_up: is_prompted.then(|| wrap_up(&settings)),
-        sandbox,
-        signals: Some(plan::text(&plan::signals_folder(&ctx.world.config, &ctx.plan.run))),
-    })
-}
-
-/// A driver whose program gets more arguments.
-fn with_args(driver: DriverSpec, more: Vec<String>) -> DriverSpec {
-    let with = |argv: Vec<String>| argv.into_iter().chain(more).collect();
-    match driver {
-        DriverSpec::Acp { argv } => DriverSpec::Acp { argv: with(argv) },
-        DriverSpec::Exec { argv } => DriverSpec::Exec { argv: with(argv) },
-    }
-}
-
-/// Titles of what a person has allowed the task since it was denied.
-fn allowed(ctx: &Ctx, id: &TaskId) -> Result<Vec<String>, Error> {
-    let allowed = switchboard_needs::allowed_since(&ctx.world.store, &ctx.plan.run, id.as_str())?;
-    Ok(allowed.into_iter().map(|need| need.title).collect())
-}
-
-/// Who the worker is, for itself and for what it starts: the token is its authority towards the daemon.
-fn identity(
-    ctx: &Ctx,
-    id: &TaskId,
-    (attempt, judged): (u32, Option<&Judged>),
-    worker: &WorkerId,
-    token: &str,
-    choice: &AgentChoice,
-) -> Vec<(String, String)> {
-    let of_step = judged.map(|judged| {
-        [("SWITCHBOARD_STEP", judged.step.to_string()), ("SWITCHBOARD_ROLE", judged.work.role.to_string())]
-    });
-    let own = [
-        ("SWITCHBOARD_WORKER", worker.to_string()),
-        ("SWITCHBOARD_AGENT", choice.name.to_string()),
-        ("SWITCHBOARD_RUN", ctx.plan.run.to_string()),
-        ("SWITCHBOARD_TASK", id.to_string()),
-        ("SWITCHBOARD_ATTEMPT", attempt.to_string()),
-        ("SWITCHBOARD_TOKEN", token.to_owned()),
-        ("SWITCHBOARD_SOCKET", plan::text(&ctx.world.config.socket)),
-    ];
-    own.into_iter().chain(of_step.into_iter().flatten()).map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
-    let argv = vec![plan::text(&ctx.world.config.binary), "mcp".to_owned()];
-    McpCommand { name: "switchboard".to_owned(), argv, env: identity }
-}
-
-/// When its agent is told to finish. One that takes no second prompt is not.
-fn wrap_up(settings: &Settings) -> WrapUp {
-    let (told_at, ends_at) = settings.limits_ms();
-    let after_ms = u64::try_from(told_at).unwrap_or(0);
-    WrapUp { after_ms, notice: prompt::wrap_up(ends_at.saturating_sub(told_at)) }
-}
-
 /// The program that waits until somebody else's hands have done the work.
 fn stand_in(world: &World) -> DriverSpec {
     DriverSpec::Exec { argv: vec![plan::text(&world.config.binary), "stand-in".to_owned()] }
-}
-
-fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool) -> switchboard_protocol::frame::WorkerLimits {
-    let mut limits = ctx.world.config.limits;
-    if let Some(limit) = settings.timeout_ms {
-        // The engine stops a late attempt itself; the shim's own limit is the net below it.
-        limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
-    }
-    if is_by_hand {
-        // What stands in for hands says nothing.
-        limits.idle_ms = limits.wall_ms;
-    }
-    limits
 }
