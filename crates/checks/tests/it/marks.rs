@@ -137,7 +137,6 @@ fn what_a_base_an_object_or_an_owner_asks_for_does_not_block() {
             "a.ts",
             "class MarketWeb extends WebPlugin {\n  open(a) {\n    throw new Error('Method not implemented.');\n  }\n}\n",
         ),
-        ("a.py", "def update_placeholder(a):\n    raise NotImplementedError\n"),
         ("a.py", "class A(B):\n    def f(self):\n        return False, 'Not implemented'\n"),
     ] {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
@@ -149,6 +148,7 @@ fn what_a_base_an_object_or_an_owner_asks_for_does_not_block() {
         ("a.js", "exports.apply = function (a) {\n  throw new Error('Not implemented');\n};\n"),
         ("a.js", "const apply = (a) => {\n  throw new Error('Not implemented');\n};\n"),
         ("a.py", "def f():\n    return 'Not implemented'\n"),
+        ("a.py", "def update_placeholder(a):\n    raise NotImplementedError\n"),
         ("a.py", "class A(list):\n    def sort(self):\n        raise NotImplementedError('not yet implemented')\n"),
     ] {
         assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");

@@ -34,9 +34,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     let is_owed = class.is_some() || is_decorated;
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
         let is_said = has_docstring && memchr::memmem::find(bytes(*first, text), b"NotImplementedError").is_some();
-        let is_stand_in = name(node, text).is_some_and(|name| memchr::memmem::find(name, b"placeholder").is_some());
         let is_contract = is_said
-            || is_stand_in
             || is_put_together(words)
             || class.is_some_and(|class| overrides_several(*class, text))
             || class.is_some_and(|class| is_for_others(*class, node, words, text));
