@@ -108,7 +108,7 @@ impl RootPaths {
         self.at_rest().exists()
     }
 
-    /// Says, or says no more, that no run is live though no daemon runs.
+    /// Records whether the last daemon ended in order with no run live.
     pub(crate) fn set_at_rest(&self, is_at_rest: bool) {
         let done = match is_at_rest {
             true => crate::project::write_private(&self.at_rest(), b""),

@@ -19,7 +19,8 @@ pub(crate) struct Memo(Mutex<HashMap<String, Decision>>);
 
 impl Memo {
     /// An empty one for rules of which the time of day is no part; `None` for others. These rules name each field of the input that they read, so that
-    /// none can be the time: what reads `input` as a whole may read that.
+    /// none can be the time: what reads `input` as a whole may read that. Rego's own clock and chance are not built in, so that nothing else changes between
+    /// two calls.
     pub(crate) fn for_rules<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<Self> {
         files.into_iter().all(|file| names_its_fields(&file.text)).then(Self::default)
     }

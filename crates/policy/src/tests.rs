@@ -105,6 +105,18 @@ fn a_class_that_the_rules_do_not_know_is_refused_even_to_people() {
 }
 
 #[test]
+fn rules_have_no_clock_but_the_time_that_they_are_given() {
+    for call in ["time.now_ns()", "rand.intn(\"x\", 9)", "uuid.rfc4122(\"x\")"] {
+        let rules = format!(
+            "package switchboard\nimport rego.v1\ndecision := {{\"allow\": true, \"rule\": sprintf(\"%v\", [{call}])}}\n"
+        );
+        let is_allowed = Policy::load(&bundle(&rules, None))
+            .is_ok_and(|policy| decide(&policy, agent(), "get_run", &json!({}), None).allow);
+        assert!(!is_allowed, "{call}: a decision that is remembered would depend on it");
+    }
+}
+
+#[test]
 fn rules_of_ones_own_are_written_against_classes() {
     let rules = "package switchboard\nimport rego.v1\n\
                  decision := {\"allow\": true, \"rule\": \"looking\"} if input.class in {\"status\", \"run\"}\n";
