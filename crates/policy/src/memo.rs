@@ -19,10 +19,10 @@ pub(crate) struct Memo(Mutex<HashMap<String, Decision>>);
 
 impl Memo {
     /// An empty one for rules of which the time of day is no part; `None` for others. These rules name each field of the input that they read, so that
-    /// none can be the time: what reads `input` as a whole may read that. Rego's own clock and chance are not built in, so that nothing else changes between
-    /// two calls.
+    /// none can be the time: what reads `input` as a whole may read that. Rego's own clock is not built in; rules that draw lots (`rand`) are asked each
+    /// time.
     pub(crate) fn for_rules<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<Self> {
-        files.into_iter().all(|file| names_its_fields(&file.text)).then(Self::default)
+        files.into_iter().all(|file| names_its_fields(&file.text) && !draws_lots(&file.text)).then(Self::default)
     }
 
     /// The decision for a call, made by `decide` if it is new. What failed is not remembered.
@@ -53,17 +53,28 @@ impl Memo {
     }
 }
 
-/// Whether `input` stands nowhere but before a dot and the name of a field that is not the time. Lines that are comments are left out.
-fn names_its_fields(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+/// What stands behind each use of a word. Lines that are comments are left out.
+fn behind<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let mut uses =
-        lines.flat_map(|line| line.match_indices("input").map(move |(at, word)| (line, at, at + word.len())));
-    uses.all(|(line, begin, end)| {
-        let (before, after) = (&line[..begin], &line[end..]);
-        if before.ends_with(is_word) || after.starts_with(is_word) {
-            return true;
-        }
+    let uses = lines.flat_map(move |line| line.match_indices(word).map(move |(at, _)| line.split_at(at)));
+    uses.filter_map(move |(before, rest)| {
+        let after = &rest[word.len()..];
+        (!before.ends_with(is_word) && !after.starts_with(is_word)).then_some(after)
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Whether rules use Rego's chance.
+fn draws_lots(text: &str) -> bool {
+    behind(text, "rand").next().is_some()
+}
+
+/// Whether `input` stands nowhere but before a dot and the name of a field that is not the time.
+fn names_its_fields(text: &str) -> bool {
+    behind(text, "input").all(|after| {
         let field = after.strip_prefix('.').map(|field| field.split(|c| !is_word(c)).next().unwrap_or_default());
         field.is_some_and(|field| !field.is_empty() && field != "now")
     })
@@ -93,6 +104,12 @@ mod tests {
         ] {
             assert!(!names_its_fields(timed), "{timed}");
         }
+    }
+
+    #[test]
+    fn rules_that_draw_lots_are_asked_each_time() {
+        assert!(draws_lots("allow if rand.intn(\"x\", 9) == 1") && draws_lots("x := rand . intn(\"x\", 9)"));
+        assert!(!draws_lots("brand.intn := 1; rands := 2") && !draws_lots("# rand.intn"));
     }
 
     #[test]
