@@ -74,25 +74,42 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Bytes of all files in a folder and below it; no link is followed, and what goes away meanwhile is not counted.
+/// Bytes of all files in a folder and below it; `None` where the folder is not there. No link is followed, and what goes away meanwhile is not counted.
 ///
 /// # Errors
-/// When the folder can't be read.
-pub fn bytes_below(folder: &Path) -> io::Result<u64> {
+/// When a folder that is there can't be read.
+pub fn bytes_below(folder: &Path) -> io::Result<Option<u64>> {
     let mut bytes = 0;
-    let mut folders = vec![folder.to_owned()];
+    let mut folders = Vec::new();
+    if !add_bytes_in(folder, &mut bytes, &mut folders)? {
+        return Ok(None);
+    }
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let Ok(found) = entry.metadata() else { continue };
-            if found.is_dir() {
-                folders.push(entry.path());
-            } else {
-                bytes += found.len();
-            }
+        add_bytes_in(&folder, &mut bytes, &mut folders)?;
+    }
+    Ok(Some(bytes))
+}
+
+/// Adds the bytes of the files in a folder, and notes the folders in it; returns whether it is there to its end.
+fn add_bytes_in(folder: &Path, bytes: &mut u64, folders: &mut Vec<PathBuf>) -> io::Result<bool> {
+    let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if is_gone(&error) => return Ok(false),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = match entry {
+            Err(error) if is_gone(&error) => return Ok(false),
+            entry => entry?,
+        };
+        let Ok(found) = entry.metadata() else { continue };
+        if found.is_dir() {
+            folders.push(entry.path());
+        } else {
+            *bytes += found.len();
         }
     }
-    Ok(bytes)
+    Ok(true)
 }
 
 /// A name that no other draft has, in this process or another.
@@ -143,6 +160,34 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(mode_of(&path), 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_tree_that_is_removed_while_it_is_measured_is_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        assert_eq!(bytes_below(&tree).unwrap(), None);
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    for name in ["a/b", "c/d", "e/f"] {
+                        fs::create_dir_all(tree.join(name)).unwrap();
+                        fs::write(tree.join(name).join("file"), "12345678").unwrap();
+                    }
+                    fs::remove_dir_all(&tree).unwrap();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(bytes_below(&tree).unwrap().unwrap_or_default() <= 24);
+            }
+        });
+
+        fs::create_dir_all(tree.join("a")).unwrap();
+        fs::write(tree.join("a/file"), "12345678").unwrap();
+        assert_eq!(bytes_below(&tree).unwrap(), Some(8));
     }
 
     #[test]

@@ -78,8 +78,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>>;
     /// Files of the work tree at `path` that are not as in a commit, committed or not, whatever its index says; ignored ones left out.
     fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>>;
-    /// Bytes of the files in the work tree at `path`, ignored ones included.
-    fn worktree_bytes(&self, path: &Path) -> Result<u64>;
+    /// Bytes of the files in the work tree at `path`, ignored ones included; `None` where it is not there, or is removed meanwhile.
+    fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>>;
     /// Files of the user's index with one of these names, in any folder; sorted.
@@ -247,7 +247,7 @@ impl Git for Repo {
         Ok(tree.files_unlike(commit)?)
     }
 
-    fn worktree_bytes(&self, path: &Path) -> Result<u64> {
+    fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>> {
         switchboard_process::file::bytes_below(path).map_err(crate::error::io(path))
     }
 

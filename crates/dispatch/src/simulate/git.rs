@@ -227,8 +227,8 @@ impl Git for SimGit {
         self.with(|repo| repo.changed_from(path, commit))
     }
 
-    fn worktree_bytes(&self, _path: &Path) -> Result<u64> {
-        Ok(0)
+    fn worktree_bytes(&self, _path: &Path) -> Result<Option<u64>> {
+        Ok(Some(0))
     }
 
     fn ignored_and_listed(&self, _patterns: &Path) -> Result<Vec<PathBuf>> {

@@ -60,7 +60,8 @@ fn a_change_is_captured_compared_and_merged() {
     let commit = it.capture();
 
     assert_eq!(paths(&changes), ["new.txt"]);
-    assert!(it.git.worktree_bytes(&it.tree()).unwrap() >= 8);
+    assert!(it.git.worktree_bytes(&it.tree()).unwrap() >= Some(8));
+    assert_eq!(it.git.worktree_bytes(Path::new("/nowhere")).unwrap(), None);
     assert_eq!(it.git.branch("task").unwrap(), Some(commit.clone()));
     let changed = it.git.changed_files(&it.base, &commit).unwrap();
     assert_eq!(changed.iter().map(|change| change.path.to_str().unwrap()).collect::<Vec<_>>(), ["new.txt"]);

@@ -295,7 +295,7 @@ fn of_task(
     let left = LeftOver {
         run: ended.run.clone(),
         task: task.clone(),
-        bytes: if tree.is_some() { git.worktree_bytes(path)? } else { 0 },
+        bytes: if tree.is_some() { git.worktree_bytes(path)?.unwrap_or(0) } else { 0 },
         worktree: tree.map(|_| plan::text(path)).unwrap_or_default(),
         branch: tip.as_ref().map(|_| branch.clone()).unwrap_or_default(),
         unmerged: unmerged.join(", "),

@@ -31,7 +31,7 @@ fn left_out(plan: &RunPlan) -> Vec<Skipped> {
 
 /// Bytes of a work tree; `None` where there is none.
 fn bytes_of(git: &dyn Git, path: &Path) -> Result<Option<u64>, Error> {
-    if path.as_os_str().is_empty() { Ok(None) } else { git.worktree_bytes(path).map(Some) }
+    if path.as_os_str().is_empty() { Ok(None) } else { git.worktree_bytes(path) }
 }
 
 impl Dispatch {
