@@ -10,6 +10,7 @@ use switchboard_protocol::run::StopCause;
 use switchboard_store::{Query, Store};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::assignees::Assignees;
 use crate::drive::{Driver, DriverHandle};
@@ -19,7 +20,7 @@ use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Config, Error, confirm_merge, history, removal, user_branch};
+use crate::{Config, Error, confirm_merge, history, removal, troubles, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
@@ -78,6 +79,7 @@ impl Dispatch {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
+                self.world.troubles.failed(&run, error.into());
             }
         }
         // After the engines: they wait for runs that are live.
@@ -85,6 +87,7 @@ impl Dispatch {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_driver(&run, None).await {
                 tracing::error!(%run, %error, "the run that a team leads can't be taken up again");
+                self.world.troubles.failed(&run, error.into());
             }
         }
         self.world.booted.cancel();
@@ -159,11 +162,40 @@ impl Dispatch {
         let permit = self.world.adoption_permit();
         engine.adopt();
         drop(permit);
+        self.world.troubles.passed(&run);
         tokio::spawn(async move {
-            engine.run().await;
-            this.engine_ended(&run, &own);
+            let has_panicked = has_panicked(engine.run()).await;
+            // What the run has claimed stays claimed: its workers are still there.
+            if has_panicked && this.may_restart(&run).await {
+                match this.start_engine(&run) {
+                    Ok(_) => return,
+                    Err(error) => this.world.troubles.failed(&run, error.into()),
+                }
+            }
+            match has_panicked {
+                true => this.let_go(&run, &own),
+                false => this.engine_ended(&run, &own),
+            }
         });
         Ok(handle)
+    }
+
+    /// Whether a run whose engine or driver has panicked is to be taken up again; returns when it is time to.
+    async fn may_restart(&self, run: &RunId) -> bool {
+        let is_wanted = self.world.troubles.panicked(run);
+        tracing::error!(%run, is_wanted, "what carries the run on has panicked, which is a defect");
+        let pause = self.world.stop.run_until_cancelled(tokio::time::sleep(troubles::BEFORE_RESTART));
+        is_wanted && pause.await.is_some()
+    }
+
+    /// A run is not carried on any more though it is not over.
+    fn let_go(&self, run: &RunId, own: &Handle) {
+        let mut handles = lock(&self.engines.handles);
+        if handles.get(run).is_some_and(|handle| handle.is_same(own)) {
+            handles.remove(run);
+        }
+        drop(handles);
+        self.count_live();
     }
 
     pub(crate) fn engine(&self, run: &RunId) -> Option<Handle> {
@@ -182,6 +214,7 @@ impl Dispatch {
         if self.world.shared.state().close(run) {
             self.world.shared.announce();
         }
+        self.world.troubles.forget(run);
         self.world.release(run);
         self.world.assign(run, &Arc::default());
     }
@@ -200,20 +233,42 @@ impl Dispatch {
         if let Some(by) = resumed {
             driver.resume(by).await?;
         }
+        self.lead(run, driver, handle);
+        Ok(())
+    }
+
+    /// Has a driver lead its run to its end; one that panics is started anew from the record.
+    fn lead(&self, run: &RunId, driver: Driver, handle: DriverHandle) {
         lock(&self.engines.drivers).insert(run.clone(), handle);
         self.count_live();
+        self.world.troubles.passed(run);
         let (this, run) = (self.clone(), run.clone());
         tokio::spawn(async move {
-            driver.run().await;
+            let has_panicked = has_panicked(driver.run()).await;
+            let is_again = has_panicked && this.may_restart(&run).await;
+            // Somebody may have started another meanwhile.
+            if this.driver(&run).is_some() {
+                return;
+            }
             lock(&this.engines.drivers).remove(&run);
+            match is_again.then(|| Driver::fold(this.clone(), &run)) {
+                Some(Ok((driver, handle))) => return this.lead(&run, driver, handle),
+                Some(Err(error)) => this.world.troubles.failed(&run, error.into()),
+                None if !has_panicked => this.world.troubles.forget(&run),
+                None => {}
+            }
             this.count_live();
         });
-        Ok(())
     }
 
     pub(crate) fn driver(&self, run: &RunId) -> Option<DriverHandle> {
         lock(&self.engines.drivers).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
+}
+
+/// Runs something to its end in a task of its own; returns whether it has panicked.
+async fn has_panicked(work: impl Future<Output = ()> + Send + 'static) -> bool {
+    AbortOnDropHandle::new(tokio::spawn(work)).await.is_err_and(|error| error.is_panic())
 }
 
 /// Completes or abandons the merges that the last daemon had begun, then does those that a person said yes to meanwhile.

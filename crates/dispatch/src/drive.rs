@@ -143,6 +143,7 @@ impl Driver {
             let pause = match self.step().await {
                 Ok(true) => {
                     backoff.reset();
+                    self.dispatch.world.troubles.passed(&self.run);
                     continue;
                 }
                 Ok(false) => return,
@@ -153,6 +154,7 @@ impl Driver {
                 }
                 Err(error) => {
                     tracing::error!(run = %self.run, %error, "the team's run can't go on now");
+                    self.dispatch.world.troubles.failed(&self.run, error.into());
                     AGAIN
                 }
             };
@@ -167,6 +169,7 @@ impl Driver {
 
     /// Carries out what comes next and records what it came to; false if the daemon goes down.
     async fn step(&mut self) -> Result<bool, Error> {
+        self.dispatch.world.may_panic();
         let mode = self.record.state().mode();
         let mut next = self.record.state().next();
         if let Action::AwaitSeat { step } = next
