@@ -1,13 +1,14 @@
 //! The dispatcher as the daemon holds it: the world, and an engine for each live run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_process::git::Repo;
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::StopCause;
-use switchboard_store::{Query, Store};
+use switchboard_store::{Query, Row, Store};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -24,6 +25,9 @@ use crate::{Config, Error, confirm_merge, history, removal, troubles, user_branc
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a run that is resumed waits for its stop to be carried out.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// The dispatcher. Cheap to clone.
 #[derive(Clone)]
@@ -75,12 +79,16 @@ impl Dispatch {
             tracing::error!(%error, "no worker starts until the settings can be read");
         }
         let (led, live): (Vec<_>, Vec<_>) = live.into_iter().partition(|row| row.get_text("mode").is_some());
-        for row in live {
+        for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
                 self.world.troubles.failed(&run, error.into());
             }
+        }
+        for whole in self.stopped_with_parts(&live)? {
+            let this = self.clone();
+            tokio::spawn(async move { this.stop_parts(&whole, None).await });
         }
         // After the engines: they wait for runs that are live.
         for row in led {
@@ -97,6 +105,18 @@ impl Dispatch {
         // A merge into the user's branch may take minutes: nobody waits for it but who wants another.
         tokio::spawn(finish_merges(Arc::clone(&self.world)));
         Ok(())
+    }
+
+    /// Runs that a team leads which were stopped while parts of them were at work: the last daemon died in between.
+    fn stopped_with_parts(&self, live: &[Row]) -> Result<BTreeSet<RunId>, Error> {
+        let mut stopped = BTreeSet::new();
+        for whole in live.iter().filter_map(|row| row.get_text("part_of")) {
+            let row = self.world.store.get(RUNS, &[whole.into()])?;
+            if row.is_some_and(|row| row.get_text("state") != Some("running")) {
+                stopped.extend(RunId::new(whole));
+            }
+        }
+        Ok(stopped)
     }
 
     /// The program that workers, checks and other children of ours are started with.
@@ -226,8 +246,14 @@ impl Dispatch {
 
     /// Starts the driver of a run that a team leads, unless it runs; `resumed` says who lets a stopped one go on.
     pub(crate) async fn start_driver(&self, run: &RunId, resumed: Option<&AgentName>) -> Result<(), Error> {
-        if self.driver(run).is_some() {
-            return Ok(());
+        match (self.driver(run), resumed) {
+            (Some(_), None) => return Ok(()),
+            (Some(ending), Some(_)) => {
+                let ended = tokio::time::timeout(ENDING, ending.closed()).await;
+                let still = || Failure::new("request.conflict", format!("{run} is still being stopped"));
+                ended.map_err(|_| still().hint("call again in a moment"))?;
+            }
+            (None, _) => {}
         }
         let (mut driver, handle) = Driver::fold(self.clone(), run)?;
         if let Some(by) = resumed {

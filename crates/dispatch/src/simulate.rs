@@ -8,6 +8,7 @@
 mod afterwards;
 mod answers;
 mod approval;
+mod architect;
 mod clock;
 mod connection;
 mod files;

@@ -95,18 +95,8 @@ impl Judge {
         self.touches.iter().map(touch).chain(said).collect()
     }
 
-    /// Puts in what an answer says of the run: the phase that was asked about, the phases of its plan, and a title that no other plan has.
-    fn of_role(&self, mut answer: Value) -> Value {
-        if let Some(phase) = answer.get_mut("phase_number") {
-            *phase = json!(self.phase);
-        }
-        if let Some(title) = answer.pointer_mut("/plan/title") {
-            *title = json!(format!("plan {}", self.number));
-        }
-        if let Some(phases) = answer.pointer_mut("/plan/phases").and_then(Value::as_array_mut) {
-            phases.truncate(self.phases);
-        }
-        answer
+    fn of_role(&self, answer: Value) -> Value {
+        of_run(answer, self.phase, self.phases, self.number)
     }
 
     fn text(&self) -> Option<String> {
@@ -121,6 +111,25 @@ impl Judge {
             Says::Nothing => return None,
         })
     }
+}
+
+/// What a role answers that is asked about a phase, where a plan has so many phases and a number that no other has.
+pub(super) fn answer_of(kind: AnswerKind, phase: u64, phases: usize, number: u64) -> Value {
+    of_run(yes(kind), phase, phases, number)
+}
+
+/// Puts in what an answer says of the run: the phase that was asked about, the phases of its plan, and a title that no other plan has.
+fn of_run(mut answer: Value, phase: u64, phases: usize, number: u64) -> Value {
+    if let Some(of) = answer.get_mut("phase_number") {
+        *of = json!(phase);
+    }
+    if let Some(title) = answer.pointer_mut("/plan/title") {
+        *title = json!(format!("plan {number}"));
+    }
+    if let Some(all) = answer.pointer_mut("/plan/phases").and_then(Value::as_array_mut) {
+        all.truncate(phases);
+    }
+    answer
 }
 
 /// Whether it is what a role is asked for, rather than the verdict on a change.

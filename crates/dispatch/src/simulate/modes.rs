@@ -18,7 +18,7 @@ use super::request::request;
 use super::shim::BAD;
 use super::spec::SimSpec;
 use super::stage::Stage;
-use super::{live_until, people};
+use super::{architect, live_until, people};
 use crate::Dispatch;
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
@@ -35,6 +35,10 @@ pub struct ModesReport {
     pub crashes: u64,
     /// Engines and drivers that panicked.
     pub panics: u64,
+    /// How often an agent was given the architect's seat.
+    pub seats: u64,
+    /// Calls from that seat that did something.
+    pub led: u64,
     /// Steps at which a crash could come.
     pub steps: u64,
     /// Runs that were started for it.
@@ -88,6 +92,7 @@ async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), Str
     let mut live = daemon.live_runs();
     loop {
         if !people::look_away(stage, &mut live).await {
+            architect::act(stage, daemon, &run).await?;
             answer(stage, daemon).await?;
             continue;
         }
@@ -220,6 +225,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     report.events = events.len() as u64;
     let played = lock(&stage.report);
     (report.crashes, report.panics, report.steps) = (played.crashes, played.panics, played.steps);
+    (report.seats, report.led) = (played.seats, played.led);
     Ok(report)
 }
 

@@ -59,6 +59,8 @@ pub struct SimSpec {
     pub full_disk: Option<FullDisk>,
     /// The step (a commit, a call of git or of a check) at which the daemon dies, counted from 0.
     pub crash_at: Option<u64>,
+    /// Looks at a run that a team carries out at which something is done about the architect's seat, or from it.
+    pub seats: u64,
     /// Messages to an engine, and steps of a driver, at which it panics.
     pub panics: u64,
     /// A mistake to be made on purpose: the simulation must find it.
@@ -128,6 +130,10 @@ pub struct SimReport {
     pub crashes: u64,
     /// Engines that panicked.
     pub panics: u64,
+    /// How often an agent was given the architect's seat.
+    pub seats: u64,
+    /// Calls from that seat that did something.
+    pub led: u64,
     /// Commits that were tried.
     pub commits: u64,
     /// Commits that were refused on purpose.
@@ -203,6 +209,7 @@ impl SimSpec {
             refuse: None,
             full_disk: None,
             crash_at: None,
+            seats: 0,
             panics: 0,
             defect: None,
             afterwards: false,

@@ -399,3 +399,18 @@ fn a_run_that_panics_again_and_again_is_left_with_what_to_do_and_can_be_resumed(
     assert!(note.contains("internal.bug") && note.contains("switchboard run --resume run_"), "{note}");
     assert_eq!((live, state.as_str()), (0, "succeeded"));
 }
+
+#[test]
+fn a_run_that_agents_lead_now_and_then_keeps_its_promises() {
+    let (mut ends, mut seats, mut led) = (std::collections::BTreeMap::new(), 0, 0);
+    for seed in 1..=40 {
+        let rough =
+            SimSpec { budgets: 0, slices: 0, modes: 0, bad_setups: 0, people: 700, seats: 700, ..SimSpec::rough() };
+        let kind = SimSpec { people: 1000, seats: 800, ..SimSpec::kind() };
+        let report = leads(seed, if seed % 2 == 0 { rough } else { kind });
+        *ends.entry(report.outcome).or_insert(0) += 1;
+        (seats, led) = (seats + report.seats, led + report.led);
+    }
+
+    assert!(ends["succeeded"] > 20 && seats > 60 && led > 300, "{ends:?} {seats} {led}");
+}
