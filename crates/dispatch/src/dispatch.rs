@@ -1,15 +1,17 @@
 //! The dispatcher as the daemon holds it: the world, and an engine for each live run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_process::git::Repo;
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::StopCause;
-use switchboard_store::{Query, Store};
+use switchboard_store::{Query, Row, Store};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::assignees::Assignees;
 use crate::drive::{Driver, DriverHandle};
@@ -19,10 +21,13 @@ use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Config, Error, confirm_merge, history, removal, user_branch};
+use crate::{Config, Error, confirm_merge, history, removal, troubles, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a run that is resumed waits for its stop to be carried out.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// The dispatcher. Cheap to clone.
 #[derive(Clone)]
@@ -74,17 +79,23 @@ impl Dispatch {
             tracing::error!(%error, "no worker starts until the settings can be read");
         }
         let (led, live): (Vec<_>, Vec<_>) = live.into_iter().partition(|row| row.get_text("mode").is_some());
-        for row in live {
+        for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
+                self.world.troubles.failed(&run, error.into());
             }
+        }
+        for whole in self.stopped_with_parts(&live)? {
+            let this = self.clone();
+            tokio::spawn(async move { this.stop_parts(&whole, None).await });
         }
         // After the engines: they wait for runs that are live.
         for row in led {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_driver(&run, None).await {
                 tracing::error!(%run, %error, "the run that a team leads can't be taken up again");
+                self.world.troubles.failed(&run, error.into());
             }
         }
         self.world.booted.cancel();
@@ -94,6 +105,18 @@ impl Dispatch {
         // A merge into the user's branch may take minutes: nobody waits for it but who wants another.
         tokio::spawn(finish_merges(Arc::clone(&self.world)));
         Ok(())
+    }
+
+    /// Runs that a team leads which were stopped while parts of them were at work: the last daemon died in between.
+    fn stopped_with_parts(&self, live: &[Row]) -> Result<BTreeSet<RunId>, Error> {
+        let mut stopped = BTreeSet::new();
+        for whole in live.iter().filter_map(|row| row.get_text("part_of")) {
+            let row = self.world.store.get(RUNS, &[whole.into()])?;
+            if row.is_some_and(|row| row.get_text("state") != Some("running")) {
+                stopped.extend(RunId::new(whole));
+            }
+        }
+        Ok(stopped)
     }
 
     /// The program that workers, checks and other children of ours are started with.
@@ -159,11 +182,40 @@ impl Dispatch {
         let permit = self.world.adoption_permit();
         engine.adopt();
         drop(permit);
+        self.world.troubles.passed(&run);
         tokio::spawn(async move {
-            engine.run().await;
-            this.engine_ended(&run, &own);
+            let has_panicked = has_panicked(engine.run()).await;
+            // What the run has claimed stays claimed: its workers are still there.
+            if has_panicked && this.may_restart(&run).await {
+                match this.start_engine(&run) {
+                    Ok(_) => return,
+                    Err(error) => this.world.troubles.failed(&run, error.into()),
+                }
+            }
+            match has_panicked {
+                true => this.let_go(&run, &own),
+                false => this.engine_ended(&run, &own),
+            }
         });
         Ok(handle)
+    }
+
+    /// Whether a run whose engine or driver has panicked is to be taken up again; returns when it is time to.
+    async fn may_restart(&self, run: &RunId) -> bool {
+        let is_wanted = self.world.troubles.panicked(run);
+        tracing::error!(%run, is_wanted, "what carries the run on has panicked, which is a defect");
+        let pause = self.world.stop.run_until_cancelled(tokio::time::sleep(troubles::BEFORE_RESTART));
+        is_wanted && pause.await.is_some()
+    }
+
+    /// A run is not carried on any more though it is not over.
+    fn let_go(&self, run: &RunId, own: &Handle) {
+        let mut handles = lock(&self.engines.handles);
+        if handles.get(run).is_some_and(|handle| handle.is_same(own)) {
+            handles.remove(run);
+        }
+        drop(handles);
+        self.count_live();
     }
 
     pub(crate) fn engine(&self, run: &RunId) -> Option<Handle> {
@@ -182,6 +234,7 @@ impl Dispatch {
         if self.world.shared.state().close(run) {
             self.world.shared.announce();
         }
+        self.world.troubles.forget(run);
         self.world.release(run);
         self.world.assign(run, &Arc::default());
     }
@@ -193,27 +246,55 @@ impl Dispatch {
 
     /// Starts the driver of a run that a team leads, unless it runs; `resumed` says who lets a stopped one go on.
     pub(crate) async fn start_driver(&self, run: &RunId, resumed: Option<&AgentName>) -> Result<(), Error> {
-        if self.driver(run).is_some() {
-            return Ok(());
+        match (self.driver(run), resumed) {
+            (Some(_), None) => return Ok(()),
+            (Some(ending), Some(_)) => {
+                let ended = tokio::time::timeout(ENDING, ending.closed()).await;
+                let still = || Failure::new("request.conflict", format!("{run} is still being stopped"));
+                ended.map_err(|_| still().hint("call again in a moment"))?;
+            }
+            (None, _) => {}
         }
         let (mut driver, handle) = Driver::fold(self.clone(), run)?;
         if let Some(by) = resumed {
             driver.resume(by).await?;
         }
+        self.lead(run, driver, handle);
+        Ok(())
+    }
+
+    /// Has a driver lead its run to its end; one that panics is started anew from the record.
+    fn lead(&self, run: &RunId, driver: Driver, handle: DriverHandle) {
         lock(&self.engines.drivers).insert(run.clone(), handle);
         self.count_live();
+        self.world.troubles.passed(run);
         let (this, run) = (self.clone(), run.clone());
         tokio::spawn(async move {
-            driver.run().await;
+            let has_panicked = has_panicked(driver.run()).await;
+            let is_again = has_panicked && this.may_restart(&run).await;
+            // Somebody may have started another meanwhile.
+            if this.driver(&run).is_some() {
+                return;
+            }
             lock(&this.engines.drivers).remove(&run);
+            match is_again.then(|| Driver::fold(this.clone(), &run)) {
+                Some(Ok((driver, handle))) => return this.lead(&run, driver, handle),
+                Some(Err(error)) => this.world.troubles.failed(&run, error.into()),
+                None if !has_panicked => this.world.troubles.forget(&run),
+                None => {}
+            }
             this.count_live();
         });
-        Ok(())
     }
 
     pub(crate) fn driver(&self, run: &RunId) -> Option<DriverHandle> {
         lock(&self.engines.drivers).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
+}
+
+/// Runs something to its end in a task of its own; returns whether it has panicked.
+async fn has_panicked(work: impl Future<Output = ()> + Send + 'static) -> bool {
+    AbortOnDropHandle::new(tokio::spawn(work)).await.is_err_and(|error| error.is_panic())
 }
 
 /// Completes or abandons the merges that the last daemon had begun, then does those that a person said yes to meanwhile.

@@ -33,7 +33,6 @@ use std::time::Duration;
 use switchboard_pipeline::modes::{Action, Ask};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::modes::{Mode, ModeEvent};
-use switchboard_protocol::verb::run::StopRunRequest;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -102,6 +101,11 @@ impl DriverHandle {
         self.0.is_closed()
     }
 
+    /// Returns when the driver has ended.
+    pub(crate) async fn closed(&self) {
+        self.0.closed().await;
+    }
+
     /// Asks for something from the architect's seat; fails where the driver has ended.
     pub(crate) async fn ask(&self, call: SeatCall) -> Result<(), Error> {
         self.0.send(Order::Seat(Box::new(call))).await.map_err(|_| Error::Stopping)
@@ -143,6 +147,7 @@ impl Driver {
             let pause = match self.step().await {
                 Ok(true) => {
                     backoff.reset();
+                    self.dispatch.world.troubles.passed(&self.run);
                     continue;
                 }
                 Ok(false) => return,
@@ -153,6 +158,7 @@ impl Driver {
                 }
                 Err(error) => {
                     tracing::error!(run = %self.run, %error, "the team's run can't go on now");
+                    self.dispatch.world.troubles.failed(&self.run, error.into());
                     AGAIN
                 }
             };
@@ -162,11 +168,22 @@ impl Driver {
                 () = tokio::time::sleep(pause) => {}
             }
         }
-        self.conclude().await;
+        if self.is_done() {
+            self.conclude().await;
+        } else {
+            // A person's answer may have ended it while workers were at work.
+            self.dispatch.stop_parts(&self.run, None).await;
+        }
+    }
+
+    /// Whether the run has come to its end, rather than being stopped.
+    fn is_done(&self) -> bool {
+        self.record.state().next() == (Action::Done { phases: self.record.phases_done() })
     }
 
     /// Carries out what comes next and records what it came to; false if the daemon goes down.
     async fn step(&mut self) -> Result<bool, Error> {
+        self.dispatch.world.may_panic();
         let mode = self.record.state().mode();
         let mut next = self.record.state().next();
         if let Action::AwaitSeat { step } = next
@@ -212,38 +229,26 @@ impl Driver {
         let event = ModeEvent::Stopped { by: by.clone(), why: "stopped".to_owned() };
         let stopped = self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await;
         if stopped.is_ok() {
-            self.stop_parts(grace_ms).await;
+            self.dispatch.stop_parts(&self.run, grace_ms).await;
         }
         if done.send(stopped).is_err() {
             tracing::debug!(run = %self.run, "nobody waits for the stop");
         }
     }
 
-    async fn stop_parts(&self, grace_ms: Option<u64>) {
-        for part in self.record.parts() {
-            let request = StopRunRequest { what: part.run.to_string(), tasks: Vec::new(), grace_ms };
-            let is_running = self.dispatch.state_of(&part.run).is_ok_and(|state| state == "running");
-            if is_running && let Err(error) = Box::pin(self.dispatch.stop_run(&request, &self.setup.by, None)).await {
-                tracing::warn!(part = %part.run, %error, "a part of a run that was stopped goes on");
-            }
-        }
-    }
-
     /// The end of the run: its branch is merged where that was asked for.
     async fn conclude(&self) {
         let world = &self.dispatch.world;
-        if self.record.state().next() == (Action::Done { phases: self.record.phases_done() }) {
-            let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
-            if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
-                let whole = Merge { run: &self.run, target: None, by: None, missing: None };
-                if let Err(error) = user_branch::merge(world, whole, None).await {
-                    tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
-                }
-            } else {
-                confirm_merge::resolve(world, &self.run).await;
+        let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
+        if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
+            let whole = Merge { run: &self.run, target: None, by: None, missing: None };
+            if let Err(error) = user_branch::merge(world, whole, None).await {
+                tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
             }
-            Setup::remove(world, &self.run).await;
+        } else {
+            confirm_merge::resolve(world, &self.run).await;
         }
+        Setup::remove(world, &self.run).await;
     }
 
     /// Waits for something, unless somebody stops the run or the daemon goes down; hears the architect's seat meanwhile.

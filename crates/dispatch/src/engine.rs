@@ -20,6 +20,7 @@ use switchboard_protocol::run::{Effect, EffectKey, TaskState};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::commit::{Then, Waiting};
@@ -50,6 +51,8 @@ pub(crate) struct Engine {
     rebasing: BTreeMap<EffectKey, TaskId>,
     /// Workers that were told to wait, and for what.
     paused: BTreeMap<WorkerId, Waits>,
+    /// Ends all effects when the engine panics: the next one decides anew what is to be done.
+    effects: EffectsEnd,
     /// Effects that only wait: they end when what they wait for no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
@@ -68,6 +71,10 @@ pub(crate) struct Engine {
     inbox: mpsc::Receiver<Message>,
 }
 
+/// Ends the effects of an engine that panics.
+#[derive(Default)]
+struct EffectsEnd(CancellationToken);
+
 /// What an engine wakes for.
 enum Wake {
     Message(Box<Message>),
@@ -75,6 +82,16 @@ enum Wake {
     /// A worker's time limit, or a change of what all runs have in common.
     Deadline,
     Stop,
+}
+
+// === impl EffectsEnd ===
+
+impl Drop for EffectsEnd {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.cancel();
+        }
+    }
 }
 
 // === impl Engine ===
@@ -117,6 +134,7 @@ impl Engine {
             merge_under_way: None,
             rebasing: BTreeMap::new(),
             paused: BTreeMap::new(),
+            effects: EffectsEnd::default(),
             waits: BTreeMap::new(),
             assignees,
             on_roster: Arc::new(on_roster),
@@ -155,6 +173,7 @@ impl Engine {
     }
 
     async fn hear(&mut self, message: Message) {
+        self.world.may_panic();
         match message {
             Message::Happened(record, answer) => self.happened(record, Then::Answer(answer)).await,
             Message::Asked(record, answer) => {
@@ -334,9 +353,11 @@ impl Engine {
         let about = effect.attempt();
         let retries = about.as_ref().map(|(task, _)| self.recorded.state().retries_of(task));
         let carried_out = AbortOnDropHandle::new(tokio::spawn(effect::carry_out(ctx, effect)));
+        let end = self.effects.0.clone();
         tokio::spawn(async move {
+            let Some(carried_out) = end.run_until_cancelled(carried_out).await else { return };
             // A defect in one effect must not leave its task waiting for ever.
-            let outcome = match carried_out.await {
+            let outcome = match carried_out {
                 Ok(outcome) => outcome,
                 Err(error) => effect::panicked(about, &error),
             };

@@ -63,6 +63,7 @@ mod tests;
 mod told;
 mod tools;
 mod tree_ports;
+mod troubles;
 mod unit_claims;
 mod user_branch;
 mod user_tree;

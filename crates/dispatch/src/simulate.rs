@@ -8,6 +8,7 @@
 mod afterwards;
 mod answers;
 mod approval;
+mod architect;
 mod clock;
 mod connection;
 mod files;
@@ -49,7 +50,7 @@ use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::approval::approval;
-pub use self::modes::{ModesReport, simulate_modes};
+pub use self::modes::{ModesReport, die_at_each_step, simulate_modes};
 pub use self::spec::{Defect, FullDisk, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
@@ -129,6 +130,12 @@ async fn live(
     stage.clock.begin_life();
     let world = World::new(store.clone(), config(stage), ports::ports(stage, store), CancellationToken::new());
     world.set_defect(stage.spec.defect);
+    let at = Arc::clone(stage);
+    world.set_panics(move || {
+        let wants = at.chance(at.spec.panics);
+        lock(&at.report).panics += u64::from(wants);
+        wants
+    });
     let daemon = Dispatch::with(world);
     *lock(&stage.daemon) = Some(daemon.clone());
     let folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();

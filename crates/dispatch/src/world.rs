@@ -23,6 +23,7 @@ use crate::lock::lock;
 use crate::port::{Git, Ports};
 use crate::shared::SharedLimits;
 use crate::tree_ports::TreePorts;
+use crate::troubles::Troubles;
 use crate::worker_names::{Key, WorkerNames};
 use crate::{Config, Error};
 
@@ -46,6 +47,8 @@ pub(crate) struct World {
     pub(crate) plans: LivePlans,
     /// Names of workers.
     pub(crate) worker_names: WorkerNames,
+    /// Live runs that nobody carries on at the moment.
+    pub(crate) troubles: Troubles,
     /// What agents have handed on lately.
     pub(crate) delegations: DelegationLog,
     /// No worker starts any more: what is on its way to a start is given up.
@@ -66,6 +69,9 @@ pub(crate) struct World {
     assignees: watch::Sender<Assignees>,
     #[cfg(any(test, feature = "sim"))]
     defect: std::sync::OnceLock<crate::simulate::Defect>,
+    /// Whether a simulation wants a panic at a place where it asks.
+    #[cfg(any(test, feature = "sim"))]
+    panics: std::sync::OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
 // === impl World ===
@@ -83,6 +89,7 @@ impl World {
             gate_trees: GateTrees::default(),
             plans: LivePlans::default(),
             worker_names: WorkerNames::default(),
+            troubles: Troubles::default(),
             delegations: DelegationLog::default(),
             ending: CancellationToken::new(),
             stop,
@@ -96,6 +103,8 @@ impl World {
             assignees: watch::Sender::new(Assignees::default()),
             #[cfg(any(test, feature = "sim"))]
             defect: std::sync::OnceLock::new(),
+            #[cfg(any(test, feature = "sim"))]
+            panics: std::sync::OnceLock::new(),
         }
     }
 
@@ -255,6 +264,19 @@ impl World {
     #[cfg(any(test, feature = "sim"))]
     pub(crate) fn has_defect(&self, defect: crate::simulate::Defect) -> bool {
         self.defect.get() == Some(&defect)
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn set_panics(&self, wants: impl Fn() -> bool + Send + Sync + 'static) {
+        self.panics.get_or_init(|| Box::new(wants));
+    }
+
+    /// Panics where a simulation wants that, to see that the run is taken up again; says nothing on standard error.
+    pub(crate) fn may_panic(&self) {
+        #[cfg(any(test, feature = "sim"))]
+        if self.panics.get().is_some_and(|wants| wants()) {
+            std::panic::resume_unwind(Box::new("as the simulation wants"));
+        }
     }
 
     // === the rest of the world ===

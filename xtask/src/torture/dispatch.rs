@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{anyhow, bail};
 use clap::Args as ClapArgs;
 use serde_json::json;
-use switchboard_dispatch::simulate::{SimReport, SimSpec, simulate};
+use switchboard_dispatch::simulate::{SimReport, SimSpec, die_at_each_step, simulate};
 
 /// What to simulate.
 #[derive(Debug, ClapArgs)]
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// How many of these histories
     #[arg(long, default_value_t = 1)]
     fleets: u64,
+    /// Have the daemon of a run that a team leads die at each of its steps, too
+    #[arg(long)]
+    led: bool,
 }
 
 /// Simulates, and stops at the first broken promise.
@@ -56,6 +59,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let run_tasks_ms = began.elapsed().as_millis();
     let (fleets, fleet_ms) = play_fleets(args)?;
+    let led_steps = match args.led {
+        true => die_at_each_step(args.seed, SimSpec::kind(), 1).map_err(|broken| anyhow!("{broken}"))?,
+        false => 0,
+    };
     let report = json!({
         "seeds": args.seeds,
         "runs_per_minute": (args.seeds as f64 / seconds * 60.0).round(),
@@ -64,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         "commits": total.commits, "refused": total.refused, "crashes": total.crashes, "calls": total.calls,
         "run_tasks": args.tasks, "run_tasks_ms": run_tasks_ms, "fleets": args.fleets.min(args.workers),
         "most_live": fleets.most_live, "fleet_workers": fleets.workers, "fleet_merged": fleets.merged, "fleet_lost": fleets.lost,
-        "fleet_crashes": fleets.crashes, "fleet_calls": fleets.calls, "fleet_ms": fleet_ms, "broken": 0,
+        "fleet_crashes": fleets.crashes, "fleet_calls": fleets.calls, "fleet_ms": fleet_ms, "led_steps": led_steps, "broken": 0,
     });
     println!("{report}");
     Ok(())

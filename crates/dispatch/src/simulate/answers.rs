@@ -16,6 +16,8 @@ pub(super) struct Judge {
     touches: Vec<String>,
     /// The phase that it is asked about.
     phase: u64,
+    /// How many phases its plan has.
+    phases: usize,
     /// A number that no other answer has.
     number: u64,
     /// Whether it commits what it changes.
@@ -58,7 +60,7 @@ impl Judge {
             spec.prompt.split_once("Look back at phase ").and_then(|(_, rest)| rest.split(':').next()?.parse().ok());
         let number = if is_asked(kind) { stage.bits() } else { 0 };
         let commits = stage.chance(stage.spec.bad_workers / 2);
-        Some(Self { kind, says, touches, phase: phase.unwrap_or(1), number, commits })
+        Some(Self { kind, says, touches, phase: phase.unwrap_or(1), phases: stage.spec.phases, number, commits })
     }
 
     /// What it may count for, once its turn is over.
@@ -93,15 +95,8 @@ impl Judge {
         self.touches.iter().map(touch).chain(said).collect()
     }
 
-    /// Puts in what an answer says of the run: the phase that was asked about, and a title that no other plan has.
-    fn of_role(&self, mut answer: Value) -> Value {
-        if let Some(phase) = answer.get_mut("phase_number") {
-            *phase = json!(self.phase);
-        }
-        if let Some(title) = answer.pointer_mut("/plan/title") {
-            *title = json!(format!("plan {}", self.number));
-        }
-        answer
+    fn of_role(&self, answer: Value) -> Value {
+        of_run(answer, self.phase, self.phases, self.number)
     }
 
     fn text(&self) -> Option<String> {
@@ -116,6 +111,25 @@ impl Judge {
             Says::Nothing => return None,
         })
     }
+}
+
+/// What a role answers that is asked about a phase, where a plan has so many phases and a number that no other has.
+pub(super) fn answer_of(kind: AnswerKind, phase: u64, phases: usize, number: u64) -> Value {
+    of_run(yes(kind), phase, phases, number)
+}
+
+/// Puts in what an answer says of the run: the phase that was asked about, the phases of its plan, and a title that no other plan has.
+fn of_run(mut answer: Value, phase: u64, phases: usize, number: u64) -> Value {
+    if let Some(of) = answer.get_mut("phase_number") {
+        *of = json!(phase);
+    }
+    if let Some(title) = answer.pointer_mut("/plan/title") {
+        *title = json!(format!("plan {number}"));
+    }
+    if let Some(all) = answer.pointer_mut("/plan/phases").and_then(Value::as_array_mut) {
+        all.truncate(phases);
+    }
+    answer
 }
 
 /// Whether it is what a role is asked for, rather than the verdict on a change.

@@ -18,7 +18,7 @@ use super::request::request;
 use super::shim::BAD;
 use super::spec::SimSpec;
 use super::stage::Stage;
-use super::{live_until, people};
+use super::{architect, live_until, people};
 use crate::Dispatch;
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
@@ -33,6 +33,12 @@ pub struct ModesReport {
     pub outcome: String,
     /// Daemons that died.
     pub crashes: u64,
+    /// Engines and drivers that panicked.
+    pub panics: u64,
+    /// How often an agent was given the architect's seat.
+    pub seats: u64,
+    /// Calls from that seat that did something.
+    pub led: u64,
     /// Steps at which a crash could come.
     pub steps: u64,
     /// Runs that were started for it.
@@ -62,6 +68,23 @@ pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
     conclude(&stage, &store)
 }
 
+/// Has the daemon of a run that a team leads die at every so many of its steps, each in a history of its own. Returns how many steps there are.
+///
+/// # Errors
+/// What was broken, with the step; among it, that a history ended differently.
+pub fn die_at_each_step(seed: u64, spec: SimSpec, every: usize) -> Result<u64, String> {
+    let spec = SimSpec { people: 1000, ..spec };
+    let whole = simulate_modes(seed, spec)?;
+    for step in (0..whole.steps).step_by(every) {
+        let report = simulate_modes(seed, SimSpec { crash_at: Some(step), ..spec })
+            .map_err(|broken| format!("step {step}: {broken}"))?;
+        if (report.crashes, report.outcome.as_str(), report.parts) != (1, "succeeded", whole.parts) {
+            return Err(format!("step {step}: {report:?}, without a crash {whole:?}"));
+        }
+    }
+    Ok(whole.steps)
+}
+
 /// Works until the run is over and nobody lets it go on.
 async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), String> {
     people::boot(stage, daemon).await;
@@ -69,6 +92,7 @@ async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), Str
     let mut live = daemon.live_runs();
     loop {
         if !people::look_away(stage, &mut live).await {
+            architect::act(stage, daemon, &run).await?;
             answer(stage, daemon).await?;
             continue;
         }
@@ -200,7 +224,8 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     report.revised = state.known().map_or(0, |known| known.refused.len() as u64);
     report.events = events.len() as u64;
     let played = lock(&stage.report);
-    (report.crashes, report.steps) = (played.crashes, played.steps);
+    (report.crashes, report.panics, report.steps) = (played.crashes, played.panics, played.steps);
+    (report.seats, report.led) = (played.seats, played.led);
     Ok(report)
 }
 
@@ -209,7 +234,7 @@ fn has_merged_all(stage: &Stage, base: &Oid, branch: &str) -> Result<(), String>
     let repo = lock(&stage.repo);
     let head = repo.branch(branch).ok_or("the run's branch is gone")?;
     let (messages, files) = (repo.messages(base, &head), repo.files(&head).map_err(|error| error.to_string())?);
-    for task in ["1.1", "2.1"] {
+    for task in ["1.1", "2.1"].into_iter().take(stage.spec.phases) {
         let trailer = format!("Switchboard-Task: {task}\n");
         let count = messages.iter().filter(|message| message.contains(&trailer)).count();
         if count != 1 || !files.has(&format!("t/{task}")) {

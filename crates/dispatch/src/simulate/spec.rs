@@ -45,6 +45,8 @@ pub struct SimSpec {
     pub teams: u64,
     /// Runs whose tasks reach the run's branch by slice.
     pub slices: u64,
+    /// Phases of the plan of a run that a team leads, one or two.
+    pub phases: usize,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -57,6 +59,10 @@ pub struct SimSpec {
     pub full_disk: Option<FullDisk>,
     /// The step (a commit, a call of git or of a check) at which the daemon dies, counted from 0.
     pub crash_at: Option<u64>,
+    /// Looks at a run that a team carries out at which something is done about the architect's seat, or from it.
+    pub seats: u64,
+    /// Messages to an engine, and steps of a driver, at which it panics.
+    pub panics: u64,
     /// A mistake to be made on purpose: the simulation must find it.
     pub defect: Option<Defect>,
     /// Whether people look at the run once it is over, merge it, take that back, and clean up.
@@ -122,6 +128,12 @@ pub enum Defect {
 pub struct SimReport {
     /// Daemons that died.
     pub crashes: u64,
+    /// Engines that panicked.
+    pub panics: u64,
+    /// How often an agent was given the architect's seat.
+    pub seats: u64,
+    /// Calls from that seat that did something.
+    pub led: u64,
     /// Commits that were tried.
     pub commits: u64,
     /// Commits that were refused on purpose.
@@ -190,12 +202,15 @@ impl SimSpec {
             modes: 0,
             teams: 0,
             slices: 0,
+            phases: 2,
             crashes: 0,
             people: 0,
             rebases: 0,
             refuse: None,
             full_disk: None,
             crash_at: None,
+            seats: 0,
+            panics: 0,
             defect: None,
             afterwards: false,
         }

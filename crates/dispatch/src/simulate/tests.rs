@@ -1,5 +1,5 @@
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::verb::run::GetRunRequest;
+use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest};
 use switchboard_store::Batch;
 
 use super::*;
@@ -344,17 +344,73 @@ fn every_history_of_a_led_run_in_a_rough_world_ends_or_waits_for_a_person() {
 
 #[test]
 fn a_led_run_comes_to_the_same_end_when_the_daemon_dies_at_any_of_its_steps() {
-    let spec = SimSpec { people: 1000, ..SimSpec::kind() };
-    let whole = leads(7, spec);
-    assert!(whole.steps > 200, "{whole:?}");
-    // All of them take minutes.
-    for step in (0..whole.steps).step_by(7) {
-        let report = leads(7, SimSpec { crash_at: Some(step), ..spec });
+    // All of them take minutes: `cargo xtask torture dispatch --led`. A second phase repeats what the first one does.
+    let steps = die_at_each_step(7, SimSpec { phases: 1, ..SimSpec::kind() }, 3);
 
-        assert_eq!(
-            (report.crashes, report.outcome.as_str(), report.parts),
-            (1, "succeeded", whole.parts),
-            "step {step}"
-        );
+    assert!(steps.unwrap_or_else(|broken| panic!("{broken}")) > 900);
+}
+
+#[test]
+fn a_run_goes_on_when_what_carries_it_on_panics() {
+    let mut panics = 0;
+    for seed in 1..=60 {
+        let spec = SimSpec { panics: 4, crashes: 0, ..SimSpec::rough() };
+        panics += plays(seed, spec).panics;
+        let led = SimSpec { budgets: 0, slices: 0, modes: 0, bad_setups: 0, people: 700, ..spec };
+        if seed % 6 == 0 {
+            panics += leads(seed, led).panics;
+        }
     }
+
+    assert!(panics > 30, "{panics}");
+}
+
+#[test]
+fn a_run_that_panics_again_and_again_is_left_with_what_to_do_and_can_be_resumed() {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+
+    let (notes, live, state) = runtime.block_on(async {
+        stage.clock.begin_life();
+        let world = World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
+        let is_broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let wants = Arc::clone(&is_broken);
+        world.set_panics(move || wants.load(std::sync::atomic::Ordering::Relaxed));
+        let daemon = Dispatch::with(world);
+        *lock(&stage.daemon) = Some(daemon.clone());
+        people::boot(&stage, &daemon).await;
+        let asked = request::request(&stage, &plan(&stage, 1)).unwrap();
+        let run = daemon.start_run(asked, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+
+        let request = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
+        let notes = daemon.get_run(&request).await.unwrap().notes;
+        let live = *daemon.live_runs().borrow();
+        is_broken.store(false, std::sync::atomic::Ordering::Relaxed);
+        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        daemon.resume_run(&request, &people::ann().unwrap().name, None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        (notes, live, daemon.state_of(&run).unwrap())
+    });
+    *lock(&stage.daemon) = None;
+
+    let [note] = notes.as_slice() else { panic!("{notes:?}") };
+    assert!(note.contains("internal.bug") && note.contains("switchboard run --resume run_"), "{note}");
+    assert_eq!((live, state.as_str()), (0, "succeeded"));
+}
+
+#[test]
+fn a_run_that_agents_lead_now_and_then_keeps_its_promises() {
+    let (mut ends, mut seats, mut led) = (std::collections::BTreeMap::new(), 0, 0);
+    for seed in 1..=40 {
+        let rough =
+            SimSpec { budgets: 0, slices: 0, modes: 0, bad_setups: 0, people: 700, seats: 700, ..SimSpec::rough() };
+        let kind = SimSpec { people: 1000, seats: 800, ..SimSpec::kind() };
+        let report = leads(seed, if seed % 2 == 0 { rough } else { kind });
+        *ends.entry(report.outcome).or_insert(0) += 1;
+        (seats, led) = (seats + report.seats, led + report.led);
+    }
+
+    assert!(ends["succeeded"] > 20 && seats > 60 && led > 300, "{ends:?} {seats} {led}");
 }

@@ -141,6 +141,10 @@ impl Dispatch {
 
     /// What to know before the branch of a run that is over is merged.
     async fn notes(&self, summary: &RunSummary) -> Result<Vec<String>, Error> {
+        if let Some(failure) = self.world.troubles.of(&summary.run).filter(|_| summary.state == "running") {
+            let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
+            return Ok(vec![format!("the run does not go on now: {} [{}]{hint}", failure.what, failure.code)]);
+        }
         if summary.state == "running" || summary.is_merged || summary.merged == 0 {
             return Ok(Vec::new());
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
@@ -11,7 +12,9 @@ use switchboard_protocol::verb::run::{ConcernedTask, MAX_GRACE_MS, RunReply, Sto
 use switchboard_store::{Batch, Idempotency};
 
 use super::{find_targets, reply, reply_value};
-use crate::work::run_id;
+use crate::backoff::Backoff;
+use crate::parts::parts_of;
+use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, report};
 
 /// Tasks that a reply names.
@@ -63,6 +66,38 @@ impl Dispatch {
         let at_work = |state: &TaskState| matches!(state, TaskState::Starting { .. } | TaskState::Working { .. });
         let at_work = views.into_iter().filter(|view| at_work(&view.state)).map(|view| stop(view.task));
         Ok(at_work.chain([RunEvent::RunStopRequested]).collect())
+    }
+
+    /// Stops what a run that a team leads has started, however long the store is busy; nothing where the daemon goes down.
+    pub(crate) async fn stop_parts(&self, run: &RunId, grace_ms: Option<u64>) {
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.try_stop_parts(run, grace_ms).await {
+            tracing::warn!(%run, %error, "a part of a run that was stopped goes on for now");
+            if self.world.stop.run_until_cancelled(tokio::time::sleep(backoff.next())).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    async fn try_stop_parts(&self, run: &RunId, grace_ms: Option<u64>) -> Result<(), Error> {
+        let whole = self.world.store.get(RUNS, &[run.as_str().into()])?;
+        if whole.is_some_and(|row| row.get_text("state") == Some("running")) {
+            // It was resumed meanwhile.
+            return Ok(());
+        }
+        for row in parts_of(&self.world, run)? {
+            if row.try_text("state")? != "running" {
+                continue;
+            }
+            let part = run_id(&row)?;
+            let steps = self.stops(&part, Vec::new(), grace_ms).await?;
+            match self.ask_live(&part, steps, None, Value::Null).await {
+                // It has ended meanwhile.
+                Ok(_) | Err(Error::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Stops a run that a team leads, with what it has started.

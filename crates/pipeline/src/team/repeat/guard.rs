@@ -25,6 +25,8 @@ pub struct Guard {
     known: VecDeque<String>,
     /// Calls of the turn that is under way.
     in_turn: u32,
+    /// Whether mail has opened the turn that is under way: text is a proper answer to it, and how many of those there may be is limited elsewhere.
+    is_of_mail: bool,
     paused_since: Option<Millis>,
 }
 
@@ -40,6 +42,7 @@ impl Guard {
             turns: Turns::default(),
             known: VecDeque::new(),
             in_turn: 0,
+            is_of_mail: false,
             paused_since: None,
         }
     }
@@ -50,6 +53,14 @@ impl Guard {
         match event {
             // As the record has it, so that a worker that is looked up there counts as it did.
             WorkerEvent::ToolCalled { .. } => self.called(&event.clone().fitted(), now),
+            WorkerEvent::TurnStarted { mail, .. } => {
+                self.is_of_mail = !mail.is_empty();
+                Vec::new()
+            }
+            WorkerEvent::TurnEnded { .. } if std::mem::take(&mut self.is_of_mail) => {
+                self.in_turn = 0;
+                Vec::new()
+            }
             WorkerEvent::TurnEnded { text, .. } => {
                 let turn = Turn { chars: text.chars().count() as u64, calls: std::mem::take(&mut self.in_turn) };
                 self.turns.step(turn).into_iter().collect()

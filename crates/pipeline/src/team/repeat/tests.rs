@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use switchboard_protocol::id::MessageId;
 use switchboard_protocol::role::RoleLimits;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::time::Millis;
@@ -238,6 +239,23 @@ fn turns_of_nothing_but_text_are_told_from_those_with_calls() {
         [false, false, false, false, true, false, false, false, false].into_iter().flat_map(&mut turn).collect();
     assert_eq!(quiet, []);
     assert_eq!(turn(false), [FindingKind::Runaway]);
+}
+
+#[test]
+fn an_answer_to_mail_is_no_turn_that_only_had_text() {
+    let mut guard = Guard::new("coder", RoleLimits::default(), Millis(0));
+    let mut turn = |turn: u32, mail: Vec<MessageId>| {
+        let started = guard.step(&WorkerEvent::TurnStarted { turn, mail }, Millis(0));
+        assert_eq!(started, []);
+        let ended = WorkerEvent::TurnEnded { turn, stop: "end_turn".to_owned(), text: "so".to_owned() };
+        guard.step(&ended, Millis(0)).len()
+    };
+
+    let found: Vec<_> = (1..=4).map(|number| turn(number, Vec::new())).collect();
+    let of_mail: Vec<_> = (5..=12).map(|number| turn(number, vec![MessageId::from_bits(1)])).collect();
+
+    assert_eq!((found, of_mail), (vec![0; 4], vec![0; 8]));
+    assert_eq!(turn(13, Vec::new()), 1);
 }
 
 proptest! {
