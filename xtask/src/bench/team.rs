@@ -57,14 +57,14 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut report = Report::new(args.json);
     figures(&mut report, &cases, &played);
     if args.only.is_empty() || args.only.iter().any(|part| part == "way") {
-        of_way(&mut report, root, &binary)?;
+        of_way(&mut report, &binary)?;
     }
     report.print();
     Ok(())
 }
 
 /// What a team's way costs beside its agents and the repository's commands.
-fn of_way(report: &mut Report, root: &Path, binary: &Path) -> anyhow::Result<()> {
+fn of_way(report: &mut Report, binary: &Path) -> anyhow::Result<()> {
     let (step_us, steps) = machine::step_us()?;
     report.row(
         "step_us",
@@ -73,22 +73,17 @@ fn of_way(report: &mut Report, root: &Path, binary: &Path) -> anyhow::Result<()>
     );
     let stage_a_ms = stage_a::stage_a_ms(binary)?;
     report.row("stage_a_ms", stage_a_ms, &format!("the checks before the review, 20 files, warm: {stage_a_ms:.0} ms"));
-    let told = example::measure(root, binary)?;
-    let example::Figures { example_team_s, step_overhead_ms, prompt_tokens_coder, .. } = told;
+    let told = example::measure(binary)?;
+    let example::Figures { example_team_s, step_overhead_ms, prompt_tokens_coder, prompt_tokens_architect, .. } = told;
     report.row(
         "step_overhead_ms",
         step_overhead_ms,
         &format!("from an answer to the next step: {step_overhead_ms:.0} ms"),
     );
-    let line = format!("the longest first prompt of a coder: {prompt_tokens_coder:.0} tokens");
+    let line = format!("the longest prompt of a coder: {prompt_tokens_coder:.0} tokens");
     report.row("prompt_tokens_coder", prompt_tokens_coder, &line);
-    match told.prompt_tokens_architect {
-        Some(tokens) => report.row("prompt_tokens_architect", tokens, &format!("an architect's: {tokens:.0} tokens")),
-        None => {
-            report.detail("prompt_tokens_architect", serde_json::Value::Null);
-            report.detail("prompt_tokens_architect_why", "no step of the example asks an architect");
-        }
-    }
+    let line = format!("of the architect: {prompt_tokens_architect:.0} tokens");
+    report.row("prompt_tokens_architect", prompt_tokens_architect, &line);
     let over = told.team_tokens_over_plain;
     report.row("team_tokens_over_plain", over, &format!("words of a team over those of one agent: {over:.1}"));
     report.row("example_team_s", example_team_s, &format!("run --example team: {example_team_s:.1} s"));

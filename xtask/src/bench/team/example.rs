@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use switchboard_process::env::Env;
+use switchboard_protocol::frame::TASK_FILE;
 use tempfile::TempDir;
 
 use super::play::env_in;
@@ -23,8 +24,7 @@ pub(super) struct Figures {
     pub(super) example_team_s: f64,
     pub(super) step_overhead_ms: f64,
     pub(super) prompt_tokens_coder: f64,
-    /// `None` where no step of the example asks an architect.
-    pub(super) prompt_tokens_architect: Option<f64>,
+    pub(super) prompt_tokens_architect: f64,
     pub(super) team_tokens_over_plain: f64,
 }
 
@@ -32,15 +32,15 @@ pub(super) struct Figures {
 ///
 /// # Errors
 /// When a run does not end as it should.
-pub(super) fn measure(root: &Path, binary: &Path) -> anyhow::Result<Figures> {
-    let (coder, architect) = prompts(root, binary)?;
+pub(super) fn measure(binary: &Path) -> anyhow::Result<Figures> {
+    let (example_team_s, prompt_tokens_coder, prompt_tokens_architect) = example(binary)?;
     let (team, step_overhead_ms) = words(binary, true)?;
     let (plain, _) = words(binary, false)?;
     Ok(Figures {
-        example_team_s: example(binary)?,
+        example_team_s,
         step_overhead_ms,
-        prompt_tokens_coder: coder,
-        prompt_tokens_architect: architect,
+        prompt_tokens_coder,
+        prompt_tokens_architect,
         team_tokens_over_plain: team / plain,
     })
 }
@@ -135,61 +135,45 @@ fn tokens(text: &str) -> f64 {
     (count(text.chars().count()) * TOKENS).ceil()
 }
 
-/// Seconds of `run --example team`.
-fn example(binary: &Path) -> anyhow::Result<f64> {
+/// Seconds of `run --example team`, and the tokens of the longest prompt of a coder and of the architect in it.
+fn example(binary: &Path) -> anyhow::Result<(f64, f64, f64)> {
     let place = Position::new()?;
+    let temp = place.folder.path().join("tmp");
+    fs::create_dir(&temp)?;
+    let place = Position { env: place.env.clone().set("TMPDIR", temp.display().to_string()), ..place };
     let began = Instant::now();
     let out = place.call(&[&binary.display().to_string(), "run", "--example", "team", "--yes"]);
     let took = began.elapsed().as_secs_f64();
     place.down(binary);
     out.context("run --example team")?;
-    Ok(took)
+    let coder = longest(&temp, |task, role| role.is_none() && !task.starts_with("docs-"))?;
+    let architect = longest(&temp, |_, role| role == Some("architect"))?;
+    Ok((took, coder, architect))
 }
 
-/// Tokens of the longest first prompt that a coder of the example's first phase gets, and of an architect's.
-fn prompts(root: &Path, binary: &Path) -> anyhow::Result<(f64, Option<f64>)> {
-    let place = Position::new()?;
-    let from = root.join("examples/team");
-    for file in fs::read_dir(&from)? {
-        let file = file?;
-        if file.file_type()?.is_file() {
-            fs::copy(file.path(), place.repo().join(file.file_name()))?;
+/// Tokens of the longest prompt that workers were told which a rule names by task and role; the folders of workers lie below `folder`.
+fn longest(folder: &Path, is_meant: impl Fn(&str, Option<&str>) -> bool) -> anyhow::Result<f64> {
+    let mut longest = 0.0_f64;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == "spec.json" {
+                let spec: Value = serde_json::from_slice(&fs::read(entry.path())?)?;
+                let of = |name: &str| {
+                    let mut all = spec["env"].as_array()?.iter();
+                    all.find(|entry| entry[0] == name).and_then(|entry| entry[1].as_str())
+                };
+                if is_meant(of("SWITCHBOARD_TASK").unwrap_or_default(), of("SWITCHBOARD_ROLE")) {
+                    longest = longest.max(tokens(&fs::read_to_string(folder.join(TASK_FILE))?));
+                }
+            }
         }
     }
-    place.commit()?;
-    // What comes of it does not matter: the first prompts are what is measured.
-    place.agents(&["ada", "ben", "cleo", "dora"], "exit 1")?;
-    let plan = planned(&fs::read_to_string(from.join("agents/emil.json"))?)?;
-    place.run(binary, &plan, &["--role", "reviewer=cleo", "--role", "test_engineer=dora"])?;
-    place.down(binary);
-    let told = place.told()?;
-    let longest = |is_meant: &dyn Fn(&str) -> bool| {
-        let of = told.iter().filter(|(name, _)| is_meant(name)).map(|(_, text)| tokens(text));
-        of.max_by(f64::total_cmp)
-    };
-    let coder = longest(&|name| name.ends_with(".work")).context("no coder was told anything")?;
-    Ok((coder, longest(&|name| name.contains("plan") || name.contains("architect"))))
-}
-
-/// The plan that the script of the example's architect makes, for a team's steps alone.
-fn planned(script: &str) -> anyhow::Result<Value> {
-    let script: Value = serde_json::from_str(script)?;
-    let answers =
-        texts(&script).into_iter().filter_map(|text| Some(text.split_once("```json\n")?.1.split_once("\n```")?.0));
-    let mut plans = answers.filter_map(|answer| Some(serde_json::from_str::<Value>(answer).ok()?.get("plan")?.clone()));
-    let mut plan = plans.next().context("the example's architect makes no plan")?;
-    plan["x-switchboard"]["team"] = json!(true);
-    Ok(plan)
-}
-
-/// All texts in a value.
-fn texts(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(text) => vec![text],
-        Value::Array(values) => values.iter().flat_map(texts).collect(),
-        Value::Object(fields) => fields.values().flat_map(texts).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
-    }
+    ensure!(longest > 0.0, "nobody was told anything");
+    Ok(longest)
 }
 
 /// Tokens of all that the agents of a small plan are told and say, and the milliseconds between the end of a judge's turn and the next
