@@ -59,6 +59,9 @@ const MAIN_BRANCHES: [&str; 5] = [
     "refs/heads/master",
 ];
 
+/// Settings that run a content filter.
+const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+
 /// A git work tree, seen from one of its folders.
 pub(crate) struct Git {
     root: PathBuf,
@@ -93,15 +96,26 @@ pub(crate) struct Change {
     pub(crate) after: Side,
 }
 
+/// How a work tree differs from a commit.
+pub(crate) struct Differences {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) untracked: Vec<PathBuf>,
+    pub(crate) staged_apart: Vec<Change>,
+}
+
 // === impl Git ===
 
 impl Git {
     /// Opens the work tree around `root`; `None` where there is none, or no git.
     pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
         let mut git = Self { root: root.to_owned(), limits: limits.clone(), env: environment() };
-        match git.try_ask(&["rev-parse", "--is-inside-work-tree"]) {
+        let (inside, filters) = at_once(
+            || git.try_ask(&["rev-parse", "--is-inside-work-tree"]),
+            || git.try_ask(&["config", "-z", "--name-only", "--get-regexp", FILTERS]),
+        );
+        match inside {
             Ok(Ok(answer)) if answer.trim_ascii() == b"true" => {
-                git.switch_filters_off()?;
+                git.switch_filters_off(filters?.ok());
                 Ok(Some(git))
             }
             Ok(Ok(_) | Err(_)) => Ok(None),
@@ -118,12 +132,9 @@ impl Git {
         self
     }
 
-    /// Empties the commands of every content filter: git runs one where it compares a file whose time tells nothing.
-    fn switch_filters_off(&mut self) -> Result<(), Error> {
-        let call = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
-        let Ok(names) = self.try_ask(&call)? else {
-            return Ok(());
-        };
+    /// Empties the commands of every content filter, by the names of its settings: git runs one where it compares a file whose time tells nothing.
+    fn switch_filters_off(&mut self, names: Option<Vec<u8>>) {
+        let Some(names) = names else { return };
         let names: Vec<String> = fields(&names).map(text).collect();
         let mut env = self.env.clone().set("GIT_CONFIG_COUNT", names.len().to_string());
         for (at, name) in names.iter().enumerate() {
@@ -131,7 +142,6 @@ impl Git {
             env = env.set(format!("GIT_CONFIG_KEY_{at}"), name.clone()).set(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
         self.env = env;
-        Ok(())
     }
 
     /// Returns the commit that a revision names.
@@ -173,6 +183,14 @@ impl Git {
         }
         call.extend([commit, "--"]);
         parse_raw(&self.ask(&call)?)
+    }
+
+    /// Lists how the work tree differs from a commit, the files that git does not know, and where the index differs from the work tree. None of the
+    /// three waits for another one.
+    pub(crate) fn differences(&self, commit: &str) -> Result<Differences, Error> {
+        let (changes, (untracked, staged_apart)) =
+            at_once(|| self.changes(commit, false), || at_once(|| self.untracked(), || self.staged_apart()));
+        Ok(Differences { changes: changes?, untracked: untracked?, staged_apart: staged_apart? })
     }
 
     /// Lists the files that differ between two commits.
@@ -258,6 +276,15 @@ impl Git {
         }
         answer(&verb(call), &output)
     }
+}
+
+/// Asks two things at the same time: most of a call is the start of git.
+fn at_once<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
+    })
 }
 
 fn answer(verb: &str, output: &Output) -> Result<Result<Vec<u8>, String>, Error> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use switchboard_protocol::finding::{Base, CheckRequest, SkippedFile};
 
 use crate::error::Error;
-use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
+use crate::git::{Blob, Blobs, Change, Differences, Git, Mode, Side};
 use crate::limits::Limits;
 
 mod asked;
@@ -112,7 +112,7 @@ pub(crate) fn select(
         (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
         (Some(git), Against::Nothing) => {
             selection.everything(git.all_files()?, &asked);
-            selection.staged_apart(git, None, &asked)?;
+            selection.staged_apart(git, git.staged_apart()?, None, &asked)?;
         }
         (None, _) => selection.walked(root, &asked),
     }
@@ -189,23 +189,27 @@ impl Against {
 impl Selection {
     /// Takes what differs from a commit, untracked files included.
     fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &Asked) -> Result<(), Error> {
-        let changes = git.changes(commit, staged)?;
-        if !staged {
-            for path in git.untracked()? {
-                self.take_untracked(path, asked);
-            }
-            self.staged_apart(git, Some((commit, &changes)), asked)?;
+        if staged {
+            git.changes(commit, true)?.into_iter().for_each(|change| self.take_change(change, true, asked));
+            return Ok(());
         }
-        for change in changes {
-            self.take_change(change, staged, asked);
-        }
+        let Differences { changes, untracked, staged_apart } = git.differences(commit)?;
+        untracked.into_iter().for_each(|path| self.take_untracked(path, asked));
+        self.staged_apart(git, staged_apart, Some((commit, &changes)), asked)?;
+        changes.into_iter().for_each(|change| self.take_change(change, false, asked));
         Ok(())
     }
 
-    /// Takes what the next commit would hold and neither the work tree nor the base does; `base` is its commit and how the work
-    /// tree differs from it.
-    fn staged_apart(&mut self, git: &Git, base: Option<(&str, &[Change])>, asked: &Asked) -> Result<(), Error> {
-        let staged = git.staged_apart()?.into_iter().filter_map(|change| {
+    /// Takes what the next commit would hold and neither the work tree nor the base does, of where the index differs from the work tree; `base` is its
+    /// commit and how the work tree differs from it.
+    fn staged_apart(
+        &mut self,
+        git: &Git,
+        index: Vec<Change>,
+        base: Option<(&str, &[Change])>,
+        asked: &Asked,
+    ) -> Result<(), Error> {
+        let staged = index.into_iter().filter_map(|change| {
             let blob = change.before.blob.filter(|_| change.before.mode == Mode::File && asked.wants(&change.path))?;
             Some((change.path, blob))
         });

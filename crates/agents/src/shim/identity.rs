@@ -46,10 +46,10 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Replaces the file; a reader sees the old one or the new one.
+    /// Replaces the file; a reader sees the old one or the new one. It is about processes, which no power cut outlives, so that nothing waits for the disk.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(IDENTITY);
-        let put = || file::replace(&path, &serde_json::to_vec(self)?, Mode::Private, Sync::Yes);
+        let put = || file::replace(&path, &serde_json::to_vec(self)?, Mode::Private, Sync::No);
         put().map_err(Error::io(format!("write {}", path.display())))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use switchboard_process::env::Env;
+use switchboard_process::file::{self, Mode, Sync as Synced};
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lock::{self, Lock};
 use switchboard_process::sandbox;
@@ -13,6 +14,7 @@ use switchboard_protocol::id::WorkerId;
 use super::files::{Disk, Files as _};
 use super::future::BoxFuture;
 use crate::Error;
+use crate::error::io;
 use crate::event::frame_number;
 
 /// Frames read from a journal in one go.
@@ -82,7 +84,9 @@ impl Shims for Processes {
         let folder = Path::new(&spec.folder);
         Disk.make_folder(folder)?;
         let path = folder.join("spec.json");
-        Disk.write(&path, &serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?)?;
+        let spec = serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?;
+        // Its only reader is the shim, which a power cut ends, too.
+        file::replace(&path, &spec, Mode::Private, Synced::No).map_err(io(&path))?;
         let argv = [crate::plan::text(&self.binary), "shim".to_owned(), crate::plan::text(&path)];
         let shim = Spawn::new(argv).cwd(folder).env_only(Env::plain()).own_session();
         shim.detached(Some(&folder.join("shim.log")))?;

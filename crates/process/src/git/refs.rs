@@ -81,13 +81,30 @@ impl Repo {
         self.lost_race(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 
-    /// Makes a branch at `at`, which is fine if it is there already, and those `beside` it that don't exist: at best all by one call of git.
+    /// Makes a branch at `at`, which is fine if it is there already, and those `beside` it that don't exist.
     pub(super) fn make_branch(&self, name: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
-        if !beside.is_empty() && self.make_all(&[&[(name, at)], beside].concat())? {
-            return Ok(());
-        }
         self.update_branch(name, at, None)?;
         self.make_missing(beside)
+    }
+
+    /// Makes a branch at `at` and those `beside` it that don't exist, at best by one call of git. Returns `false` where the branch is there already or git
+    /// could not make it.
+    pub(super) fn make_new(&self, name: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<bool> {
+        let is_missing = |(name, _): &&(&str, &Oid)| full_name(name).is_ok_and(|full| !self.has_loose(&full));
+        let missing: Vec<_> = beside.iter().filter(is_missing).copied().collect();
+        if self.make_all(&[&[(name, at)], missing.as_slice()].concat())? {
+            return Ok(true);
+        }
+        // Others may have made one of those beside it at this moment, or git has packed it.
+        if missing.is_empty() || !self.make_all(&[(name, at)])? {
+            return Ok(false);
+        }
+        self.make_missing(&missing).map(|()| true)
+    }
+
+    /// Whether a reference has a file of its own. One without may exist, packed with others.
+    pub(super) fn has_loose(&self, full: &str) -> bool {
+        self.common_dir.join(full).is_file()
     }
 
     /// Makes those branches that don't exist.

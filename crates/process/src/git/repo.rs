@@ -1,9 +1,11 @@
 //! The git program, and a repository that it found.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use switchboard_protocol::text::cut;
 
 use super::call::Call;
+use super::tracked::Tracked;
 use crate::env::Env;
 use crate::{Error, Result};
 
@@ -29,6 +31,7 @@ pub struct Repo {
     pub(super) root: PathBuf,
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
+    pub(super) tracked: Arc<Mutex<Tracked>>,
 }
 
 // === impl Git ===

@@ -1,5 +1,7 @@
 //! Work trees of ours: made for an agent, brought back to a commit, removed without touching anybody else's.
 
+mod new;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -10,6 +12,10 @@ use super::refs;
 use super::repo::{OWN_FOLDER, Repo, utf8};
 use super::types::Oid;
 use crate::{Error, Result};
+
+/// The file that locks a work tree, and what git and we write into it while a work tree is made.
+const LOCK: &str = "locked";
+const IN_THE_MAKING: &str = "initializing";
 
 /// A linked work tree. Its calls name the administrative folder themselves, so that an agent that replaces the `.git` file
 /// gains nothing.
@@ -38,8 +44,8 @@ pub struct Listed {
 impl Repo {
     /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those `beside`
     /// it; of these, one that exists stays where it is. A work tree of this repository that is already there, on this branch, is given as
-    /// it is, but for its `.git` file, which is as git wrote it. One whose folder is gone is forgotten and made anew, unless it is locked or
-    /// has commits that no branch has.
+    /// it is, but for its `.git` file, which is as git wrote it; one that was never complete is made anew. One whose folder is gone is forgotten and
+    /// made anew, unless it is locked or has commits that no branch has.
     ///
     /// # Errors
     /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`, or git keeps it for
@@ -48,20 +54,24 @@ impl Repo {
         let full = refs::full_name(branch)?;
         expect_no_link(path)?;
         if let Some(worktree) = self.worktree(path)? {
-            return match worktree.head_branch() {
+            match worktree.head_branch() {
+                Some(head) if head == full && is_half_made(&worktree.admin) => worktree.undo()?,
                 Some(head) if head == full => {
                     // What is run in it next must not be led to settings that an agent wrote.
                     worktree.restore_link()?;
                     self.make_missing(beside)?;
-                    Ok(worktree)
+                    return Ok(worktree);
                 }
-                _ => Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
-            };
+                _ => return Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
+            }
         }
         expect_empty(path)?;
         self.forget_missing(path)?;
+        if let Some(worktree) = self.new_on_branch(path, branch, at, beside)? {
+            return Ok(worktree);
+        }
         self.make_branch(branch, at, beside)?;
-        self.check_out(path, &["worktree", "add", "--quiet", "--", utf8(path)?, branch])
+        self.add_by_git(path, &["worktree", "add", "--quiet", "--", utf8(path)?, branch])
     }
 
     /// Makes a work tree at `path` with `commit` checked out and no branch. One of this repository that is already there is brought to the commit,
@@ -71,16 +81,23 @@ impl Repo {
     /// [`Error::NotOurs`] when something else lies at `path`; [`Error::Git`], [`Error::Io`].
     pub fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<Worktree> {
         expect_no_link(path)?;
-        if let Some(worktree) = self.worktree(path)? {
-            worktree.restore_link()?;
-            worktree.unlock()?;
-            worktree.call(["update-ref", "--no-deref", "HEAD", commit.as_str()])?.done()?;
-            worktree.bring_to(commit, &["-ffdq"])?;
-            return Ok(worktree);
+        match self.worktree(path)? {
+            Some(worktree) if is_half_made(&worktree.admin) => worktree.undo()?,
+            Some(worktree) => {
+                worktree.restore_link()?;
+                worktree.unlock()?;
+                worktree.call(["update-ref", "--no-deref", "HEAD", commit.as_str()])?.done()?;
+                worktree.bring_to(commit, &["-ffdq"])?;
+                return Ok(worktree);
+            }
+            None => {}
         }
         expect_empty(path)?;
         self.forget_missing(path)?;
-        self.check_out(path, &["worktree", "add", "--quiet", "--detach", "--", utf8(path)?, commit.as_str()])
+        if let Some(worktree) = self.new_detached(path, commit)? {
+            return Ok(worktree);
+        }
+        self.add_by_git(path, &["worktree", "add", "--quiet", "--detach", "--", utf8(path)?, commit.as_str()])
     }
 
     /// Forgets the work tree that git has registered at `path`, where no work tree lies, and no other one. What only its administrative
@@ -110,7 +127,7 @@ impl Repo {
         Ok(self.call(args).text()?.is_empty())
     }
 
-    fn check_out(&self, path: &Path, args: &[&str]) -> Result<Worktree> {
+    fn add_by_git(&self, path: &Path, args: &[&str]) -> Result<Worktree> {
         self.call(args.iter().copied()).setting("core.sparseCheckout=false").done()?;
         let made = self.worktree(path)?;
         made.ok_or(Error::NotOurs { path: path.to_owned(), why: "git did not register it" })
@@ -126,14 +143,15 @@ impl Repo {
         Ok(admin.filter(|_| path.is_dir()).map(|(admin, _)| Worktree { repo: self.clone(), path, admin }))
     }
 
-    /// The commit that a linked work tree of this repository has checked out; `None` if none is registered at `path`, or its branch has no
-    /// commit. Its folder may be gone, and its own files are not read.
+    /// The commit that a linked work tree of this repository has checked out; `None` if none is registered at `path`, it was never complete, or its
+    /// branch has no commit. Its folder may be gone, and its own files are not read.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::Io`].
     pub fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
         let path = registered_place(path)?;
-        let Some((admin, _)) = self.admin_folders()?.into_iter().find(|(_, at)| *at == path) else { return Ok(None) };
+        let admin = self.admin_folders()?.into_iter().find(|(_, at)| *at == path).map(|(admin, _)| admin);
+        let Some(admin) = admin.filter(|admin| !is_half_made(admin)) else { return Ok(None) };
         refs::resolved(self.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).env("GIT_DIR", utf8(&admin)?))
     }
 
@@ -353,9 +371,14 @@ fn real(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Git itself locks a work tree while it makes it; one that a killed git left has no owner.
+/// A work tree that is locked while it is made has no owner once whoever made it was killed.
 fn is_locked(admin: &Path) -> bool {
-    fs::read_to_string(admin.join("locked")).is_ok_and(|reason| reason.trim() != "initializing")
+    fs::read_to_string(admin.join(LOCK)).is_ok_and(|reason| reason.trim() != IN_THE_MAKING)
+}
+
+/// Whether whoever made a work tree has not finished it.
+fn is_half_made(admin: &Path) -> bool {
+    fs::read_to_string(admin.join(LOCK)).is_ok_and(|reason| reason.trim() == IN_THE_MAKING)
 }
 
 pub(super) fn remove_file(path: &Path) -> Result<()> {

@@ -146,3 +146,52 @@ fn status_lists_every_kind_of_change_and_leaves_the_index_alone() {
     assert_eq!(seen, [("-new file\n.txt", '?', '?'), ("a.txt", ' ', 'M'), ("dir/staged", 'A', ' ')]);
     assert_eq!(fixture.snapshot(), before);
 }
+
+#[test]
+fn the_head_is_told_alike_whether_git_has_packed_its_branch_or_not() {
+    let fixture = Fixture::new();
+    let (repo, first) = (fixture.repo(), fixture.repo().head_commit().unwrap());
+    let on = |name: &str, commit: &Oid| Head::Branch { name: name.to_owned(), commit: commit.clone() };
+    assert_eq!(repo.head().unwrap(), on("main", &first));
+
+    fixture.run(&["pack-refs", "--all"]);
+    assert_eq!(repo.head().unwrap(), on("main", &first));
+    fixture.write("a.txt", "next");
+    let next = fixture.commit("next");
+    assert_eq!(repo.head().unwrap(), on("main", &next), "what is packed is past");
+
+    fixture.run(&["switch", "-q", "-c", "a/b"]);
+    assert_eq!(repo.head().unwrap(), on("a/b", &next));
+    fixture.run(&["symbolic-ref", "refs/heads/other", "refs/heads/a/b"]);
+    fixture.run(&["symbolic-ref", "HEAD", "refs/heads/other"]);
+    assert_eq!(repo.head_commit().unwrap(), next);
+    fixture.run(&["switch", "-q", "--detach", "main"]);
+    assert_eq!(repo.head().unwrap(), Head::Detached(next));
+    fixture.run(&["switch", "-q", "--orphan", "none"]);
+    assert_eq!(repo.head().unwrap(), Head::Unborn { name: "none".to_owned() });
+}
+
+#[test]
+fn what_git_tracks_is_told_anew_after_every_change_of_the_index() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    let tracked = |names: &[&str]| repo.tracked_named(names.iter().copied()).unwrap();
+    assert!(tracked(&["a.lock"]).is_empty());
+
+    for folder in ["x", "y"] {
+        fixture.write(&format!("{folder}/a.lock"), "same");
+        assert_eq!(tracked(&["a.lock"]).len(), usize::from(folder == "y"), "it is not in the index");
+        fixture.run(&["add", "-A"]);
+        assert_eq!(tracked(&["a.lock"]).len(), 1 + usize::from(folder == "y"));
+    }
+    assert_eq!(tracked(&["b.txt"]), [Path::new("dir/b.txt")], "another question");
+    fixture.run(&["mv", "x/a.lock", "z.lock"]);
+    assert_eq!(tracked(&["a.lock"]), [Path::new("y/a.lock")]);
+
+    // An index without a checksum is not remembered.
+    fixture.run(&["config", "index.skipHash", "true"]);
+    for (from, to) in [("a.lock", "c.lock"), ("c.lock", "a.lock")] {
+        fixture.run(&["mv", &format!("y/{from}"), &format!("y/{to}")]);
+        assert_eq!(tracked(&["a.lock"]).len(), usize::from(to == "a.lock"));
+    }
+}

@@ -198,6 +198,12 @@ fn a_checkout_without_a_branch_is_brought_to_any_commit_whatever_was_done_in_it(
     assert_eq!(repo.branch("elsewhere").unwrap(), Some(next.clone()), "a branch that somebody made there stays");
     let listed = repo.worktree_list().unwrap();
     assert_eq!(listed[1].branch, None);
+    let admin = repo.common_dir().join("worktrees/1");
+    fs::write(admin.join("locked"), "initializing\n").unwrap();
+    fs::remove_file(admin.join("index")).unwrap();
+    repo.worktree_detached(&path, &next).unwrap();
+    assert_eq!(fs::read_to_string(path.join("a.txt")).unwrap(), "next\n", "whoever made it was killed");
+    assert!(!admin.join("locked").exists());
     repo.delete_branch("elsewhere", &next).unwrap();
     assert_eq!(fixture.snapshot(), before);
 }
@@ -326,4 +332,94 @@ fn a_link_a_file_or_somebody_elses_repository_in_its_place_is_refused_by_name_an
 
     assert!(elsewhere.join("a.txt").exists() && !base.join("nowhere").exists());
     assert_eq!(fs::read_to_string(base.join("t4/a.txt")).unwrap(), "theirs");
+}
+
+#[test]
+fn one_that_was_never_complete_is_made_anew_and_one_whose_agent_has_removed_the_index_is_kept() {
+    let fixture = Fixture::new();
+    let (repo, tree, at) = fixture.worktree("t1");
+    let admin = repo.common_dir().join("worktrees/t1");
+    let path = tree.path();
+    write(path, "new", "agent");
+    fs::remove_file(admin.join("index")).unwrap();
+    repo.worktree_add(path, "switchboard/t1", &at, &[]).unwrap();
+    assert!(path.join("new").exists());
+
+    for missing in ["a.txt", ".git"] {
+        // As whoever made it left it when it was killed: before git had written all files, and the branch.
+        fs::write(admin.join("locked"), "initializing\n").unwrap();
+        fs::remove_file(path.join(missing)).unwrap();
+        assert_eq!(repo.worktree_tip(path).unwrap(), None);
+        fixture.run(&["update-ref", "-d", "refs/heads/switchboard/t1"]);
+        repo.worktree_add(path, "switchboard/t1", &at, &[]).unwrap();
+
+        assert_eq!(fixture.run_in(path, &["status", "--porcelain", "--branch"]), "## switchboard/t1");
+        assert_eq!(repo.worktree_tip(path).unwrap(), Some(at.clone()));
+        assert!(path.join(missing).exists() && !path.join("new").exists() && !admin.join("locked").exists());
+    }
+    assert_eq!(repo.worktree_list().unwrap().len(), 2);
+}
+
+#[test]
+fn a_new_one_is_as_git_itself_makes_it() {
+    let fixture = Fixture::new();
+    fixture.write(".gitattributes", "*.crlf text eol=crlf\n");
+    fixture.write("windows.crlf", "one\n");
+    fixture.commit("attributes");
+    let (repo, ours, _) = fixture.worktree("t1");
+    let theirs = fixture.folder.path().join("by-git");
+
+    fixture.run(&["worktree", "add", "-q", "-b", "by-git", theirs.to_str().unwrap()]);
+
+    for file in ["a.txt", "dir/b.txt", "windows.crlf"] {
+        assert_eq!(fs::read(ours.path().join(file)).unwrap(), fs::read(theirs.join(file)).unwrap(), "{file}");
+    }
+    let admin = |name: &str, file: &str| fs::read_to_string(repo.common_dir().join("worktrees").join(name).join(file));
+    assert_eq!(admin("t1", "commondir").unwrap(), admin("by-git", "commondir").unwrap());
+    assert_eq!(admin("t1", "HEAD").unwrap(), admin("by-git", "HEAD").unwrap().replace("by-git", "switchboard/t1"));
+    let place = |path: &std::path::Path| format!("{}/.git\n", path.display());
+    assert_eq!(admin("t1", "gitdir").unwrap(), place(ours.path()));
+    assert_eq!(admin("by-git", "gitdir").unwrap(), place(&theirs.canonicalize().unwrap()));
+    assert_eq!(fixture.run_in(ours.path(), &["status", "--porcelain"]), "");
+    assert_eq!(fixture.run(&["fsck", "--no-progress"]), "");
+    fixture.run(&["worktree", "prune", "--expire=now"]);
+    assert_eq!(repo.worktree_list().unwrap().len(), 3);
+}
+
+#[test]
+fn names_that_are_taken_are_numbered_as_git_numbers_them() {
+    let fixture = Fixture::new();
+    let (repo, _, at) = fixture.worktree("t1");
+
+    for run in ["run-1", "run-2"] {
+        let path = fixture.base().join(run).join("t1");
+        repo.worktree_add(&path, &format!("switchboard/{run}"), &at, &[]).unwrap();
+        assert_eq!(repo.worktree_tip(&path).unwrap(), Some(at.clone()));
+    }
+
+    let mut names: Vec<_> = fs::read_dir(repo.common_dir().join("worktrees")).unwrap().flatten().collect();
+    names.sort_by_key(fs::DirEntry::file_name);
+    assert_eq!(names.iter().map(|entry| entry.file_name()).collect::<Vec<_>>(), ["t1", "t11", "t12"]);
+}
+
+#[test]
+fn a_branch_that_git_has_packed_counts_as_there_and_nothing_of_the_attempt_is_left() {
+    let fixture = Fixture::new();
+    let (repo, at) = (fixture.repo(), fixture.repo().head_commit().unwrap());
+    fixture.write("a.txt", "next");
+    let next = fixture.commit("next");
+    let path = fixture.base().join("t1");
+    for (name, to) in [("switchboard/t1", &next), ("switchboard/run", &at)] {
+        repo.update_branch(name, to, None).unwrap();
+    }
+    fixture.run(&["pack-refs", "--all"]);
+
+    let moved = repo.worktree_add(&path, "switchboard/t1", &at, &[]);
+    assert!(matches!(moved, Err(Error::Moved { .. })), "{moved:?}");
+    assert!(!path.exists() && repo.worktree_list().unwrap().len() == 1);
+
+    repo.worktree_add(&path, "switchboard/t1", &next, &[]).unwrap();
+    repo.worktree_add(&fixture.base().join("t2"), "switchboard/t2", &at, &[("switchboard/run", &next)]).unwrap();
+    assert_eq!(repo.branch("switchboard/run").unwrap(), Some(at.clone()), "it was there");
+    assert_eq!(repo.worktree_tip(&fixture.base().join("t2")).unwrap(), Some(at));
 }
