@@ -278,6 +278,33 @@ fn every_table_fits_a_terminal_of_80_columns_whatever_stands_in_it() {
             assert!(width <= 80, "{command}: {width} columns: {line}");
         }
     }
+    let title = typed_within(&sandbox, 80, &format!("{BINARY} show")).out;
+    let title = switchboard_protocol::text::cut(title.lines().next().unwrap().trim_end(), 1000);
+    assert!(unicode_width::UnicodeWidthStr::width(title.as_str()) <= 80, "{title}");
     // In a pipe nothing is cut.
     sandbox.switchboard(&["agents"]).ends_with(0).says(&format!("{agent}-b"));
+}
+
+#[test]
+fn help_and_refusals_fit_a_terminal_of_80_columns() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.switchboard(&["help"]).ends_with(0).out;
+    let commands = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let commands = commands.map_while(|line| line.strip_prefix("  ")).filter_map(|line| line.split(' ').next());
+    let commands: Vec<_> = commands.filter(|name| !name.is_empty()).collect();
+    assert!(commands.len() > 20, "{help}");
+    let each = commands.iter().map(|name| format!("{BINARY} {name} --help")).collect::<Vec<_>>().join("; ");
+    sandbox.write("a-folder/with-a-name-that-takes-room/plan.json", r#"{ "title": "A plan", "swrm": "typo" }"#);
+    let refusal = format!("{BINARY} run a-folder/with-a-name-that-takes-room/plan.json");
+
+    let printed = typed_within(&sandbox, 80, &format!("{each}; {refusal}")).out;
+
+    assert!(printed.contains("swrm"), "{printed}");
+    for line in printed.lines() {
+        let line = switchboard_protocol::text::cut(line.trim_end(), 1000);
+        let width = unicode_width::UnicodeWidthStr::width(line.as_str());
+        // A word that alone is wider is not broken.
+        let is_a_word = !line.trim().contains(' ');
+        assert!(width <= 80 || is_a_word, "{width} columns: {line}");
+    }
 }

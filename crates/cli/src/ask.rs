@@ -36,5 +36,9 @@ fn line(prompt: &str) -> Result<Option<String>, Failure> {
     stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush()).map_err(gone)?;
     let mut answer = String::new();
     let count = io::stdin().lock().read_line(&mut answer).map_err(gone)?;
+    if count == 0 {
+        // Nobody has ended the line of the question.
+        stderr.write_all(b"\n").map_err(gone)?;
+    }
     Ok((count > 0).then_some(answer))
 }

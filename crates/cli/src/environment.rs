@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -86,11 +87,17 @@ impl Environment {
 
     /// Columns of the terminal that standard output is; `None` elsewhere.
     pub(crate) fn columns(&self) -> Option<usize> {
-        if !self.stdout_is_terminal {
-            return None;
-        }
+        self.stdout_is_terminal.then(|| self.columns_of(std::io::stdout())).flatten()
+    }
+
+    /// Columns of the terminal that standard error is; `None` elsewhere.
+    pub(crate) fn error_columns(&self) -> Option<usize> {
+        self.stderr_is_terminal.then(|| self.columns_of(std::io::stderr())).flatten()
+    }
+
+    fn columns_of(&self, terminal: impl AsFd) -> Option<usize> {
         let told = self.variable("COLUMNS").and_then(|columns| columns.parse().ok());
-        let asked = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+        let asked = || rustix::termios::tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
         told.or_else(asked).filter(|columns| *columns >= 20)
     }
 

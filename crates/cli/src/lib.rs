@@ -7,6 +7,7 @@ mod args;
 mod ask;
 mod available;
 mod bridge;
+mod choices;
 mod client;
 mod commands;
 mod context;

@@ -56,6 +56,16 @@ impl Output {
         self.has_color
     }
 
+    /// Columns of the terminal; `None` where it is none.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// A line of text, cut to the terminal's width.
+    pub(crate) fn fitted(&self, line: &str) -> String {
+        self.width.map_or_else(|| line.to_owned(), |width| table::cut(line, width).into_owned())
+    }
+
     /// Prints a table, cut to the terminal's width.
     pub(crate) fn table(&mut self, table: &Table) {
         for line in table.within(self.width) {

@@ -10,6 +10,9 @@ use switchboard_protocol::error::{Exit, Failure};
 use crate::context::Context;
 use crate::output::plain;
 
+/// Columns of a failure's text, where the terminal is no narrower.
+const WIDTH: usize = 100;
+
 /// Why a command did not end with 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ending {
@@ -35,7 +38,8 @@ pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
     match ending {
         Ending::Failed(failure) => {
             let fancy = context.color && context.environment.stderr_is_terminal;
-            print(failure, context.json, fancy);
+            let width = context.environment.error_columns().unwrap_or(WIDTH).min(WIDTH);
+            print(failure, context.json, fancy, width);
             ExitCode::from(failure.exit() as u8)
         }
         Ending::Said(exit) => ExitCode::from(*exit as u8),
@@ -44,8 +48,8 @@ pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
 }
 
 /// Prints a failure on standard error, as one JSON object or as text.
-pub(crate) fn print(failure: &Failure, json: bool, fancy: bool) {
-    let text = if json { as_json(failure) } else { as_text(failure, fancy) };
+fn print(failure: &Failure, json: bool, fancy: bool, width: usize) {
+    let text = if json { as_json(failure) } else { as_text(failure, fancy, width) };
     // Nobody reads standard error any more: the exit code still says that it failed.
     let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
 }
@@ -62,10 +66,10 @@ pub(crate) fn as_json(failure: &Failure) -> String {
     .to_string()
 }
 
-/// A failure as text for people.
-pub(crate) fn as_text(failure: &Failure, fancy: bool) -> String {
+/// A failure as text for people, in lines of at most `width` columns as far as its words allow.
+fn as_text(failure: &Failure, fancy: bool, width: usize) -> String {
     let theme = if fancy { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(width);
     let mut text = String::new();
     match handler.render_report(&mut text, &Shown::of(failure)) {
         Ok(()) => text,
@@ -159,7 +163,7 @@ mod tests {
 
     #[test]
     fn text_names_code_place_causes_and_what_to_do() {
-        let text = as_text(&failure(), false);
+        let text = as_text(&failure(), false, WIDTH);
 
         insta::assert_snapshot!(text);
     }
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn untrusted_words_in_a_failure_can_not_steer_the_terminal() {
-        let text = as_text(&Failure::new("git.failed", "said \x1b]0;title\x07"), false);
+        let text = as_text(&Failure::new("git.failed", "said \x1b]0;title\x07"), false, WIDTH);
 
         assert!(!text.contains('\x1b') && !text.contains('\x07'), "{text:?}");
     }

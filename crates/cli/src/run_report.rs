@@ -17,7 +17,8 @@ const SILENT_MS: i64 = 40_000;
 /// Prints the report.
 pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     let summary = &run.summary;
-    out.line(out.paint(Tone::Strong, &format!("{}  {}", summary.run, one_line(&summary.title, 80))));
+    let title = out.fitted(&format!("{}  {}", summary.run, one_line(&summary.title, 80)));
+    out.line(out.paint(Tone::Strong, &title));
     out.line(format!(
         "{}: {} of {} tasks {} {}",
         summary.state,
@@ -217,9 +218,12 @@ pub(crate) fn print_answer(task: &str, answer: &Answer, out: &mut Output) {
 /// A task that a gate refused last ends with 3, one that is blocked for a reason with a code as that code says; everything else that is not
 /// merged is work that failed.
 fn task_exit(task: &TaskReport) -> Exit {
-    let code = task.refusals.last().and_then(|reason| reason.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code));
-    if let Some(code) = code.filter(|code| matches!(*code, "agent.denied" | "agent.missing" | "need.expired")) {
-        return find(code).map_or(Exit::Failed, |known| known.exit);
+    let code_of = |line: &str| line.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code.to_owned());
+    // The line of the block leaves out what that of the last attempt says.
+    let last = task.refusals.iter().rev().find(|line| code_of(line).is_some() || line.starts_with("attempt "));
+    let code = last.and_then(|line| code_of(line));
+    if let Some(code) = code.filter(|code| matches!(&**code, "agent.denied" | "agent.missing" | "need.expired")) {
+        return find(&code).map_or(Exit::Failed, |known| known.exit);
     }
     let is_refused = task.gates.iter().any(|gate| matches!(gate.verdict.as_str(), "fail" | "error"));
     if is_refused { Exit::Gate } else { Exit::Failed }
@@ -337,6 +341,20 @@ mod tests {
         let silent = TaskReport { heard_at: Some(now.plus(-90_500)), doing: "run".to_owned(), ..working };
         assert_eq!(says(silent), "silent for 1 min 30 s");
         assert_eq!(says(task("1.1", "merged", &[])), "merged");
+    }
+
+    #[test]
+    fn a_task_ends_as_its_last_attempt_says_also_where_the_line_of_its_block_does_not_repeat_it() {
+        let ends = |refusals: &[&str]| {
+            let refusals = refusals.iter().map(|line| (*line).to_owned()).collect();
+            task_exit(&TaskReport { refusals, ..task("1.1", "blocked", &[]) })
+        };
+        let missing = "attempt 2: the agent failed: no ada [agent.missing]";
+
+        assert_eq!(ends(&[missing]), Exit::Agent);
+        assert_eq!(ends(&[missing, "blocked: the same refusal twice"]), Exit::Agent);
+        assert_eq!(ends(&["waits for you (need_1): x", "blocked: nobody answered [need.expired]"]), Exit::Person);
+        assert_eq!(ends(&[missing, "attempt 3: nothing changed: none", "blocked: 3 attempts"]), Exit::Failed);
     }
 
     #[test]

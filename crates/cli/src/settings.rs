@@ -3,6 +3,8 @@
 //! A repository may describe agents too, in `.switchboard/config.toml`. Those are commands of somebody else, so they
 //! count only when the user has trusted exactly them.
 
+mod parse;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_agents::catalog;
-use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Host, Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
@@ -395,7 +397,7 @@ impl Agents {
         let text = text.map_err(|error| {
             Failure::new("io.denied", "the settings can't be read").at(path.display().to_string()).because(&error)
         })?;
-        let file: File = toml_edit::de::from_str(&text).map_err(|error| syntax(&path, &text, &error))?;
+        let file: File = parse::parse(&path, &text)?;
         for (name, agent) in &file.agents {
             agent.check(name).map_err(|failure| failure.at(path.display().to_string()))?;
         }
@@ -470,19 +472,6 @@ fn roles(described: BTreeMap<String, RoleSettings>) -> Result<BTreeMap<RoleId, R
         }
     }
     Ok(roles)
-}
-
-fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
-    let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
-    // serde names the word that it does not know, and then those that it does.
-    let mut quoted = error.message().split('`').skip(1).step_by(2);
-    let unknown = quoted.next().unwrap_or_default();
-    match near_matches(unknown, quoted).first() {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("all fields and their values: switchboard schema config"),
-    }
 }
 
 #[cfg(test)]

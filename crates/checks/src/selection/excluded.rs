@@ -26,6 +26,12 @@ struct Checks {
     exclude: Vec<String>,
 }
 
+/// Reads the settings' text; an error names the key.
+fn read(settings: &str) -> Result<Settings, String> {
+    let text = toml_edit::de::Deserializer::parse(settings).map_err(|error| error.message().to_owned())?;
+    serde_path_to_error::deserialize(text).map_err(|error| format!("`{}`: {}", error.path(), error.inner().message()))
+}
+
 /// Globs in the manner of `.gitignore`.
 pub(super) struct Excluded {
     globs: Gitignore,
@@ -37,8 +43,8 @@ impl Excluded {
     /// Joins the globs of a request with those of the settings' text. Settings that don't parse and globs that can't be used
     /// exclude nothing and are problems.
     pub(super) fn new(settings: &str, asked: &[String], problems: &mut Vec<Error>) -> Self {
-        let settings: Settings = toml_edit::de::from_str(settings).unwrap_or_else(|error| {
-            problems.push(Error::Settings { path: SETTINGS.into(), why: error.message().to_owned() });
+        let settings = read(settings).unwrap_or_else(|why| {
+            problems.push(Error::Settings { path: SETTINGS.into(), why });
             Settings::default()
         });
         let mut builder = GitignoreBuilder::new("");
@@ -128,5 +134,6 @@ mod tests {
         assert!(excluded.globs.is_empty() && misspelt.globs.is_empty());
         let codes: Vec<_> = problems.iter().map(Error::code).collect();
         assert_eq!(codes, ["config.syntax", "request.bad-args", "config.syntax"]);
+        assert!(problems[0].to_string().contains("`checks.exclude`: invalid type"), "{}", problems[0]);
     }
 }

@@ -8,10 +8,16 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::verb::{Access, Row, table};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 
+use crate::choices::choices;
 use crate::client::new_key;
 use crate::context::Context;
-use crate::output::{Table, one_line};
+use crate::output::Table;
 use crate::report::Outcome;
+
+/// Columns of a verb's help.
+const HELP: usize = 80;
+/// Indent of what stands below a field's name.
+const BELOW: &str = "      ";
 
 /// Call any verb by its name and print its reply as JSON
 #[derive(Debug, clap::Args)]
@@ -37,6 +43,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let rows = table();
     let Some(verb) = &args.verb else {
         list(&rows, context);
+        if args.help && !context.json {
+            context.out.line("");
+            context.out.line("what a verb takes: switchboard call VERB --help; flags of call: switchboard help call");
+        }
         return Ok(());
     };
     let row = rows.iter().find(|row| row.name == verb.as_str()).ok_or_else(|| unknown(verb, &rows))?;
@@ -76,19 +86,25 @@ fn describe(row: &Row, context: &mut Context) {
         context.out.json(row);
         return;
     }
-    context.out.line(format!("switchboard call {} [KEY=VALUE]...", row.name));
-    context.out.line(row.about.as_ref());
-    for (title, schema) in [("takes", &row.request), ("gives", &row.reply)] {
-        context.out.line("");
-        context.out.line(format!("{title}:"));
-        fields(schema).iter().for_each(|line| context.out.line(line));
-    }
+    let width = context.out.width().unwrap_or(HELP).min(HELP);
+    help(row, width).iter().for_each(|line| context.out.line(line));
 }
 
-/// A line for each field of an object: its name, its type, whether it must be there, what it is.
-fn fields(schema: &Value) -> Vec<String> {
+/// What a verb does, takes and returns, in lines of at most `width` columns as far as its names allow.
+fn help(row: &Row, width: usize) -> Vec<String> {
+    let mut lines = vec![format!("switchboard call {} [KEY=VALUE]...", row.name)];
+    lines.extend(wrapped(row.about.as_ref(), "", "", width));
+    for (title, schema) in [("takes", &row.request), ("gives", &row.reply)] {
+        lines.extend([String::new(), format!("{title}:")]);
+        lines.extend(fields(schema, width));
+    }
+    lines
+}
+
+/// Each field of an object: its name, its type, whether it must be there, and below them what it is.
+fn fields(schema: &Value, width: usize) -> Vec<String> {
     let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
-    let mut table = Table::default();
+    let mut lines = Vec::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let kind = match (choices(field, &schema["$defs"]), &field["type"]) {
             (words, _) if !words.is_empty() => words.join(" | "),
@@ -96,24 +112,19 @@ fn fields(schema: &Value) -> Vec<String> {
             (_, Value::Array(words)) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
             (_, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => "object".to_owned(),
         };
-        let needed = if required(name) { "required" } else { "" };
+        let needed = if required(name) { ", required" } else { "" };
         let about = field["description"].as_str().unwrap_or_default();
-        table.row([format!("  {name}"), kind, needed.to_owned(), one_line(about, 120)]);
+        lines.extend(wrapped(&format!("{name}: {kind}{needed}"), "  ", BELOW, width));
+        lines.extend(wrapped(about, BELOW, BELOW, width));
     }
-    if table.is_empty() { vec!["  nothing".to_owned()] } else { table.within(None) }
+    if lines.is_empty() { vec!["  nothing".to_owned()] } else { lines }
 }
 
-/// The words that a field may hold, where it is one of a few.
-fn choices<'a>(field: &'a Value, defs: &'a Value) -> Vec<&'a str> {
-    if let Some(name) = field["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        return choices(&defs[name], defs);
-    }
-    if let Some(word) = field["const"].as_str() {
-        return vec![word];
-    }
-    let lists = ["enum", "oneOf", "anyOf", "allOf"].into_iter().filter_map(|word| field[word].as_array());
-    let each = |one: &'a Value| one.as_str().map_or_else(|| choices(one, defs), |word| vec![word]);
-    lists.flatten().flat_map(each).collect()
+/// A text in lines of at most `width` columns, the first behind `first` and the others behind `rest`.
+fn wrapped(text: &str, first: &str, rest: &str, width: usize) -> Vec<String> {
+    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest).break_words(false);
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.flat_map(|line| textwrap::wrap(line.trim(), &options)).map(std::borrow::Cow::into_owned).collect()
 }
 
 fn unknown(verb: &str, rows: &[Row]) -> Failure {
@@ -162,6 +173,7 @@ fn bad(word: &str, why: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use unicode_width::UnicodeWidthStr as _;
 
     use super::*;
 
@@ -199,11 +211,32 @@ mod tests {
         let row = rows.iter().find(|row| row.name == "ack_message").unwrap();
 
         let lines = [
-            "  id           string   required  Its id.",
-            "  lease_token  integer            The delivery's token, when it came by receive_messages.",
-            "  done         boolean            What it asks for is done, too.",
+            "  id: string, required",
+            "      Its id.",
+            "  lease_token: integer",
+            "      The delivery's token, when it came by receive_messages.",
+            "  done: boolean",
+            "      What it asks for is done, too.",
         ];
-        assert_eq!(fields(&row.request), lines);
+        assert_eq!(fields(&row.request, HELP), lines);
+    }
+
+    #[test]
+    fn the_help_of_every_verb_fits_80_columns_and_leaves_nothing_out() {
+        for row in table() {
+            let help = help(&row, 80);
+
+            let wide: Vec<_> = help.iter().filter(|line| line.width() > 80).collect();
+            assert_eq!(wide, Vec::<&String>::new(), "{}", row.name);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+            let whole = words(&help.join(" "));
+            for schema in [&row.request, &row.reply] {
+                for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                    let about = words(field["description"].as_str().unwrap_or_default());
+                    assert!(whole.contains(&format!(" {name}: ")) && whole.contains(&about), "{}.{name}", row.name);
+                }
+            }
+        }
     }
 
     #[test]
@@ -211,7 +244,7 @@ mod tests {
         let rows = table();
         let row = rows.iter().find(|row| row.name == "send_message").unwrap();
 
-        let help = fields(&row.request).join("\n");
+        let help = fields(&row.request, HELP).join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
 
         assert!(help.contains("request_review | ") && help.contains("| execute"), "{help}");
         assert!(help.contains("normal | ") || help.contains("| normal"), "{help}");

@@ -254,6 +254,7 @@ pub(super) fn start(
     }
     refuse_to_spend_unasked(spends, context)?;
     if !context.environment.says_yes && context.can_ask() && !ask::yes("Start?", true)? {
+        context.out.line("nothing was started");
         return Err(Ending::Said(Exit::Person));
     }
     request.dry_run = false;

@@ -20,11 +20,6 @@ impl Table {
         Self { rows: vec![headings.iter().map(|&cell| cell.to_owned()).collect()] }
     }
 
-    /// Whether it has neither headings nor rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
@@ -89,7 +84,7 @@ fn line(row: &[String], widths: &[usize]) -> String {
 }
 
 /// A cell in at most `width` columns, with a mark where it was cut.
-fn cut(cell: &str, width: usize) -> std::borrow::Cow<'_, str> {
+pub(super) fn cut(cell: &str, width: usize) -> std::borrow::Cow<'_, str> {
     if cell.width() <= width {
         return cell.into();
     }

@@ -84,19 +84,29 @@ fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
     assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
 }
 
-/// An object of the settings: its name in the schema, a file with it, and what it can't be without, by key.
-type Tried = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+/// An object of the settings: its name in the schema, the path of its key, a file with it, and what it can't be without, by key.
+type Tried = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
 const PLACES: [Tried; 8] = [
-    ("", "ZZ\n", &[]),
-    ("Agent", "[agents.a]\nREST\nZZ\n", &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")]),
-    ("Dollars", "[agents.claude]\nprice = { REST, ZZ }\n", &[("input", "input = 1.0"), ("output", "output = 1.0")]),
-    ("Checks", "[checks]\nZZ\n", &[]),
-    ("Limits", "[limits]\nZZ\n", &[]),
-    ("Role", "[roles.reviewer]\nZZ\n", &[]),
-    ("TeamLimits", "[team]\nZZ\n", &[]),
-    ("Worktrees", "[worktrees]\nZZ\n", &[]),
+    ("", "", "ZZ\n", &[]),
+    (
+        "Agent",
+        "agents.a.",
+        "[agents.a]\nREST\nZZ\n",
+        &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")],
+    ),
+    (
+        "Dollars",
+        "agents.claude.price.",
+        "[agents.claude]\nprice = { REST, ZZ }\n",
+        &[("input", "input = 1.0"), ("output", "output = 1.0")],
+    ),
+    ("Checks", "checks.", "[checks]\nZZ\n", &[]),
+    ("Limits", "limits.", "[limits]\nZZ\n", &[]),
+    ("Role", "roles.reviewer.", "[roles.reviewer]\nZZ\n", &[]),
+    ("TeamLimits", "team.", "[team]\nZZ\n", &[]),
+    ("Worktrees", "worktrees.", "[worktrees]\nZZ\n", &[]),
 ];
 
 #[test]
@@ -107,21 +117,59 @@ fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type()
     let untried: Vec<_> = objects.filter(|name| !PLACES.iter().any(|(known, ..)| known == name)).collect();
     assert_eq!(untried, Vec::<&str>::new(), "say where they stand");
 
-    for (object, text, others) in PLACES {
+    for (object, at, text, others) in PLACES {
         let fields = if object.is_empty() { &schema["properties"] } else { &defs[object]["properties"] };
         for name in fields.as_object().unwrap().keys() {
             let rest: Vec<_> = others.iter().filter(|(other, _)| other != name).map(|(_, said)| *said).collect();
             let rest = rest.join(if object == "Dollars" { ", " } else { "\n" });
             let tried = |said: String| {
                 let text = text.replace("REST", &rest).replace("{ , ", "{ ").replace("ZZ", &said);
-                read(&text).expect_err(&format!("{object}.{name}: {text}"))
+                let failure = read(&text).expect_err(&format!("{object}.{name}: {text}"));
+                let line = text.lines().position(|line| line.contains(&said)).unwrap() + 1;
+                assert!(failure.place.ends_with(&format!("config.toml:{line}")), "{said}: {}", failure.place);
+                assert_eq!(failure.code, "config.syntax", "{said}");
+                failure
             };
-            // None takes a list of lists.
-            assert_eq!(tried(format!("{name} = [[1]]")).code, "config.syntax", "{object}.{name}");
+            // None takes a list of lists, and none a list of tables with a date.
+            for wrong in ["[[1]]", "[{ a = 1979-05-27 }]"] {
+                let failure = tried(format!("{name} = {wrong}"));
+                let key = format!("`{at}{name}");
+                assert!(failure.what.starts_with(&key) && failure.what.contains("` takes "), "{key}: {}", failure.what);
+            }
             let unknown = tried(format!("{name}_zz = 1"));
             assert!(unknown.what.contains(&format!("{name}_zz")), "{object}.{name}: {}", unknown.what);
         }
     }
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_told_with_its_key_and_what_the_key_takes() {
+    let said = |text: &str| {
+        let failure = read(text).unwrap_err();
+        format!("{} {}", failure.place.rsplit_once(':').unwrap().1, failure.what)
+    };
+    let agent = |line: &str| said(&format!("[agents.a]\ndriver = \"acp\"\ncommand = [\"a\"]\n{line}\n"));
+
+    assert_eq!(agent("attempts = \"x\""), "4 `agents.a.attempts` takes a whole number from 0, not the text \"x\"");
+    assert_eq!(agent("attempts = -1"), "4 `agents.a.attempts` takes a whole number from 0, not -1");
+    assert_eq!(agent("model = 3"), "4 `agents.a.model` takes a text, not 3");
+    assert_eq!(agent("instructions_file = 3"), "4 `agents.a.instructions_file` takes a text, not 3");
+    assert_eq!(agent("scripted = \"yes\""), "4 `agents.a.scripted` takes true or false, not the text \"yes\"");
+    assert_eq!(agent("permissions.edits = true"), "4 `agents.a.permissions` takes one of ask, edits, all");
+    assert_eq!(agent("permissions = 3"), "4 `agents.a.permissions` takes one of ask, edits, all");
+    assert_eq!(agent("permissions = \"none\""), "4 `agents.a.permissions` takes one of ask, edits, all, not \"none\"");
+    assert_eq!(agent("env = { KEY = \"x\" }"), "4 `agents.a.env` takes a list, not a table");
+    assert_eq!(agent("env = [\"A\", 2]"), "4 `agents.a.env[1]` takes a text, not 2");
+    assert_eq!(agent("model_env = { M = 1.5 }"), "4 `agents.a.model_env.M` takes a text, not 1.5");
+    assert_eq!(
+        agent("price = { input = \"3\", output = 1 }"),
+        "4 `agents.a.price.input` takes a number, not the text \"3\""
+    );
+    assert_eq!(agent("price = { input = 3 }"), "4 `agents.a.price`: missing field `output`");
+    assert_eq!(said("agents = 3\n"), "1 `agents` takes a table, not 3");
+    assert_eq!(said("[agents]\na = \"x\"\n"), "2 `agents.a` takes a table, not the text \"x\"");
+    assert_eq!(said("[[checks]]\nexclude = []\n"), "1 `checks` takes a table, not a list");
+    assert_eq!(said("[agents.\"a.b\"]\nmodel = 3\n"), "2 `agents.\"a.b\".model` takes a text, not 3");
 }
 
 #[test]

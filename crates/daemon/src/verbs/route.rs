@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use serde_json::Value;
 use switchboard_protocol::caller::Caller;
-use switchboard_protocol::error::Failure;
+use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::verb::{Row, Verb};
 
 use super::Verbs;
@@ -90,9 +90,17 @@ where
 
 fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
-    serde_json::from_value(args).map_err(|error| {
-        let failure = Failure::new("request.bad-args", format!("{}: {error}", V::NAME));
-        failure.hint(format!("switchboard call {} --help", V::NAME))
+    serde_path_to_error::deserialize(args).map_err(|error| {
+        let message = error.inner().to_string();
+        let path = Some(error.path().to_string()).filter(|path| !path.starts_with(['.', '?']));
+        let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
+        let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
+        // serde names the field that it does not know, and then those that it does.
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let unknown = quoted.next().unwrap_or_default();
+        let near = near_matches(unknown, quoted).first().map(|near| format!("did you mean `{near}`? "));
+        let failure = Failure::new("request.bad-args", format!("{}: {field}{message}", V::NAME));
+        failure.hint(format!("{}switchboard call {} --help", near.unwrap_or_default(), V::NAME))
     })
 }
 
@@ -184,6 +192,41 @@ mod tests {
         let tools: BTreeMap<String, Arc<dyn Upstream>> =
             BTreeMap::from([("weather.forecast".to_owned(), Arc::new(Weather) as Arc<dyn Upstream>)]);
         Upstreams(RwLock::new(tools))
+    }
+
+    type Refusal = fn(Value) -> Option<Failure>;
+
+    fn refusals() -> BTreeMap<&'static str, Refusal> {
+        macro_rules! refusals {
+            ($($verb:path)*) => { [$((<$verb as Verb>::NAME, (|args| typed::<$verb>(args).err()) as Refusal)),*] };
+        }
+        switchboard_protocol::for_each_verb!(refusals).into_iter().collect()
+    }
+
+    #[test]
+    fn every_argument_of_a_wrong_type_is_named_and_a_misspelt_one_gets_a_near_one() {
+        let refusals = refusals();
+        let mut tried = 0;
+        for row in table() {
+            for (name, field) in row.request["properties"].as_object().into_iter().flatten() {
+                let kind = field["type"].as_str().or_else(|| field["type"][0].as_str());
+                if !matches!(kind, Some("string" | "integer" | "number" | "boolean" | "array")) {
+                    continue;
+                }
+                let refused = refusals[row.name.as_ref()](json!({ name.clone(): { "no": 1 } }));
+                let refused = refused.unwrap_or_else(|| panic!("{}.{name} takes anything", row.name));
+                assert!(
+                    refused.what.starts_with(&format!("{}: `{name}", row.name)),
+                    "{}.{name}: {}",
+                    row.name,
+                    refused.what
+                );
+                tried += 1;
+            }
+        }
+        assert!(tried > 100, "{tried}");
+        let misspelt = refusals["send_message"](json!({ "recipient": "ada", "payload": "x", "prioritty": "high" }));
+        assert!(misspelt.unwrap().hint.starts_with("did you mean `priority`? "));
     }
 
     #[test]

@@ -1,0 +1,16 @@
+//! What a JSON Schema says of a field that takes one of a few words.
+
+use serde_json::Value;
+
+/// The words that a field may hold, where it is one of a few.
+pub(crate) fn choices<'a>(field: &'a Value, defs: &'a Value) -> Vec<&'a str> {
+    if let Some(name) = field["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return choices(&defs[name], defs);
+    }
+    if let Some(word) = field["const"].as_str() {
+        return vec![word];
+    }
+    let lists = ["enum", "oneOf", "anyOf", "allOf"].into_iter().filter_map(|word| field[word].as_array());
+    let each = |one: &'a Value| one.as_str().map_or_else(|| choices(one, defs), |word| vec![word]);
+    lists.flatten().flat_map(each).collect()
+}

@@ -1,0 +1,147 @@
+//! Reads a settings file. An error names the line, the whole path of the key, and what the key takes.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::{Path as Key, Segment};
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::text::cut;
+
+use crate::choices::choices;
+
+/// Longest message of the parser that is shown, in bytes.
+const MESSAGE: usize = 1000;
+
+/// Reads TOML.
+///
+/// # Errors
+/// `config.syntax` with the file, the line, the key, and a near name for one that does not exist.
+pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
+    let fail = |key: Option<&Key>, error: &toml_edit::de::Error| syntax(path, text, key, error);
+    let file = toml_edit::de::Deserializer::parse(text).map_err(|error| fail(None, &error))?;
+    serde_path_to_error::deserialize(file).map_err(|error| fail(Some(error.path()), error.inner()))
+}
+
+fn syntax(path: &Path, text: &str, key: Option<&Key>, error: &toml_edit::de::Error) -> Failure {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
+    let message = cut(error.message(), MESSAGE);
+    let what = match key.filter(|key| key.iter().next().is_some()) {
+        Some(key) => said_of(key, &message),
+        None => format!("the settings do not parse: {message}"),
+    };
+    let failure = Failure::new("config.syntax", what).at(place);
+    // serde names the word that it does not know, and then those that it does.
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().unwrap_or_default();
+    match near_matches(unknown, quoted).first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint("all fields and their values: switchboard schema config"),
+    }
+}
+
+/// What is wrong with a key. serde's own words are those of Rust's types: `invalid type: string "x", expected u32`.
+fn said_of(key: &Key, message: &str) -> String {
+    let schema = super::schema();
+    let at = At::of(key, &schema);
+    let is_of_keys = ["unknown field", "missing field", "duplicate field"].iter().any(|of| message.starts_with(of));
+    let kind = at.field.filter(|_| !is_of_keys).and_then(|field| kind(field, &schema["$defs"]));
+    let found = if at.is_list { Some("a list".to_owned()) } else { found(message) };
+    match (kind, found) {
+        (Some(kind), Some(found)) => format!("`{}` takes {kind}, not {found}", at.path),
+        (Some(kind), None) => format!("`{}` takes {kind}", at.path),
+        (None, _) if message.starts_with(&format!("unknown field `{}`", at.path)) => message.to_owned(),
+        (None, _) => format!("`{}`: {message}", at.path),
+    }
+}
+
+/// A place in the file.
+struct At<'a> {
+    /// The key's whole path, as TOML writes it.
+    path: String,
+    /// What the schema says of it.
+    field: Option<&'a Value>,
+    /// A list stands here instead of a table. serde reads such a list as the values of the table's fields.
+    is_list: bool,
+}
+
+// === impl At ===
+
+impl<'a> At<'a> {
+    fn of(key: &Key, schema: &'a Value) -> Self {
+        let mut at = Self { path: String::new(), field: Some(schema), is_list: false };
+        for segment in key.iter() {
+            let field = at.field.map_or(&Value::Null, |field| resolved(field, &schema["$defs"]));
+            at.field = match segment {
+                Segment::Map { key } => field["properties"].get(key).or_else(|| field.get("additionalProperties")),
+                Segment::Seq { .. } if field["type"] == "object" => {
+                    return Self { is_list: true, ..at };
+                }
+                Segment::Seq { .. } => field.get("items"),
+                // The word of a choice, which stands at the key itself.
+                Segment::Enum { .. } | Segment::Unknown => continue,
+            };
+            at.push(segment);
+        }
+        at
+    }
+
+    fn push(&mut self, segment: &Segment) {
+        let is_bare = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        let dot = if self.path.is_empty() { "" } else { "." };
+        self.path += &match segment {
+            Segment::Map { key } if is_bare(key) => format!("{dot}{key}"),
+            Segment::Map { key } => format!("{dot}{key:?}"),
+            other => other.to_string(),
+        };
+    }
+}
+
+/// Follows references, also of a field that may be left out.
+fn resolved<'a>(field: &'a Value, defs: &'a Value) -> &'a Value {
+    let of_optional = field["anyOf"].as_array().and_then(|all| all.iter().find(|one| one["type"] != "null"));
+    let name = field["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    match of_optional.or_else(|| name.map(|name| &defs[name])) {
+        Some(inner) => resolved(inner, defs),
+        None => field,
+    }
+}
+
+/// What a field takes.
+fn kind(field: &Value, defs: &Value) -> Option<String> {
+    let words = choices(field, defs);
+    if !words.is_empty() {
+        return Some(format!("one of {}", words.join(", ")));
+    }
+    let types = &resolved(field, defs)["type"];
+    let kind =
+        types.as_str().or_else(|| types.as_array()?.iter().filter_map(Value::as_str).find(|kind| *kind != "null"));
+    let kind = match kind? {
+        "string" => "a text",
+        "integer" => "a whole number from 0",
+        "number" => "a number",
+        "boolean" => "true or false",
+        "array" => "a list",
+        "object" => "a table",
+        _ => return None,
+    };
+    Some(kind.to_owned())
+}
+
+/// What stands in the file instead, where the message says so.
+fn found(message: &str) -> Option<String> {
+    let misfit = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    let Some((found, _)) = misfit.and_then(|misfit| misfit.rsplit_once(", expected ")) else {
+        let unknown = message.strip_prefix("unknown variant `")?.split('`').next()?;
+        return Some(format!("\"{unknown}\""));
+    };
+    Some(match found.split_once(' ').unwrap_or((found, "")) {
+        ("string", text) => format!("the text {text}"),
+        ("integer" | "boolean", value) => value.trim_matches('`').to_owned(),
+        ("floating", value) => value.trim_start_matches("point ").trim_matches('`').to_owned(),
+        ("sequence", _) => "a list".to_owned(),
+        ("map", _) => "a table".to_owned(),
+        (_, _) => found.to_owned(),
+    })
+}
