@@ -1,23 +1,28 @@
 //! Seeded mutants of what decides and what carries out runs, and whether a test catches each.
 //!
-//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs a run of the tests and no
-//! build. The tree is copied first; answers are kept below `target/mutants`, so that an interrupted measurement goes on where it was.
+//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs a run of tests and no
+//! build. Only tests that evaluate a mutant are run under it, up to the first that does not pass. The tree is copied first; answers are kept
+//! below `target/mutants`, so that an interrupted measurement goes on where it was.
 
 mod answers;
 mod build;
+mod parallel;
 mod plant;
+mod reach;
 mod sites;
 mod trial;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, ensure};
-use fastrand::Rng;
 use serde_json::{Value, json};
 
 use self::answers::{Answer, Answers};
-use self::build::Tests;
+use self::build::Built;
+use self::reach::Test;
 use self::sites::{SCOPE, Site};
 use self::trial::Ended;
 use crate::bench::stats::count;
@@ -44,10 +49,10 @@ pub(crate) struct Draw {
 /// What became of the mutants.
 #[derive(Debug, Default)]
 pub(super) struct Caught {
-    by_own: usize,
-    by_others: usize,
+    by_failing: usize,
     by_limit: usize,
     survivors: Vec<String>,
+    unreached: Vec<String>,
 }
 
 // === impl Caught ===
@@ -55,26 +60,26 @@ pub(super) struct Caught {
 impl Caught {
     /// The share that a test caught.
     pub(super) fn share(&self) -> f64 {
-        let caught = self.by_own + self.by_others + self.by_limit;
-        count(caught) / count((caught + self.survivors.len()).max(1))
+        let caught = self.by_failing + self.by_limit;
+        count(caught) / count((caught + self.survivors.len() + self.unreached.len()).max(1))
     }
 
     /// Counts, and every survivor with its line.
     pub(super) fn details(&self) -> Value {
         json!({
-            "caught_by_tests_of_its_crate": self.by_own,
-            "caught_by_tests_of_the_other": self.by_others,
+            "failed_a_test": self.by_failing,
             "ended_at_the_time_limit": self.by_limit,
             "survived": self.survivors,
+            "evaluated_by_no_test": self.unreached,
         })
     }
 
-    fn add(&mut self, site: &Site, answer: Answer) {
+    fn add(&mut self, site: &Site, answer: &Answer) {
         match answer {
-            Answer::Own => self.by_own += 1,
-            Answer::Other => self.by_others += 1,
-            Answer::Hung => self.by_limit += 1,
+            Answer::Failed(_) => self.by_failing += 1,
+            Answer::Hung(_) => self.by_limit += 1,
             Answer::Survived => self.survivors.push(site.to_string()),
+            Answer::Unreached => self.unreached.push(site.to_string()),
         }
     }
 }
@@ -85,52 +90,61 @@ impl Caught {
 /// When the tree without a mutant does not build or fails its tests.
 pub(super) fn run(root: &Path, args: &Draw) -> anyhow::Result<Caught> {
     let folder = root.join("target/mutants");
-    let tree = folder.join("tree");
-    plant::copy(root, &tree)?;
-    let drawn = draw(&tree, args)?;
-    let (sites, tests) = build::viable(&folder, &tree, drawn, args.mutants)?;
-    let limits = trial::baseline(&tree, &tests)?;
-    let mut answers = Answers::open(&folder, args.seed, &sites)?;
-    let mut caught = Caught::default();
-    for site in &sites {
-        let answer = match answers.get(site) {
-            Some(answer) => answer,
-            None => {
-                let answer = answer(&tree, &tests, &limits, site)?;
-                answers.put(site, answer)?;
-                answer
-            }
-        };
-        if answer == Answer::Survived && args.survivors {
-            println!("survived: {site}");
+    fs::create_dir_all(&folder)?;
+    let Built { sites, programs, digest } = build::viable(root, &folder, draw(root, args)?, args.mutants)?;
+    let recorded = folder.join(format!("reach-{digest:016x}.json"));
+    let tests = match answers::read(&recorded)? {
+        Some(tests) => tests,
+        None => reach::record(&folder, &programs)?,
+    };
+    answers::write(&recorded, &tests)?;
+    let answers = Mutex::new(Answers::open(&folder, &format!("{digest:016x}"))?);
+    let found = parallel::each(&sites, |_, site| {
+        let known = locked(&answers).get(site);
+        if let Some(answer) = known {
+            return Ok(answer);
         }
+        let hint = locked(&answers).hint(site);
+        let answer = answer(&tests, site, &hint)?;
+        if args.survivors && matches!(answer, Answer::Survived | Answer::Unreached) {
+            println!("{answer:?}: {site}");
+        }
+        locked(&answers).put(site, answer.clone())?;
+        Ok(answer)
+    })?;
+    let mut caught = Caught::default();
+    for (site, answer) in sites.iter().zip(&found) {
         caught.add(site, answer);
     }
     Ok(caught)
 }
 
-/// Runs the tests of the mutated crate, then those of the other.
-fn answer(tree: &Path, tests: &Tests, limits: &trial::Limits, site: &Site) -> anyhow::Result<Answer> {
-    match trial::trial(tree, tests, limits, &site.package, site.number)? {
-        Ended::Failed => return Ok(Answer::Own),
-        Ended::Hung => return Ok(Answer::Hung),
-        Ended::Passed => {}
+fn locked(answers: &Mutex<Answers>) -> MutexGuard<'_, Answers> {
+    answers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the tests that evaluate a mutant, up to the first that does not pass.
+fn answer(tests: &[Test], site: &Site, hint: &[String]) -> anyhow::Result<Answer> {
+    let groups = reach::groups(tests, site.number, hint);
+    if groups.is_empty() {
+        return Ok(Answer::Unreached);
     }
-    for (other, _) in SCOPE.iter().filter(|(package, _)| *package != site.package) {
-        match trial::trial(tree, tests, limits, other, site.number)? {
-            Ended::Failed => return Ok(Answer::Other),
-            Ended::Hung => return Ok(Answer::Hung),
+    for group in groups {
+        let names = || group.names.iter().map(|name| (*name).to_owned()).collect();
+        match trial::trial(&group, site.number)? {
+            Ended::Failed => return Ok(Answer::Failed(names())),
+            Ended::Hung => return Ok(Answer::Hung(names())),
             Ended::Passed => {}
         }
     }
     Ok(Answer::Survived)
 }
 
-/// Draws sites that don't overlap, in the order of the seed.
-fn draw(tree: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
+/// Draws sites that don't overlap, in the order of the seed. A change of the code adds and removes sites; the others keep their places.
+fn draw(root: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
     let mut all = Vec::new();
     for (package, prefixes) in SCOPE {
-        let src = tree.join("crates").join(package).join("src");
+        let src = root.join("crates").join(package).join("src");
         for path in files(&src)? {
             let below = path.strip_prefix(&src)?.to_string_lossy().into_owned();
             let is_wanted = prefixes.iter().any(|prefix| below.starts_with(prefix));
@@ -138,15 +152,16 @@ fn draw(tree: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
                 && !LEFT_OUT.iter().any(|left_out| format!("/{below}").ends_with(left_out) || below.contains(left_out))
             {
                 let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-                all.extend(sites::find(package, &path, &text)?);
+                all.extend(sites::find(path.strip_prefix(root)?, &text)?);
             }
         }
     }
     ensure!(!all.is_empty(), "nothing to mutate");
-    let mut rng = Rng::with_seed(args.seed);
-    for last in (1..all.len()).rev() {
-        all.swap(last, rng.usize(..last + 1));
-    }
+    all.sort_by_cached_key(|site| {
+        let mut place = DefaultHasher::new();
+        (args.seed, site.key()).hash(&mut place);
+        place.finish()
+    });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
     let most = (count(args.mutants) * SPARE).ceil() as usize;
     let mut drawn: Vec<Site> = Vec::new();

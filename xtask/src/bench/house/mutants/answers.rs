@@ -1,27 +1,27 @@
-//! What is known of mutants already, in a file, so that an interrupted measurement goes on.
+//! What is known of mutants already, in files, so that an interrupted measurement goes on.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::sites::Site;
 
 /// What became of a mutant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
-    /// A test of its own crate failed.
-    Own,
-    /// A test of the other crate failed.
-    Other,
-    /// Tests had to be ended at their time limit.
-    Hung,
-    /// All tests passed.
+    /// A test failed: one of these.
+    Failed(Vec<String>),
+    /// Tests had to be ended at their time limit: one of these.
+    Hung(Vec<String>),
+    /// All tests that evaluate it passed.
     Survived,
+    /// No test evaluates it.
+    Unreached,
 }
 
 /// The answers so far.
@@ -29,6 +29,14 @@ pub(super) enum Answer {
 pub(super) struct Answers {
     path: PathBuf,
     known: BTreeMap<String, Answer>,
+    hints: Hints,
+}
+
+/// Tests that caught a mutant in any tree: they are tried first.
+#[derive(Debug)]
+struct Hints {
+    path: PathBuf,
+    tests: BTreeMap<String, Vec<String>>,
 }
 
 // === impl Answers ===
@@ -37,37 +45,56 @@ impl Answers {
     /// Reads the answers of an earlier measurement of the same mutants in the same tree.
     ///
     /// # Errors
-    /// When the file is there and can't be read.
-    pub(super) fn open(folder: &Path, seed: u64, sites: &[Site]) -> anyhow::Result<Self> {
-        let mut hasher = DefaultHasher::new();
-        for site in sites {
-            site.to_string().hash(&mut hasher);
-        }
-        let tree = crate::command::output(crate::command::command("git", folder).args(["rev-parse", "HEAD"]))?;
-        tree.hash(&mut hasher);
-        let path = folder.join(format!("{seed}-{:016x}.json", hasher.finish()));
-        let known = match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).with_context(|| path.display().to_string())?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        };
-        Ok(Self { path, known })
+    /// When a file is there and can't be read.
+    pub(super) fn open(folder: &Path, key: &str) -> anyhow::Result<Self> {
+        let (path, hints) = (folder.join(format!("answers-{key}.json")), folder.join("hints.json"));
+        let known = read(&path)?.unwrap_or_default();
+        let tests = read(&hints)?.unwrap_or_default();
+        Ok(Self { path, known, hints: Hints { path: hints, tests } })
     }
 
     /// What became of a mutant, if that is known.
     pub(super) fn get(&self, site: &Site) -> Option<Answer> {
-        self.known.get(&site.to_string()).copied()
+        self.known.get(&site.to_string()).cloned()
+    }
+
+    /// The tests that caught the same mutant in another tree, perhaps.
+    pub(super) fn hint(&self, site: &Site) -> Vec<String> {
+        self.hints.tests.get(&site.key()).cloned().unwrap_or_default()
     }
 
     /// Keeps an answer.
     ///
     /// # Errors
-    /// When the file can't be written.
+    /// When a file can't be written.
     pub(super) fn put(&mut self, site: &Site, answer: Answer) -> anyhow::Result<()> {
+        if let Answer::Failed(tests) | Answer::Hung(tests) = &answer {
+            self.hints.tests.insert(site.key(), tests.clone());
+            write(&self.hints.path, &self.hints.tests)?;
+        }
         self.known.insert(site.to_string(), answer);
-        let fresh = self.path.with_extension("new");
-        fs::write(&fresh, serde_json::to_vec_pretty(&self.known)?)?;
-        fs::rename(&fresh, &self.path)?;
-        Ok(())
+        write(&self.path, &self.known)
     }
+}
+
+/// Reads a kept value; `None` if there is none.
+///
+/// # Errors
+/// When the file can't be read.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
+    match fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text).map(Some).with_context(|| path.display().to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Keeps a value, whole or not at all.
+///
+/// # Errors
+/// When the file can't be written.
+pub(super) fn write(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    let fresh = path.with_extension("new");
+    fs::write(&fresh, serde_json::to_vec_pretty(value)?).with_context(|| fresh.display().to_string())?;
+    fs::rename(&fresh, path).with_context(|| path.display().to_string())
 }

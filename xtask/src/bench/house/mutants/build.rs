@@ -1,54 +1,69 @@
 //! Builds the mutated crates; mutants that don't compile are left out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::plant::{self, Lines};
 use super::sites::{SCOPE, Site};
 use crate::command::command;
 
-/// The test programs of each mutated crate.
-pub(super) type Tests = BTreeMap<String, Vec<PathBuf>>;
+/// A test program, and the folder in which it is run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) folder: PathBuf,
+}
 
-/// Builds that are tried; each leaves out the mutants that the compiler names.
-const BUILDS: usize = 25;
+/// The copy of the tree with the mutants that compile.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) sites: Vec<Site>,
+    pub(super) programs: Vec<Program>,
+    /// Of the copy's code, mutants included.
+    pub(super) digest: u64,
+}
 
-/// The mutants that compile, at most so many, and the tests with them.
+/// Rounds that are tried; each leaves out the mutants that the compiler names.
+const ROUNDS: usize = 25;
+
+/// Plants the mutants, leaves out those that don't compile and all beyond `most`, and builds the tests.
 ///
 /// # Errors
 /// When the tree does not build for another reason than a mutant.
-pub(super) fn viable(
-    folder: &Path,
-    tree: &Path,
-    mut sites: Vec<Site>,
-    most: usize,
-) -> anyhow::Result<(Vec<Site>, Tests)> {
-    let root = folder.parent().and_then(Path::parent).context("a folder below target")?;
-    for _ in 0..BUILDS {
-        plant::copy(root, tree)?;
-        for (package, _) in SCOPE {
-            plant::add_switch(root, tree, package)?;
-        }
-        let lines = plant::plant(root, tree, &sites)?;
-        match build(tree, &folder.join("target"))? {
-            Ok(tests) => {
+pub(super) fn viable(root: &Path, folder: &Path, mut sites: Vec<Site>, most: usize) -> anyhow::Result<Built> {
+    let tree = folder.join("tree");
+    let mut is_checked = false;
+    for _ in 0..ROUNDS {
+        let (planted, lines) = plant::plant(root, &sites)?;
+        let digest = plant::copy(root, &tree, &planted)?;
+        let errors = match cargo(root, &tree, if is_checked { Pass::Build } else { Pass::Check })? {
+            Ok(_) if !is_checked => {
+                is_checked = true;
                 sites.truncate(most);
-                return Ok((sites, tests));
+                continue;
             }
-            Err(errors) => {
-                let wrong = blamed(&lines, &errors);
-                if wrong.is_empty() {
-                    bail!("the tree does not build: {errors:?}");
-                }
-                eprintln!("mutants: {} don't compile", wrong.len());
-                sites.retain(|site| !wrong.contains(&site.number));
-            }
+            Ok(programs) => return Ok(Built { sites, programs, digest }),
+            Err(errors) => errors,
+        };
+        let wrong = blamed(&lines, &errors);
+        if wrong.is_empty() {
+            bail!("the tree does not build: {errors:?}");
         }
+        eprintln!("mutants: {} don't compile", wrong.len());
+        sites.retain(|site| !wrong.contains(&site.number));
     }
-    bail!("after {BUILDS} builds some mutants still don't compile");
+    bail!("after {ROUNDS} rounds some mutants still don't compile");
+}
+
+/// What cargo is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Names the mutants that don't compile, in a fraction of a build's time.
+    Check,
+    Build,
 }
 
 /// A file and line that the compiler complains about.
@@ -92,30 +107,40 @@ struct Span {
     is_primary: bool,
 }
 
-fn build(tree: &Path, target: &Path) -> anyhow::Result<Result<Tests, Vec<Spot>>> {
+fn cargo(root: &Path, tree: &Path, pass: Pass) -> anyhow::Result<Result<Vec<Program>, Vec<Spot>>> {
     let mut cargo = command("cargo", tree);
-    cargo.args(["test", "--no-run", "--message-format=json", "--quiet", "--lib", "--tests"]);
+    match pass {
+        Pass::Check => cargo.arg("check"),
+        Pass::Build => cargo.args(["test", "--no-run"]),
+    };
+    cargo.args(["--message-format=json", "--quiet", "--lib", "--tests"]);
     for (package, _) in SCOPE {
         cargo.args(["--package", &format!("switchboard-{package}")]);
     }
+    // Simulated histories take a third of the time; what is checked at run time stays checked.
+    cargo.args(["--config", "profile.dev.opt-level=1"]);
+    // The same folder as the tree's own builds, which have built what it depends on.
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let output = cargo.arg("--target-dir").arg(target).output().context("cargo")?;
-    let mut tests = Tests::new();
+    let mut programs = Vec::new();
     let mut errors = Vec::new();
     for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let Ok(line) = serde_json::from_slice::<Line>(line) else { continue };
         if let Some(executable) = line.executable.filter(|_| line.reason == "compiler-artifact") {
-            let package = SCOPE.iter().find(|(package, _)| line.package_id.contains(&format!("/crates/{package}")));
-            tests.entry(package.context("a test of another crate")?.0.to_owned()).or_default().push(executable);
+            let of = |(package, _): &&(&str, _)| line.package_id.contains(&format!("/crates/{package}"));
+            let (package, _) = SCOPE.iter().find(of).context("a test of another crate")?;
+            programs.push(Program { path: executable, folder: tree.join("crates").join(package) });
         }
         let spans = line.message.filter(|message| message.level == "error").map(|message| message.spans);
         let primary = spans.into_iter().flatten().filter(|span| span.is_primary);
-        errors.extend(primary.map(|span| (tree.join(span.file_name), span.line_start)));
+        errors.extend(primary.map(|span| (span.file_name, span.line_start)));
     }
     if output.status.success() {
-        return Ok(Ok(tests));
+        programs.sort();
+        return Ok(Ok(programs));
     }
     if errors.is_empty() {
-        bail!("cargo test --no-run: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!("cargo {pass:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(Err(errors))
 }

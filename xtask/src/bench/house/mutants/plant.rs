@@ -1,39 +1,64 @@
 //! A copy of the tree, and the mutants in it.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::sites::Site;
+use super::sites::{SCOPE, Site};
 use crate::command::{command, output};
 
 /// The variable that turns a mutant on.
 pub(super) const VARIABLE: &str = "XTASK_MUTANT";
-/// The function that asks for it, from anywhere in a mutated crate.
+/// The variable that names a file for the numbers of the mutants that are evaluated.
+pub(super) const SEEN: &str = "XTASK_MUTANTS_SEEN";
+/// The function that asks for a mutant, from anywhere in a mutated crate.
 const SWITCH: &str = "crate::xtask_mutant";
-/// That function, on one line so that no other line moves.
-const SWITCH_TEXT: &str = "#[doc(hidden)] pub fn xtask_mutant(number: usize) -> bool { static ON: std::sync::OnceLock<usize> = \
-                           std::sync::OnceLock::new(); *ON.get_or_init(|| std::env::var(\"XTASK_MUTANT\").ok()\
-                           .and_then(|on| on.parse().ok()).unwrap_or(0)) == number }";
 
-/// Copies the files of the tree that differ from the copy, and removes those that are gone, so that builds of the copy stay warm.
+/// That function, on one line so that no other line moves. `COUNT` is above the highest number.
+const SWITCH_TEXT: &str = "#[doc(hidden)] pub fn xtask_mutant(number: usize) -> bool { \
+    use std::sync::{OnceLock, atomic::{AtomicBool, Ordering}}; \
+    static ON: OnceLock<(usize, Option<std::fs::File>)> = OnceLock::new(); \
+    static SEEN: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT]; \
+    let (on, seen) = ON.get_or_init(|| (\
+        std::env::var(\"XTASK_MUTANT\").ok().and_then(|on| on.parse().ok()).unwrap_or(0), \
+        std::env::var_os(\"XTASK_MUTANTS_SEEN\").map(|path| std::fs::File::options().append(true).create(true).open(path)\
+            .expect(\"the file for the mutants that are evaluated\")))); \
+    if let Some(mut file) = seen.as_ref() && !SEEN[number].swap(true, Ordering::Relaxed) { \
+        std::io::Write::write_all(&mut file, format!(\"{number}\\n\").as_bytes()).expect(\"room for a number\"); } \
+    *on == number }";
+
+/// Files that differ in the copy, by their path below the root.
+pub(super) type Planted = BTreeMap<PathBuf, String>;
+/// Where each mutant stands in the planted file: first and last line, and its number.
+pub(super) type Lines = Vec<(PathBuf, usize, usize, usize)>;
+
+/// Makes a copy of the tree with the planted files in it and returns a digest of its code. Files that are the same already are
+/// left alone, so that builds of the copy stay warm.
 ///
 /// # Errors
 /// When git or a file does not do its part.
-pub(super) fn copy(root: &Path, tree: &Path) -> anyhow::Result<()> {
+pub(super) fn copy(root: &Path, tree: &Path, planted: &Planted) -> anyhow::Result<u64> {
     let listed = output(command("git", root).args(["ls-files", "-co", "--exclude-standard", "-z"]))?;
     let listed = String::from_utf8(listed).context("a path that is not UTF-8")?;
+    let mut digest = DefaultHasher::new();
     for path in listed.split('\0').filter(|path| !path.is_empty()) {
         let (from, to) = (root.join(path), tree.join(path));
-        let Ok(content) = fs::read(&from) else { continue };
-        if fs::read(&to).ok().as_ref() != Some(&content) {
+        let Ok(original) = fs::read(&from) else { continue };
+        let content = planted.get(Path::new(path)).map_or(original.as_slice(), String::as_bytes);
+        if path.starts_with("crates/") || path.starts_with("Cargo.") {
+            (path, content).hash(&mut digest);
+        }
+        if fs::read(&to).ok().as_deref() != Some(content) {
             fs::create_dir_all(to.parent().unwrap_or(tree))?;
             fs::write(&to, content)?;
             fs::set_permissions(&to, fs::metadata(&from)?.permissions())?;
         }
     }
-    remove_gone(root, tree, &tree.join("crates"))
+    remove_gone(root, tree, &tree.join("crates"))?;
+    Ok(digest.finish())
 }
 
 fn remove_gone(root: &Path, tree: &Path, folder: &Path) -> anyhow::Result<()> {
@@ -49,43 +74,42 @@ fn remove_gone(root: &Path, tree: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where each mutant stands in the planted file: first and last line.
-pub(super) type Lines = Vec<(PathBuf, usize, usize, usize)>;
-
-/// Writes the mutated files of the copy; the original ones are those of the tree.
+/// The mutated files, each mutant behind its switch, and the roots of their crates with the function that asks for one.
 ///
 /// # Errors
-/// When a file can't be read or written.
-pub(super) fn plant(root: &Path, tree: &Path, sites: &[Site]) -> anyhow::Result<Lines> {
-    let mut lines = Vec::new();
-    let mut paths: Vec<_> = sites.iter().map(|site| site.path.clone()).collect();
-    paths.sort();
-    paths.dedup();
-    for path in paths {
-        let mut here: Vec<_> = sites.iter().filter(|site| site.path == path).collect();
+/// When a file can't be read.
+pub(super) fn plant(root: &Path, sites: &[Site]) -> anyhow::Result<(Planted, Lines)> {
+    let (mut planted, mut lines) = (Planted::new(), Lines::new());
+    let mut by_file: BTreeMap<&Path, Vec<&Site>> = BTreeMap::new();
+    for site in sites {
+        by_file.entry(&site.path).or_default().push(site);
+    }
+    for (path, mut here) in by_file {
         here.sort_by_key(|site| (site.range.start, site.range.end));
-        let original = fs::read_to_string(root.join(path.strip_prefix(tree)?))?;
-        let (mut planted, mut at) = (String::new(), 0);
+        let original = read(root, path)?;
+        let (mut text, mut at) = (String::new(), 0);
         for site in here {
-            planted.push_str(original.get(at..site.range.start).context("sites overlap")?);
-            let first = planted.lines().count();
-            planted.push_str(&site.text(SWITCH));
-            lines.push((path.clone(), first, planted.lines().count(), site.number));
+            text.push_str(original.get(at..site.range.start).context("sites overlap")?);
+            let first = text.lines().count();
+            text.push_str(&site.text(SWITCH));
+            lines.push((path.to_owned(), first, text.lines().count(), site.number));
             at = site.range.end;
         }
-        planted.push_str(original.get(at..).context("a site beyond the end")?);
-        fs::write(&path, planted)?;
+        text.push_str(original.get(at..).context("a site beyond the end")?);
+        planted.insert(path.to_owned(), text);
     }
-    Ok(lines)
+    let last = sites.iter().map(|site| site.number).max().unwrap_or(0);
+    for (package, _) in SCOPE {
+        let path = Path::new("crates").join(package).join("src/lib.rs");
+        let text = match planted.remove(&path) {
+            Some(text) => text,
+            None => read(root, &path)?,
+        };
+        planted.insert(path, format!("{text}{}\n", SWITCH_TEXT.replace("COUNT", &(last + 1).to_string())));
+    }
+    Ok((planted, lines))
 }
 
-/// Gives a mutated crate its switch.
-///
-/// # Errors
-/// When a file can't be read or written.
-pub(super) fn add_switch(root: &Path, tree: &Path, package: &str) -> anyhow::Result<()> {
-    let below = Path::new("crates").join(package).join("src/lib.rs");
-    let text = fs::read_to_string(root.join(&below))?;
-    fs::write(tree.join(below), format!("{text}{SWITCH_TEXT}\n"))?;
-    Ok(())
+fn read(root: &Path, path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(root.join(path)).with_context(|| path.display().to_string())
 }

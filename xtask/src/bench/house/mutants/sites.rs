@@ -2,6 +2,7 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "the syntax tree of syn is not ours, and grows")]
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,7 @@ pub(super) const SCOPE: [(&str, &[&str]); 2] =
 /// One change of one expression or statement.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// The crate's folder.
-    pub(super) package: String,
-    /// The file.
+    /// The file, below the root.
     pub(super) path: PathBuf,
     /// The line.
     pub(super) line: usize,
@@ -30,6 +29,8 @@ pub(super) struct Site {
     pub(super) original: String,
     /// How the switch is written.
     pub(super) form: Form,
+    /// How many like it stand before it in the file.
+    nth: usize,
     /// The number that turns it on.
     pub(super) number: usize,
 }
@@ -56,6 +57,11 @@ impl Site {
         self.path == other.path && (meets && !insertion || same)
     }
 
+    /// What stays the same when something else in the file changes.
+    pub(super) fn key(&self) -> String {
+        format!("{}#{} {:?} for {}", self.path.display(), self.nth, self.form, self.original)
+    }
+
     /// The text with the switch in it; `name` is the function that asks whether a mutant is on.
     pub(super) fn text(&self, name: &str) -> String {
         let (number, original) = (self.number, &self.original);
@@ -69,11 +75,9 @@ impl Site {
 
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display().to_string();
-        let path = path.split_once("/crates/").map_or(path.as_str(), |(_, below)| below);
         let short =
             |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect::<String>();
-        write!(f, "crates/{path}:{}: ", self.line)?;
+        write!(f, "{}:{}: ", self.path.display(), self.line)?;
         match &self.form {
             Form::Instead(other) => write!(f, "`{}` for `{}`", short(other), short(&self.original)),
             Form::Without => write!(f, "without `{}`", short(&self.original)),
@@ -86,15 +90,21 @@ impl fmt::Display for Site {
 ///
 /// # Errors
 /// When the file is not Rust.
-pub(super) fn find(package: &str, path: &Path, text: &str) -> anyhow::Result<Vec<Site>> {
+pub(super) fn find(path: &Path, text: &str) -> anyhow::Result<Vec<Site>> {
     let file = syn::parse_file(text).with_context(|| path.display().to_string())?;
-    let mut finder = Finder { package, path, text, sites: Vec::new() };
+    let mut finder = Finder { path, text, sites: Vec::new() };
     finder.visit_file(&file);
-    Ok(finder.sites)
+    let mut sites = finder.sites;
+    let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+    for site in &mut sites {
+        let seen = alike.entry(site.key()).or_default();
+        site.nth = *seen;
+        *seen += 1;
+    }
+    Ok(sites)
 }
 
 struct Finder<'a> {
-    package: &'a str,
     path: &'a Path,
     text: &'a str,
     sites: Vec<Site>,
@@ -105,8 +115,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, range: Range<usize>, line: usize, form: Form) {
         let original = self.text.get(range.clone()).unwrap_or_default().to_owned();
-        let (package, path) = (self.package.to_owned(), self.path.to_owned());
-        self.sites.push(Site { package, path, line, range, original, form, number: 0 });
+        self.sites.push(Site { path: self.path.to_owned(), line, range, original, form, nth: 0, number: 0 });
     }
 
     fn instead(&mut self, expr: &Expr, other: String) {
@@ -274,7 +283,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let sites = find("a", Path::new("/x/crates/a/src/b.rs"), text).unwrap();
+        let sites = find(Path::new("crates/a/src/b.rs"), text).unwrap();
         sites.iter().map(|site| site.to_string().split_once(": ").unwrap().1.to_owned()).collect()
     }
 
@@ -303,9 +312,20 @@ mod tests {
     }
 
     #[test]
+    fn a_mutant_has_the_same_key_wherever_its_line_moves_and_another_one_than_its_like() {
+        let keys = |text: &str| -> Vec<String> {
+            find(Path::new("b.rs"), text).unwrap().iter().map(Site::key).filter(|key| key.contains("g()")).collect()
+        };
+        let before = keys("fn f() { g(); g(); }");
+
+        assert_eq!(before, keys("fn new() { h(1 + 2); }\n\nfn f() { g();\n g(); }"));
+        assert_ne!(before[0], before[1]);
+    }
+
+    #[test]
     fn a_switch_holds_both() {
         let text = "fn f() -> bool { a == b }";
-        let mut sites = find("a", Path::new("b.rs"), text).unwrap();
+        let mut sites = find(Path::new("b.rs"), text).unwrap();
         let mut site = sites.remove(1);
         site.number = 7;
 

@@ -1,46 +1,26 @@
-//! Runs the tests with one mutant on.
+//! Runs tests in a process of their own, with a time limit.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
-use super::build::Tests;
 use super::plant::VARIABLE;
+use super::reach::Group;
 use crate::command::{command, output};
 
-/// How long each crate's tests may take.
-pub(super) type Limits = BTreeMap<String, Duration>;
-
 /// The shortest limit: a machine that does something else for a moment is no mutant.
-const SHORTEST: Duration = Duration::from_secs(20);
+const SHORTEST: Duration = Duration::from_secs(15);
 /// Times as long as the tests take without a mutant; whoever needs longer hangs.
-const TIMES: u32 = 4;
-/// The longest that the tests may take without a mutant.
-const BASELINE: Duration = Duration::from_secs(300);
+const TIMES: u32 = 6;
 /// How often a running test is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
+/// Address space of a test in KiB: a mutant that fills memory in a loop fails before the machine does.
+const MEMORY: &str = "4000000";
 
-/// Runs all tests without a mutant and returns how long each crate's may take with one.
-///
-/// # Errors
-/// When a test fails without a mutant.
-pub(super) fn baseline(tree: &Path, tests: &Tests) -> anyhow::Result<Limits> {
-    let mut limits = Limits::new();
-    for package in tests.keys() {
-        let began = Instant::now();
-        let limit = Limits::from([(package.clone(), BASELINE)]);
-        let ended = trial(tree, tests, &limit, package, 0)?;
-        ensure!(ended == Ended::Passed, "a test of {package} fails without a mutant");
-        limits.insert(package.clone(), (began.elapsed() * TIMES).max(SHORTEST));
-    }
-    Ok(limits)
-}
-
-/// How the tests of a crate ended.
+/// How tests ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     /// All passed.
@@ -51,30 +31,27 @@ pub(super) enum Ended {
     Hung,
 }
 
-/// Runs the tests of a crate with a mutant on, up to the first that does not pass.
+/// Runs tests with a mutant on.
 ///
 /// # Errors
-/// When a test can't be started.
-pub(super) fn trial(
-    tree: &Path,
-    tests: &Tests,
-    limits: &Limits,
-    package: &str,
-    mutant: usize,
-) -> anyhow::Result<Ended> {
-    let folder = tree.join("crates").join(package);
-    let until = Instant::now() + limits.get(package).copied().unwrap_or(SHORTEST);
-    for program in tests.get(package).into_iter().flatten() {
-        let mut test = command(program, &folder);
-        test.env(VARIABLE, mutant.to_string()).env("CARGO_MANIFEST_DIR", &folder).env("INSTA_UPDATE", "no");
-        test.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let child = test.spawn().with_context(|| program.display().to_string())?;
-        match ended(child, until)? {
-            Ended::Passed => {}
-            other @ (Ended::Failed | Ended::Hung) => return Ok(other),
-        }
-    }
-    Ok(Ended::Passed)
+/// When the tests can't be started.
+pub(super) fn trial(group: &Group<'_>, mutant: usize) -> anyhow::Result<Ended> {
+    run(group, &[(VARIABLE, &mutant.to_string())], (group.took * TIMES).max(SHORTEST))
+}
+
+/// Runs tests of one program with these variables.
+///
+/// # Errors
+/// When the tests can't be started.
+pub(super) fn run(group: &Group<'_>, variables: &[(&str, &str)], limit: Duration) -> anyhow::Result<Ended> {
+    let program = group.program;
+    let mut test = command("sh", &program.folder);
+    test.args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", MEMORY]).arg(&program.path);
+    test.args(["--quiet", "--test-threads=1", "--exact"]).args(&group.names);
+    test.envs(variables.iter().copied()).env("CARGO_MANIFEST_DIR", &program.folder).env("INSTA_UPDATE", "no");
+    test.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let child = test.spawn().with_context(|| program.path.display().to_string())?;
+    ended(child, Instant::now() + limit)
 }
 
 fn ended(mut child: Child, until: Instant) -> anyhow::Result<Ended> {
@@ -89,5 +66,33 @@ fn ended(mut child: Child, until: Instant) -> anyhow::Result<Ended> {
             return Ok(Ended::Hung);
         }
         std::thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build::Program;
+    use super::*;
+
+    /// Runs a program of the shell in place of a test program.
+    fn ends(script: &str, limit: Duration) -> Ended {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program = Program { path, folder: folder.path().to_owned() };
+        run(&Group { program: &program, names: vec!["name"], took: Duration::ZERO }, &[(VARIABLE, "7")], limit).unwrap()
+    }
+
+    #[test]
+    fn a_program_ends_by_passing_by_failing_or_at_its_limit() {
+        let long = Duration::from_secs(60);
+
+        assert_eq!(ends("[ $XTASK_MUTANT = 7 ] && [ $4 = name ]", long), Ended::Passed);
+        assert_eq!(ends("exit 101", long), Ended::Failed);
+        assert_eq!(ends("kill -9 $$", long), Ended::Failed);
+        assert_eq!(ends("sleep 60", Duration::from_millis(50)), Ended::Hung);
     }
 }

@@ -1,0 +1,154 @@
+//! Which test evaluates which mutant: each test is run once, alone and without a mutant, and the switches write down that they were asked.
+//!
+//! A test that does not evaluate a mutant does the same with it as without, so that it needs no run under that mutant.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::build::Program;
+use super::parallel;
+use super::plant::SEEN;
+use super::trial::{self, Ended};
+use crate::command::output;
+
+/// The longest that a test may take without a mutant.
+const ALONE: Duration = Duration::from_secs(600);
+/// Tests up to this long share a process while they take no longer together.
+const SHORT: Duration = Duration::from_millis(700);
+
+/// A test, how long it takes, and the mutants that it evaluates.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Test {
+    pub(super) program: Program,
+    pub(super) name: String,
+    pub(super) took: Duration,
+    reached: BTreeSet<usize>,
+}
+
+/// Tests of one program that are run together.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) program: &'a Program,
+    pub(super) names: Vec<&'a str>,
+    pub(super) took: Duration,
+}
+
+/// Runs every test alone and returns what each evaluates.
+///
+/// # Errors
+/// When a test does not pass without a mutant.
+pub(super) fn record(folder: &Path, programs: &[Program]) -> anyhow::Result<Vec<Test>> {
+    let mut named = Vec::new();
+    for program in programs {
+        named.extend(names(program)?.into_iter().map(|name| (program, name)));
+    }
+    let seen = folder.join("seen");
+    fs::create_dir_all(&seen)?;
+    parallel::each(&named, |number, (program, name)| {
+        let file = seen.join(number.to_string());
+        let _ = fs::remove_file(&file);
+        let group = Group { program, names: vec![name], took: Duration::ZERO };
+        let began = Instant::now();
+        let ended = trial::run(&group, &[(SEEN, &file.display().to_string())], ALONE)?;
+        ensure!(ended == Ended::Passed, "{name} does not pass without a mutant: {ended:?}");
+        let took = began.elapsed();
+        Ok(Test { program: (*program).clone(), name: name.clone(), took, reached: reached(&file)? })
+    })
+}
+
+/// The tests of a program.
+fn names(program: &Program) -> anyhow::Result<Vec<String>> {
+    let listed = output(crate::command::command(&program.path, &program.folder).args(["--list", "--format", "terse"]))?;
+    let listed = String::from_utf8(listed).context("a test's name that is not UTF-8")?;
+    Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(ToOwned::to_owned).collect())
+}
+
+/// The mutants whose switches wrote into a file.
+fn reached(file: &PathBuf) -> anyhow::Result<BTreeSet<usize>> {
+    match fs::read_to_string(file) {
+        Ok(text) => text.lines().map(|line| line.parse().with_context(|| format!("{line:?} is no mutant"))).collect(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+        Err(error) => Err(error).with_context(|| file.display().to_string()),
+    }
+}
+
+/// The tests that evaluate a mutant, in the order in which they are run: those of the hint, then short ones together, then the others.
+pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> Vec<Group<'a>> {
+    let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant)).collect();
+    reaching.sort_by_key(|test| (!hint.contains(&test.name), test.took));
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut hinted = 0;
+    for test in reaching {
+        if hint.contains(&test.name) {
+            hinted += 1;
+        }
+        let shared = groups.iter_mut().skip(hinted).find(|group| {
+            *group.program == test.program && group.took + test.took <= SHORT && !hint.contains(&test.name)
+        });
+        match shared {
+            Some(group) => {
+                group.names.push(&test.name);
+                group.took += test.took;
+            }
+            None => groups.push(Group { program: &test.program, names: vec![&test.name], took: test.took }),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(program: &str, name: &str, ms: u64, reached: &[usize]) -> Test {
+        let program = Program { path: PathBuf::from(program), folder: PathBuf::new() };
+        let reached = reached.iter().copied().collect();
+        Test { program, name: name.to_owned(), took: Duration::from_millis(ms), reached }
+    }
+
+    fn order(tests: &[Test], mutant: usize, hint: &[&str]) -> Vec<String> {
+        let hint: Vec<String> = hint.iter().map(|name| (*name).to_owned()).collect();
+        groups(tests, mutant, &hint).iter().map(|group| group.names.join(" ")).collect()
+    }
+
+    #[test]
+    fn only_tests_that_evaluate_a_mutant_are_run_under_it_short_ones_first_and_together() {
+        let tests = [
+            test("a", "long", 9_000, &[1, 2]),
+            test("a", "short", 10, &[1]),
+            test("a", "other", 5, &[2]),
+            test("b", "elsewhere", 12, &[1]),
+            test("a", "shorter", 9, &[1]),
+            test("a", "middling", 695, &[1]),
+        ];
+
+        assert_eq!(order(&tests, 1, &[]), ["shorter short", "elsewhere", "middling", "long"]);
+        assert_eq!(order(&tests, 2, &[]), ["other", "long"]);
+        assert!(order(&tests, 3, &[]).is_empty());
+    }
+
+    #[test]
+    fn the_test_that_caught_a_mutant_before_is_run_first_and_every_other_after_it() {
+        let tests = [test("a", "long", 9_000, &[1]), test("a", "short", 10, &[1]), test("a", "short too", 11, &[1])];
+
+        assert_eq!(order(&tests, 1, &["long"]), ["long", "short short too"]);
+        assert_eq!(order(&tests, 1, &["short too"]), ["short too", "short", "long"]);
+        assert_eq!(order(&tests, 1, &["gone"]), ["short short too", "long"]);
+    }
+
+    #[test]
+    fn what_the_switches_wrote_is_read_and_a_test_without_a_file_evaluates_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("0"), "7\n3\n7\n").unwrap();
+        fs::write(folder.path().join("1"), "seven\n").unwrap();
+
+        assert_eq!(reached(&folder.path().join("0")).unwrap(), BTreeSet::from([3, 7]));
+        assert!(reached(&folder.path().join("1")).is_err());
+        assert!(reached(&folder.path().join("2")).unwrap().is_empty());
+    }
+}
