@@ -57,7 +57,9 @@ fn a_task_that_has_cost_its_ceiling_waits_until_that_is_raised() {
     let of = |task: usize| (report["list"][task]["state"].clone(), report["list"][task]["paused"].clone());
     assert_eq!([of(0), of(1)], [(); 2].map(|()| (json!("paused"), json!("budget"))), "{report}");
     let run = report["run"].as_str().unwrap();
-    sandbox.switchboard(&["resume", &format!("{run}/1.1")]).ends_with(1).says("--task-budget");
+    let refused = sandbox.switchboard(&["resume", &format!("{run}/1.1"), "--json"]).ends_with(2).failure();
+    assert_eq!(refused["code"], "dispatch.budget");
+    assert!(refused["hint"].as_str().unwrap().contains("switchboard budget RUN/1.1 --budget USD"), "{refused}");
 
     sandbox.switchboard(&["budget", "--budget", "9", "--task-budget", "2", "--yes"]).ends_with(0).says("at most $2.00");
 

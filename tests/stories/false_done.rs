@@ -41,7 +41,12 @@ fn a_failure_that_repeats_itself_ends_early_each_attempt_has_a_clean_tree_and_th
         assert_eq!((&task["state"], &task["attempts"]), (&json!("blocked"), &json!(3)), "{report}");
         let refusals = task["refusals"].as_array().unwrap();
         assert!(refusals[0].as_str().unwrap().contains("test_runner"), "{report}");
-        assert!(refusals.last().unwrap().as_str().unwrap().contains("no such model"), "{report}");
+        assert!(refusals[1].as_str().unwrap().contains("no such model"), "{report}");
+        assert_eq!(
+            refusals.last().unwrap(),
+            "blocked: the same refusal twice",
+            "what the lines above say is not repeated"
+        );
         let found = |attempt: u32| std::fs::read_to_string(format!("{seen}.{attempt}")).unwrap();
         assert_eq!(found(2), left, "{retry_from}");
         assert!(retry_from == "change" || found(3).is_empty(), "{}", found(3));

@@ -218,7 +218,15 @@ fn a_verb_that_refuses_says_why_by_its_code() {
     let sandbox = Sandbox::new();
     let send = call(1, "send_message", &json!({ "recipient": "nobody", "payload": "x" }));
 
-    let done = session(&sandbox, &[initialize(), initialized(), send].map(|line| line.to_string()));
+    let look = call(2, "check_inbox", &json!({}));
+    let approve = call(3, "approve", &json!({}));
+
+    let done = session(&sandbox, &[initialize(), initialized(), send, look, approve].map(|line| line.to_string()));
 
     assert!(answer(&done, 1).to_string().contains("bus.unknown-recipient"), "{}", done.out);
+    let unregistered = answer(&done, 2).to_string();
+    assert!(unregistered.contains("bus.not-registered") && unregistered.contains("register_agent"), "{unregistered}");
+    let not_for_agents = answer(&done, 3)["error"]["message"].to_string();
+    assert!(not_for_agents.contains("approve is no tool for agents"), "{not_for_agents}");
+    assert!(!not_for_agents.contains("did you mean"), "{not_for_agents}");
 }

@@ -115,6 +115,7 @@ fn a_record_that_was_there_and_is_gone_is_found_and_stays_found() {
     }
 
     sandbox.switchboard(&["verify", "--no-daemon"]).ends_with(1).says("and is gone");
+    sandbox.switchboard(&["status"]).ends_with(0).says("and is gone: switchboard verify");
     sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
     sandbox.call(&["register_agent", "name=eve"]);
     sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
@@ -124,6 +125,8 @@ fn a_record_that_was_there_and_is_gone_is_found_and_stays_found() {
     sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
     sandbox.switchboard(&["down"]).ends_with(0);
     sandbox.switchboard(&["verify", "--accept-loss", "--yes"]).ends_with(0).says("hash chain verified");
+    let status = sandbox.switchboard(&["status"]).ends_with(0);
+    assert!(!status.out.contains("lost"), "{status:?}");
     sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
 

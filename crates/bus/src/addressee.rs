@@ -7,7 +7,7 @@ use switchboard_store::Store;
 use crate::agents::AGENTS;
 use crate::error::refuse;
 use crate::resolve::{self, resolve};
-use crate::{Error, roster};
+use crate::{Call, Error, roster};
 
 /// The agent to which a message goes: a name, a role or an alias that means one agent.
 pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<AgentName, Error> {
@@ -24,15 +24,24 @@ pub(crate) fn closed(name: &AgentName) -> Failure {
     failure.hint("get_team_roster lists who is there")
 }
 
-/// The refusal for a name that nobody has, with the nearest names.
-pub(crate) fn unknown(store: &Store, name: &AgentName) -> Result<Failure, Error> {
-    resolve::unknown(store, name.as_str())
+/// The refusal where the owner of an inbox is not registered: the caller itself, or a name that nobody has.
+pub(crate) fn absent(store: &Store, call: &Call, owner: &AgentName) -> Result<Failure, Error> {
+    if owner.folded() == call.caller.name.folded() {
+        return Ok(unregistered(owner));
+    }
+    resolve::unknown(store, owner.as_str())
+}
+
+/// The refusal for a caller that is not registered.
+pub(crate) fn unregistered(name: &AgentName) -> Failure {
+    let failure = Failure::new("bus.not-registered", format!("{name} is not on the roster"));
+    failure.hint("call register_agent first, so that others can write to you")
 }
 
 /// The caller is registered, and no newer registration of its name has taken over.
 pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
     if store.get(AGENTS, &[name.folded().into()])?.is_none() {
-        return refuse(unknown(store, name)?);
+        return refuse(unregistered(name));
     }
     fence(store, name, epoch)
 }

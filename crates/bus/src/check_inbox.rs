@@ -42,7 +42,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the inbox of {owner}")));
     }
     if owner.folded() != COORDINATOR && roster::agent(store, &owner)?.is_none() {
-        return refuse(addressee::unknown(store, &owner)?);
+        return refuse(addressee::absent(store, call, &owner)?);
     }
     crate::sweep(store).await?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);

@@ -37,7 +37,7 @@ struct Taken {
 /// answered with the messages that it took the first time, as far as they are still held by that call.
 ///
 /// # Errors
-/// `bus.unknown-recipient` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
+/// `bus.not-registered` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
 pub async fn receive_messages(
     store: &Store,
     call: &Call,

@@ -92,6 +92,11 @@ pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogR
     Ok(held)
 }
 
+/// What was noted of a record that a daemon has open and is not in it.
+pub(crate) fn lost(place: &RootPaths, store: &Store) -> Vec<String> {
+    noted::findings(place, Some((store.chain_id(), store.head().lsn)), |_| None)
+}
+
 /// Adds what the notes of earlier heads say against the record.
 fn against_notes(mut reply: VerifyLogReply, found: Vec<String>) -> VerifyLogReply {
     if let Some(first) = found.first() {

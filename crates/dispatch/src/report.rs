@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use switchboard_pipeline::run::{describe, words_of};
 use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::RunId;
@@ -11,8 +12,8 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::modes::Mode;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
-    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, StepReport,
-    TaskState, TaskView, Verdict, Wait,
+    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RunEvent, SkipCode, Skipped, StepReport, TaskState,
+    TaskView, Verdict, Wait,
 };
 use switchboard_protocol::spool::SPOOL_FOLDER;
 use switchboard_protocol::time::Millis;
@@ -143,7 +144,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         gates: view.gates.iter().map(gate).collect(),
         judged: view.steps.iter().map(judged).collect(),
         at_step: view.step.as_ref().map(ToString::to_string).unwrap_or_default(),
-        refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
+        refusals: view.refusals.iter().map(refusal).chain(ending_after(&view.refusals, &view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },
         files: files.get(&view.task).cloned().unwrap_or_default(),
         depends: task.depends.iter().map(ToString::to_string).collect(),
@@ -243,6 +244,23 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
     }
 }
 
+/// [`ending`] below the lines of all refusals: what these say is not said again.
+fn ending_after(refusals: &[Refusal], state: &TaskState) -> Option<String> {
+    let whole = ending(state)?;
+    let TaskState::Blocked { reason } = state else { return Some(whole) };
+    let Some(last) = refusals.last().map(|last| describe(&last.cause, &last.reasons)) else { return Some(whole) };
+    let (before, told) = reason.split_once("the last: ").unwrap_or(match reason.split_once(": ") {
+        Some((before, told)) if before.starts_with("the same refusal") => (before, told),
+        Some(_) | None => ("", reason),
+    });
+    let is_cut_from = |whole: &str| told.strip_suffix('…').is_some_and(|told| whole.starts_with(told));
+    if told != last && !is_cut_from(&last) {
+        return Some(whole);
+    }
+    let before = before.split("; ").next().filter(|before| !before.is_empty());
+    before.map(|before| format!("blocked: {before}"))
+}
+
 fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
     let verdict = verdict_word(report.verdict).to_owned();
     GateReport { gate: report.gate.clone(), verdict, reasons: report.reasons.clone() }
@@ -267,17 +285,7 @@ const fn verdict_word(verdict: Verdict) -> &'static str {
 }
 
 fn refusal(refusal: &Refusal) -> String {
-    let by = match &refusal.cause {
-        RefusalCause::AgentFailed => "the agent failed".to_owned(),
-        RefusalCause::AgentRefused => "the agent declined".to_owned(),
-        RefusalCause::TimedOut => "it took too long".to_owned(),
-        RefusalCause::NothingChanged => "nothing was changed".to_owned(),
-        RefusalCause::Gate { gate } => gate.clone(),
-        RefusalCause::Step { step } => step.to_string(),
-        RefusalCause::MergeConflict => "merge conflict".to_owned(),
-        RefusalCause::Person => "a person wants it done differently".to_owned(),
-    };
-    format!("attempt {}: {by}: {}", refusal.attempt, refusal.reasons.join("; "))
+    format!("attempt {}: {}: {}", refusal.attempt, words_of(&refusal.cause), refusal.reasons.join("; "))
 }
 
 /// Reads the files of each task's last captured change, in one pass over the run's events.
@@ -325,6 +333,8 @@ pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use switchboard_protocol::run::RefusalCause;
 
     use super::*;
     use crate::tests::view;
@@ -376,11 +386,37 @@ mod tests {
     }
 
     #[test]
+    fn the_reason_of_a_block_does_not_repeat_the_refusals_above_it() {
+        let refused = |attempt: u32, why: &str| Refusal {
+            attempt,
+            cause: RefusalCause::NothingChanged,
+            reasons: vec![why.to_owned()],
+        };
+        let ends = |refusals: &[Refusal], reason: &str| {
+            ending_after(refusals, &TaskState::Blocked { reason: reason.to_owned() })
+        };
+        let two = [refused(1, "none: a"), refused(2, "none: b")];
+
+        assert_eq!(ends(&two[..1], "nothing changed: none: a"), None);
+        let many = "2 attempts were refused; the first: nothing changed: none: a; the last: nothing changed: none: b";
+        assert_eq!(ends(&two, many).as_deref(), Some("blocked: 2 attempts were refused"));
+        let same = "the same refusal twice: nothing changed: none: b";
+        assert_eq!(ends(&two, same).as_deref(), Some("blocked: the same refusal twice"));
+        let cut = "2 attempts were refused; the last: nothing changed: no…";
+        assert_eq!(ends(&two, cut).as_deref(), Some("blocked: 2 attempts were refused"));
+        for other in ["3 workers were lost; the last: gone", "the disk is full", "step test was refused: none: b"] {
+            assert_eq!(ends(&two, other), Some(format!("blocked: {other}")));
+        }
+        assert_eq!(ends(&[], "the disk is full").as_deref(), Some("blocked: the disk is full"));
+        assert_eq!(ending_after(&two, &TaskState::Stopped), None);
+    }
+
+    #[test]
     fn a_refusal_names_its_attempt_what_refused_it_and_all_reasons() {
         let (attempt, reasons) = (2, vec!["a".to_owned(), "b".to_owned()]);
         let cause = RefusalCause::Gate { gate: "lint".to_owned() };
 
-        assert_eq!(refusal(&Refusal { attempt, cause, reasons }), "attempt 2: lint: a; b");
+        assert_eq!(refusal(&Refusal { attempt, cause, reasons }), "attempt 2: gate lint: a; b");
     }
 
     #[test]

@@ -47,6 +47,7 @@ use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
+pub use attempt::{describe, words_of};
 pub use begun::OpenStep;
 pub use consequences::Consequences;
 pub use older::Reader;
@@ -135,7 +136,7 @@ pub enum RefusedCode {
     Illegal,
     /// It would break a limit: workers, files, one merge at a time.
     Limit,
-    /// Nothing could go on before the budget is raised.
+    /// Nothing could go on before a ceiling is raised: the run's, or the task's.
     Budget,
 }
 

@@ -176,7 +176,6 @@ fn unused(lease: &Lease, verdict: Verdict) -> Guard {
 }
 
 fn on_roster(call: &Call) -> Guard {
-    let refusal = Failure::new("bus.not-registered", format!("{} is not on the roster", call.caller.name));
-    let refusal = refusal.hint("call register_agent first, so that others can write to you");
+    let refusal = addressee::unregistered(&call.caller.name);
     Guard::equals(AGENTS, [call.caller.name.folded().into()], "gone", 0_i64, refusal)
 }

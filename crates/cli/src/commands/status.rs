@@ -111,6 +111,9 @@ fn show(shown: &Shown, out: &mut Output) {
         out.line(out.paint(Tone::Notice, &line));
     }
     out.line(format!("record      {} events", status.lsn));
+    for loss in &status.lost {
+        out.line(out.paint(Tone::Bad, &format!("lost        {loss}: switchboard verify")));
+    }
     if status.runs.is_empty() {
         out.line("runs        none yet: switchboard run PLAN");
         return;
@@ -124,15 +127,20 @@ fn show(shown: &Shown, out: &mut Output) {
 }
 
 fn run_table(runs: &[RunSummary]) -> Table {
-    let mut table = Table::new(&["RUN", "STATE", "MERGED", "STARTED", "INTO", "USED", "TITLE"]);
+    let used = |run: &RunSummary| money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
+    // Room for the others where nothing was used.
+    let is_used = runs.iter().any(|run| used(run).is_some());
+    let headings = ["RUN", "STATE", "MERGED", "STARTED", "INTO", "USED", "TITLE"];
+    let shown = |heading: &&str| is_used || *heading != "USED";
+    let mut table = Table::new(&headings.into_iter().filter(shown).collect::<Vec<_>>());
     for run in runs {
         let into = if run.is_merged { format!("{} (done)", run.target) } else { run.target.clone() };
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
         let merged = format!("{}/{}{blocked}", run.merged, run.tasks);
-        let used = money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
         let state = run.mode.map_or_else(|| run.state.clone(), |mode| format!("{}, {mode}", run.state));
         let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];
-        table.row(cells.into_iter().chain([used.unwrap_or_else(|| "-".to_owned()), one_line(&run.title, 50)]));
+        let used = is_used.then(|| used(run).unwrap_or_else(|| "-".to_owned()));
+        table.row(cells.into_iter().chain(used).chain([one_line(&run.title, 50)]));
     }
     table
 }

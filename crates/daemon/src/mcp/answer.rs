@@ -5,6 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::cut;
+use switchboard_protocol::verb;
 
 use crate::face;
 
@@ -26,9 +27,13 @@ pub(super) fn of(called: Result<Value, Failure>) -> CallToolResult {
     }
 }
 
-/// The request names a tool that does not exist: a protocol error by the specification, with near names.
+/// The request names a tool that does not exist, or a verb that is none: a protocol error by the specification, with near names.
 pub(super) fn unknown_tool(name: &str) -> ErrorData {
-    let failure = face::unknown_verb(name);
+    let failure = match verb::table().iter().find(|row| row.name == name) {
+        Some(row) => Failure::new("request.unknown-verb", format!("{} is no tool for agents", row.name))
+            .hint(format!("a person runs `switchboard call {}`", row.name)),
+        None => face::unknown_verb(name),
+    };
     let message = format!("{}; {}", failure.what, failure.hint);
     ErrorData::new(ErrorCode::INVALID_PARAMS, message, Some(to_value(&failure)))
 }

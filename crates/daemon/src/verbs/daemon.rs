@@ -118,6 +118,7 @@ impl Verbs {
             state_folder: self.place.state.display().to_string(),
             http: format!("http://{}:{}", self.info.host, self.info.port),
             lsn: self.store.head().lsn,
+            lost: crate::record::lost(&self.place, &self.store),
             needs,
             agents: switchboard_bus::roster(&self.store)?.len() as u64,
             unread: switchboard_bus::unread_total(&self.store)?,

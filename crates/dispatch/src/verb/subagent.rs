@@ -125,7 +125,8 @@ impl Dispatch {
         let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, Told::Turn { .. }));
         let is_failed = matches!(view.state, TaskState::Blocked { .. } | TaskState::DepFailed { .. });
         let is_good = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
-        let why = report.refusals.last().filter(|_| !is_good).map(|why| cut(why, WHY)).unwrap_or_default();
+        let why = report::ending(&view.state).or_else(|| report.refusals.last().cloned()).filter(|_| !is_good);
+        let why = why.map(|why| cut(&why, WHY)).unwrap_or_default();
         Ok(SubagentResult {
             artifact: format!("{}/{}", plan.run, view.task),
             agent: report.agent,

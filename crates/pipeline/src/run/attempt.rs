@@ -295,8 +295,20 @@ impl RunState {
     }
 }
 
-pub(super) fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
-    let what = match cause {
+/// What refused an attempt, in words, and the first of its reasons.
+#[must_use]
+pub fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
+    let what = words_of(cause);
+    match reasons.first() {
+        Some(first) if !first.is_empty() => format!("{what}: {first}"),
+        Some(_) | None => what,
+    }
+}
+
+/// What refused an attempt, in words.
+#[must_use]
+pub fn words_of(cause: &RefusalCause) -> String {
+    match cause {
         RefusalCause::AgentFailed => "the agent failed".to_owned(),
         RefusalCause::AgentRefused => "the agent refused".to_owned(),
         RefusalCause::TimedOut => "the time limit passed".to_owned(),
@@ -305,9 +317,5 @@ pub(super) fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
         RefusalCause::Step { step } => format!("step {step}"),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),
         RefusalCause::Person => "a person wants it done differently".to_owned(),
-    };
-    match reasons.first() {
-        Some(first) if !first.is_empty() => format!("{what}: {first}"),
-        Some(_) | None => what,
     }
 }

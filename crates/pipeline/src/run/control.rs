@@ -219,8 +219,8 @@ impl RunState {
         let is_over = limit == Some((TaskPauseCause::Budget, AtCeiling::Pause));
         if is_over && self.records[at].paused.is_some() {
             let why = format!("task {id} has cost as much as it may");
-            let hint = "raise it: switchboard budget RUN/TASK --budget USD, or for all tasks: --task-budget USD";
-            return Err(Refused::illegal(why).hint(hint));
+            let hint = format!("raise it: switchboard budget RUN/{id} --budget USD; the task goes on by itself then");
+            return Err(Refused::new(RefusedCode::Budget, why).hint(hint));
         }
         self.resume_task(at);
         Ok(Vec::new())

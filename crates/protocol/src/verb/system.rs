@@ -32,6 +32,9 @@ pub struct GetStatusReply {
     pub http: String,
     /// Last event.
     pub lsn: u64,
+    /// What was noted of the record and is not in it: a loss until a person has accepted it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
     /// Open questions to a person, counted to 1,000.
     pub needs: u64,
     /// Registered agents.

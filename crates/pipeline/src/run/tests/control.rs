@@ -258,7 +258,9 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
     assert!(run.effects().contains(&stop), "{:?}", run.effects());
     run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
     assert_eq!(run.starting(), ["1.2"], "others go on");
-    assert!(run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint.contains("--task-budget"));
+    let refused = run.refused(RunEvent::TaskResumed { task: id("1.1") });
+    assert_eq!(refused.code.code(), "dispatch.budget");
+    assert!(refused.hint.contains("switchboard budget RUN/1.1 --budget USD"), "{}", refused.hint);
 
     run.tell(of_tasks(2_000, AtCeiling::Pause));
 
@@ -330,7 +332,7 @@ fn a_task_has_a_ceiling_of_its_own_beside_that_of_each_task() {
         outcome: TurnOutcome::Paused,
         reason: String::new(),
     });
-    assert!(run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint.contains("RUN/TASK"));
+    assert!(run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint.contains("RUN/1.1"));
     run.tell(of_tasks(400, AtCeiling::Pause));
     run.tell(own("1.1", Some(600)));
     assert_eq!(run.last, [RunEvent::TaskResumed { task: id("1.1") }], "its own goes before that of each task");
