@@ -73,6 +73,9 @@ impl PartialOrd for TaskId {
 impl Ord for TaskId {
     /// [`natural_order`], then the text, so that `1.1` and `1.1.0` stay two ids.
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.0 == other.0 {
+            return Ordering::Equal;
+        }
         natural_order(&self.0, &other.0).then_with(|| self.0.cmp(&other.0))
     }
 }
@@ -80,11 +83,18 @@ impl Ord for TaskId {
 /// Compares ids part by part as numbers: `1.2` before `1.10`; a missing part, or one that is no number, counts as 0.
 #[must_use]
 pub fn natural_order(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    let (a, b) = (a.as_bytes(), b.as_bytes());
     // Parts that are the same text are the same number.
-    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let part = a[..same].iter().rposition(|byte| *byte == b'.').map_or(0, |dot| dot + 1);
-    (a, b) = (&a[part..], &b[part..]);
+    let (mut same, mut part) = (0, 0);
+    while let (Some(byte), Some(other)) = (a.get(same), b.get(same))
+        && byte == other
+    {
+        same += 1;
+        if *byte == b'.' {
+            part = same;
+        }
+    }
+    let (mut a, mut b) = (&a[part..], &b[part..]);
     while !a.is_empty() || !b.is_empty() {
         let order = next_number(&mut a).cmp(&next_number(&mut b));
         if order.is_ne() {
@@ -96,15 +106,15 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
 
 /// Takes the next part off, its dot included, and reads the digits at its beginning.
 fn next_number(rest: &mut &[u8]) -> u64 {
-    let (mut number, mut digits) = (0_u64, true);
-    while let Some((byte, after)) = rest.split_first() {
-        *rest = after;
-        match byte {
-            b'.' => break,
-            b'0'..=b'9' if digits => number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0')),
-            _ => digits = false,
-        }
+    let (mut number, mut at) = (0_u64, 0);
+    while let Some(digit @ b'0'..=b'9') = rest.get(at) {
+        number = number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+        at += 1;
     }
+    while rest.get(at).is_some_and(|byte| *byte != b'.') {
+        at += 1;
+    }
+    *rest = rest.get(at + 1..).unwrap_or_default();
     number
 }
 
@@ -125,6 +135,30 @@ mod tests {
         assert_eq!(natural_order("1.2", "1.12"), Ordering::Less);
         assert_eq!(natural_order("1.02", "1.2.0"), Ordering::Equal);
         assert_eq!(natural_order("2", "1.99999999999999999999999"), Ordering::Greater);
+    }
+
+    #[test]
+    fn orders_ids_as_their_numbers_one_by_one() {
+        let numbers = |id: &str| {
+            let part = |part: &str| {
+                let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse().unwrap_or(if digits.is_empty() { 0 } else { u64::MAX })
+            };
+            let mut numbers: Vec<u64> = id.split('.').map(part).collect();
+            while numbers.last() == Some(&0) {
+                numbers.pop();
+            }
+            numbers
+        };
+        let big = format!("1.{}", "9".repeat(30));
+        let ids = [
+            "1", "1.0", "1.1", "1.1.0", "1.01", "1.1a", "1.1a2", "1.a1", "1.2", "1.10", "10", "2.1.3", "2.1", "T_7",
+            "1.2-b", &big,
+        ];
+
+        for (a, b) in ids.iter().flat_map(|a| ids.iter().map(move |b| (a, b))) {
+            assert_eq!(natural_order(a, b), numbers(a).cmp(&numbers(b)), "{a} {b}");
+        }
     }
 
     #[test]
