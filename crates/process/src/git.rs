@@ -12,6 +12,7 @@ mod diff;
 mod discover;
 mod ignored;
 mod ignored_small;
+mod last_listed;
 mod left_out;
 mod merge;
 mod refs;

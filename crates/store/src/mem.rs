@@ -1,6 +1,7 @@
 //! The store in memory: the same contract without a disk, for simulation and tests.
 
-use std::cmp::Ordering;
+mod tables;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
@@ -9,12 +10,13 @@ use switchboard_protocol::time::Millis;
 
 use crate::log::Visit;
 use crate::prepared::Prepared;
-use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Entry, Record, Tip};
 use crate::schema::Schema;
 use crate::search::Search;
 use crate::write::{REMEMBERED_FOR, Remembered, Rules, Tx, Verdict, View, decide, perform};
-use crate::{Cell, Change, Committed, Error, Key, Query, Row, Table};
+use crate::{Cell, Change, Committed, Error, Query, Row, Table};
+
+pub(crate) use tables::Tables;
 
 /// Everything a store holds.
 pub(crate) struct Memory {
@@ -205,106 +207,4 @@ impl Tx for State {
         self.bodies.remove(&lsn);
         Ok(())
     }
-}
-
-/// Declared tables in memory: rows by key.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Tables(BTreeMap<&'static str, (&'static Table, BTreeMap<Key, Row>)>);
-
-// === impl Tables ===
-
-impl Tables {
-    /// Empty tables.
-    pub(crate) fn new(schema: &Schema) -> Self {
-        Self(schema.tables().map(|table| (table.name, (table, BTreeMap::new()))).collect())
-    }
-
-    /// Changes a row; the change has been checked.
-    pub(crate) fn apply(&mut self, change: &Change) -> Result<(), Error> {
-        let (table, rows) = self.0.get_mut(change.table()).ok_or_else(|| unknown(change.table()))?;
-        let key = change.key(table);
-        let mut row = rows.remove(&key);
-        change.make(table, &mut row);
-        if let Some(row) = row {
-            rows.insert(key, row);
-        }
-        Ok(())
-    }
-
-    /// The first table, by name, and its first key, in which two sets of tables differ.
-    pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, Key)> {
-        self.0.iter().find_map(|(name, (_, rows))| {
-            let others = other.0.get(name).map(|(_, rows)| rows)?;
-            let mut keys = rows.keys().chain(others.keys());
-            keys.find(|key| rows.get(*key) != others.get(*key)).map(|key| (*name, key.clone()))
-        })
-    }
-
-    /// How many rows there are in all.
-    pub(crate) fn len(&self) -> u64 {
-        self.0.values().map(|(_, rows)| rows.len() as u64).sum()
-    }
-
-    fn left_by(&self, change: &Change) -> Option<&Row> {
-        let (table, rows) = self.0.get(change.table())?;
-        rows.get(&change.key(table))
-    }
-
-    fn row(&self, table: &Table, key: &[Cell]) -> Option<Row> {
-        self.found(table, key).cloned()
-    }
-
-    fn found(&self, table: &Table, key: &[Cell]) -> Option<&Row> {
-        self.0.get(table.name).and_then(|(_, rows)| rows.get(key))
-    }
-
-    fn matching(&self, query: &Query) -> Result<(&'static Table, Vec<&Row>), Error> {
-        let (table, rows) = self.0.get(query.table).ok_or_else(|| unknown(query.table))?;
-        let matches = |row: &&Row| query.filter.iter().all(|condition| holds(condition, row));
-        Ok((*table, rows.values().filter(matches).collect()))
-    }
-
-    fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
-        let (_, mut rows) = self.matching(query)?;
-        rows.sort_by(|a, b| compare(query, a, b));
-        let skip = usize::try_from(query.offset).unwrap_or(usize::MAX);
-        let take = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        Ok(rows.into_iter().skip(skip).take(take).cloned().collect())
-    }
-
-    fn count(&self, query: &Query) -> Result<u64, Error> {
-        Ok(self.matching(query)?.1.len() as u64)
-    }
-}
-
-fn unknown(table: &str) -> Error {
-    crate::schema::wrong(table, "is not declared")
-}
-
-fn holds(condition: &Condition, row: &Row) -> bool {
-    let found = row.get(condition.column);
-    let compares =
-        |cell: &Cell, wanted: &[Ordering]| !found.is_null() && !cell.is_null() && wanted.contains(&found.cmp(cell));
-    match &condition.op {
-        Op::Eq(cell) => found == cell,
-        Op::Ne(cell) => found != cell,
-        Op::Lt(cell) => compares(cell, &[Ordering::Less]),
-        Op::Le(cell) => compares(cell, &[Ordering::Less, Ordering::Equal]),
-        Op::Gt(cell) => compares(cell, &[Ordering::Greater]),
-        Op::Ge(cell) => compares(cell, &[Ordering::Greater, Ordering::Equal]),
-        Op::In(cells) => !found.is_null() && cells.contains(found),
-    }
-}
-
-/// By the columns asked for; the rows come sorted by key, and the sort is stable.
-fn compare(query: &Query, a: &Row, b: &Row) -> Ordering {
-    query.order.iter().fold(Ordering::Equal, |so_far, (column, direction)| {
-        so_far.then_with(|| {
-            let order = a.get(column).cmp(b.get(column));
-            match direction {
-                Direction::Asc => order,
-                Direction::Desc => order.reverse(),
-            }
-        })
-    })
 }

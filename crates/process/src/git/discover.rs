@@ -52,8 +52,8 @@ impl Git {
         if !root.is_dir() {
             return Err(unreadable(path));
         }
-        let (git_dir, common_dir, tracked) = (git_dir.into(), common_dir.into(), Arc::default());
-        Ok(Repo { git: self.clone(), root, git_dir, common_dir, tracked })
+        let (git_dir, common_dir, last_listed) = (git_dir.into(), common_dir.into(), Arc::default());
+        Ok(Repo { git: self.clone(), root, git_dir, common_dir, last_listed })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use switchboard_protocol::text::cut;
 
 use super::call::Call;
-use super::tracked::Tracked;
+use super::last_listed::LastListed;
 use crate::env::Env;
 use crate::{Error, Result};
 
@@ -31,7 +31,7 @@ pub struct Repo {
     pub(super) root: PathBuf,
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
-    pub(super) tracked: Arc<Mutex<Tracked>>,
+    pub(super) last_listed: Arc<Mutex<LastListed>>,
 }
 
 // === impl Git ===

@@ -102,9 +102,17 @@ fn query() -> impl Strategy<Value = Query> {
     });
     let column = || prop::sample::select(vec!["weight", "lsn"]);
     let order = prop::option::of((prop::sample::select(vec!["weight", "state", "tag", "lsn"]), any::<bool>()));
-    (prop::collection::vec((column(), op), 0..3), order, prop::option::of(0..5_u64), 0..3_u64).prop_map(
-        |(tests, order, limit, offset)| {
-            let query = tests.into_iter().fold(Query::table("notes"), |query, (column, op)| query.filter(column, op));
+    // Columns that the key and the indexes begin with.
+    let first = prop_oneof![
+        owner().prop_map(|owner| ("owner", Cell::from(owner))),
+        prop::sample::select(vec!["new", "taken", "none"]).prop_map(|state| ("state", Cell::from(state))),
+        Just(("tag", Cell::Null)),
+    ];
+    let first = prop::collection::vec(first, 0..3);
+    (first, prop::collection::vec((column(), op), 0..3), order, prop::option::of(0..5_u64), 0..3_u64).prop_map(
+        |(first, tests, order, limit, offset)| {
+            let query = first.into_iter().fold(Query::table("notes"), |query, (column, cell)| query.eq(column, cell));
+            let query = tests.into_iter().fold(query, |query, (column, op)| query.filter(column, op));
             let query = match order {
                 Some((column, true)) => query.asc(column),
                 Some((column, false)) => query.desc(column),

@@ -1,0 +1,200 @@
+//! The declared tables of a store in memory, with their indexes.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::query::{Condition, Direction, Op};
+use crate::schema::Schema;
+use crate::{Cell, Change, Error, Key, Query, Row, Table};
+
+/// Declared tables in memory.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Tables(BTreeMap<&'static str, Stored>);
+
+/// A table, and its rows by key.
+#[derive(PartialEq, Eq)]
+struct Stored {
+    table: &'static Table,
+    rows: BTreeMap<Key, Row>,
+    indexes: Vec<Index>,
+}
+
+/// The keys of all rows by some of their columns.
+#[derive(PartialEq, Eq)]
+struct Index {
+    columns: &'static [&'static str],
+    keys: BTreeSet<(Vec<Cell>, Key)>,
+}
+
+// === impl Index ===
+
+impl Index {
+    /// What a row is found by.
+    fn entry(&self, row: &Row, key: &[Cell]) -> (Vec<Cell>, Key) {
+        (self.columns.iter().map(|column| row.get(column).clone()).collect(), key.to_vec())
+    }
+
+    /// The keys of the rows whose first columns are these, in their order.
+    fn keys(&self, first: &[Cell]) -> BTreeSet<&Key> {
+        let from = self.keys.range((first.to_vec(), Key::new())..);
+        from.take_while(|(cells, _)| cells.starts_with(first)).map(|(_, key)| key).collect()
+    }
+
+    /// Whether a change of a row that is there may move it.
+    fn is_touched(&self, change: &Change) -> bool {
+        match change {
+            Change::Patch { set, .. } => set.iter().any(|(column, _)| self.columns.contains(column)),
+            Change::Add { by, .. } => by.iter().any(|(column, _)| self.columns.contains(column)),
+            Change::Put { .. } | Change::Delete { .. } => true,
+        }
+    }
+}
+
+// === impl Stored ===
+
+impl Stored {
+    fn new(table: &'static Table) -> Self {
+        let indexes = table.indexes.iter().map(|columns| Index { columns, keys: BTreeSet::new() }).collect();
+        Self { table, rows: BTreeMap::new(), indexes }
+    }
+
+    fn apply(&mut self, change: &Change) {
+        let key = change.key(self.table);
+        let mut row = self.rows.remove(&key);
+        let was_there = row.is_some();
+        let touched = |index: &&mut Index| !was_there || index.is_touched(change);
+        if let Some(row) = &row {
+            self.indexes.iter_mut().filter(touched).for_each(|index| {
+                let entry = index.entry(row, &key);
+                index.keys.remove(&entry);
+            });
+        }
+        change.make(self.table, &mut row);
+        let Some(row) = row else { return };
+        self.indexes.iter_mut().filter(touched).for_each(|index| {
+            let entry = index.entry(&row, &key);
+            index.keys.insert(entry);
+        });
+        self.rows.insert(key, row);
+    }
+
+    /// The rows that a query matches, by their keys.
+    fn matching<'a>(&'a self, query: &'a Query) -> Vec<&'a Row> {
+        let matches = |row: &&Row| query.filter.iter().all(|condition| holds(condition, row));
+        let best =
+            self.indexes.iter().map(|index| (first(query, index.columns), index)).max_by_key(|(first, _)| first.len());
+        let of_key = first(query, self.table.key);
+        match best {
+            Some((first, index)) if first.len() > of_key.len() => {
+                index.keys(&first).into_iter().filter_map(|key| self.rows.get(key)).filter(matches).collect()
+            }
+            _ if !of_key.is_empty() => {
+                let from = self.rows.range(of_key.clone()..).take_while(|(key, _)| key.starts_with(&of_key));
+                from.map(|(_, row)| row).filter(matches).collect()
+            }
+            _ => self.rows.values().filter(matches).collect(),
+        }
+    }
+}
+
+/// The values that a query asks the first of some columns to have, as many as there are.
+fn first(query: &Query, columns: &[&str]) -> Vec<Cell> {
+    let value = |column: &&str| {
+        query.filter.iter().find_map(|condition| match &condition.op {
+            Op::Eq(cell) if condition.column == *column => Some(cell.clone()),
+            Op::Eq(_) | Op::Ne(_) | Op::Lt(_) | Op::Le(_) | Op::Gt(_) | Op::Ge(_) | Op::In(_) => None,
+        })
+    };
+    columns.iter().map_while(value).collect()
+}
+
+// === impl Tables ===
+
+impl Tables {
+    /// Empty tables.
+    pub(crate) fn new(schema: &Schema) -> Self {
+        Self(schema.tables().map(|table| (table.name, Stored::new(table))).collect())
+    }
+
+    /// Changes a row; the change has been checked.
+    pub(crate) fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let stored = self.0.get_mut(change.table()).ok_or_else(|| unknown(change.table()))?;
+        stored.apply(change);
+        Ok(())
+    }
+
+    /// The first table, by name, and its first key, in which two sets of tables differ.
+    pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, Key)> {
+        self.0.iter().find_map(|(name, Stored { rows, .. })| {
+            let others = other.0.get(name).map(|stored| &stored.rows)?;
+            let mut keys = rows.keys().chain(others.keys());
+            keys.find(|key| rows.get(*key) != others.get(*key)).map(|key| (*name, key.clone()))
+        })
+    }
+
+    /// How many rows there are in all.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.values().map(|stored| stored.rows.len() as u64).sum()
+    }
+
+    pub(super) fn left_by(&self, change: &Change) -> Option<&Row> {
+        let stored = self.0.get(change.table())?;
+        stored.rows.get(&change.key(stored.table))
+    }
+
+    pub(super) fn row(&self, table: &Table, key: &[Cell]) -> Option<Row> {
+        self.found(table, key).cloned()
+    }
+
+    pub(super) fn found(&self, table: &Table, key: &[Cell]) -> Option<&Row> {
+        self.0.get(table.name).and_then(|stored| stored.rows.get(key))
+    }
+
+    fn matching<'a>(&'a self, query: &'a Query) -> Result<Vec<&'a Row>, Error> {
+        Ok(self.0.get(query.table).ok_or_else(|| unknown(query.table))?.matching(query))
+    }
+
+    pub(super) fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
+        let mut rows = self.matching(query)?;
+        rows.sort_by(|a, b| compare(query, a, b));
+        let skip = usize::try_from(query.offset).unwrap_or(usize::MAX);
+        let take = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(rows.into_iter().skip(skip).take(take).cloned().collect())
+    }
+
+    pub(super) fn count(&self, query: &Query) -> Result<u64, Error> {
+        Ok(self.matching(query)?.len() as u64)
+    }
+}
+
+fn unknown(table: &str) -> Error {
+    crate::schema::wrong(table, "is not declared")
+}
+
+fn holds(condition: &Condition, row: &Row) -> bool {
+    let found = row.get(condition.column);
+    let compares =
+        |cell: &Cell, wanted: &[Ordering]| !found.is_null() && !cell.is_null() && wanted.contains(&found.cmp(cell));
+    match &condition.op {
+        Op::Eq(cell) => found == cell,
+        Op::Ne(cell) => found != cell,
+        Op::Lt(cell) => compares(cell, &[Ordering::Less]),
+        Op::Le(cell) => compares(cell, &[Ordering::Less, Ordering::Equal]),
+        Op::Gt(cell) => compares(cell, &[Ordering::Greater]),
+        Op::Ge(cell) => compares(cell, &[Ordering::Greater, Ordering::Equal]),
+        Op::In(cells) => !found.is_null() && cells.contains(found),
+    }
+}
+
+/// By the columns asked for; the rows come sorted by key, and the sort is stable.
+fn compare(query: &Query, a: &Row, b: &Row) -> Ordering {
+    query.order.iter().fold(Ordering::Equal, |so_far, (column, direction)| {
+        so_far.then_with(|| {
+            let order = a.get(column).cmp(b.get(column));
+            match direction {
+                Direction::Asc => order,
+                Direction::Desc => order.reverse(),
+            }
+        })
+    })
+}
