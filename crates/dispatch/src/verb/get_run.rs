@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use switchboard_pipeline::prepare;
 use switchboard_process::git::Oid;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{Ceiling, Skipped};
 use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunPart, RunSummary, TaskReport};
 use switchboard_store::{Query, Row};
@@ -15,7 +17,7 @@ use crate::plan::RunPlan;
 use crate::port::Git;
 use crate::work::RUNS;
 use crate::work::run_id;
-use crate::{Dispatch, Error, report};
+use crate::{Dispatch, Error, history, report};
 
 /// Runs that are read for a list of the newest, parts included.
 const MOST_READ: u64 = 2_000;
@@ -48,67 +50,31 @@ impl Dispatch {
         if row.get_text("mode").is_some() {
             return self.get_led(&row, request).await;
         }
-        let views = self.views(&run).await?;
-        let plan = crate::history::plan(&self.world, &run)?;
-        let (messages_sent, messages_acked) = report::mail(&self.world, &row)?;
-        let files = report::files(&self.world, &run)?;
-        let mut list: Vec<_> =
-            views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
-        if request.sizes {
-            self.measure(&mut list).await?;
-        }
+        let (plan, list) = self.reports(&run).await?;
         let summary = report::summary(&self.world, &row)?;
-        let notes = self.notes(&summary).await?;
-        let diff = if request.diff { self.diff(&summary).await? } else { None };
-        let total_micro_usd = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
-        let ceilings = report::ceilings(&self.world, &row, &summary, total_micro_usd)?;
-        let is_budget_exceeded = ceilings.iter().any(Ceiling::is_reached);
-        Ok(GetRunReply {
-            total_micro_usd,
-            is_budget_exceeded,
-            ceilings,
-            summary,
-            list,
-            messages_sent,
-            messages_acked,
-            skipped: left_out(&plan),
-            notes,
-            diff,
-            parts: Vec::new(),
-        })
+        let reply = self.shown(&row, (summary, list), request).await?;
+        Ok(GetRunReply { skipped: left_out(&plan), ..reply })
     }
 
-    /// Shows a run that a team leads: the tasks of its phases, each as it was left last, and the runs that were started for it.
-    async fn get_led(&self, row: &Row, request: &GetRunRequest) -> Result<GetRunReply, Error> {
-        let run = run_id(row)?;
-        let mut list: Vec<TaskReport> = Vec::new();
-        for part in phases_of(&self.world, &run)? {
-            let part = run_id(&part)?;
-            let plan = crate::history::plan(&self.world, &part)?;
-            let files = report::files(&self.world, &part)?;
-            for view in self.views(&part).await? {
-                let task = report::task(&self.world, &plan, &files, &view)?;
-                list.retain(|known| known.id != task.id);
-                list.push(task);
-            }
-        }
+    /// The plan and the tasks of one run.
+    async fn reports(&self, run: &RunId) -> Result<(Arc<RunPlan>, Vec<TaskReport>), Error> {
+        let views = self.views(run).await?;
+        let (plan, files) = (history::plan(&self.world, run)?, report::files(&self.world, run)?);
+        let list = views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
+        Ok((plan, list))
+    }
+
+    /// What is shown of every run.
+    async fn shown(
+        &self,
+        row: &Row,
+        (summary, mut list): (RunSummary, Vec<TaskReport>),
+        request: &GetRunRequest,
+    ) -> Result<GetRunReply, Error> {
         if request.sizes {
             self.measure(&mut list).await?;
         }
-        let part = |row: &Row| {
-            let what = row.get_text("part").unwrap_or_default().to_owned();
-            Ok::<_, Error>(RunPart { run: run_id(row)?, what, state: row.try_text("state")?.to_owned() })
-        };
-        let parts = parts_of(&self.world, &run)?.iter().map(part).collect::<Result<_, _>>()?;
         let (messages_sent, messages_acked) = report::mail(&self.world, row)?;
-        let mut summary = report::summary(&self.world, row)?;
-        let is_merged = |task: &&TaskReport| matches!(task.state.as_str(), "merged" | "done");
-        let is_lost = |task: &&TaskReport| matches!(task.state.as_str(), "blocked" | "dep_failed");
-        // A subtask is a part of its task, in the counts, too.
-        let whole = || list.iter().filter(|task| task.of.is_none());
-        summary.tasks = whole().count() as u64;
-        summary.merged = whole().filter(is_merged).count() as u64;
-        summary.blocked = whole().filter(is_lost).count() as u64;
         let notes = self.notes(&summary).await?;
         let diff = if request.diff { self.diff(&summary).await? } else { None };
         let total_micro_usd = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
@@ -124,8 +90,36 @@ impl Dispatch {
             skipped: Vec::new(),
             notes,
             diff,
-            parts,
+            parts: Vec::new(),
         })
+    }
+
+    /// Shows a run that a team leads: the tasks of its phases, each as it was left last, and the runs that were started for it.
+    async fn get_led(&self, row: &Row, request: &GetRunRequest) -> Result<GetRunReply, Error> {
+        let run = run_id(row)?;
+        let mut list: Vec<TaskReport> = Vec::new();
+        for part in phases_of(&self.world, &run)? {
+            let (_, tasks) = self.reports(&run_id(&part)?).await?;
+            for task in tasks {
+                list.retain(|known| known.id != task.id);
+                list.push(task);
+            }
+        }
+        let part = |row: &Row| {
+            let what = row.get_text("part").unwrap_or_default().to_owned();
+            Ok::<_, Error>(RunPart { run: run_id(row)?, what, state: row.try_text("state")?.to_owned() })
+        };
+        let parts = parts_of(&self.world, &run)?.iter().map(part).collect::<Result<_, _>>()?;
+        let mut summary = report::summary(&self.world, row)?;
+        let is_merged = |task: &&TaskReport| matches!(task.state.as_str(), "merged" | "done");
+        let is_lost = |task: &&TaskReport| matches!(task.state.as_str(), "blocked" | "dep_failed");
+        // A subtask is a part of its task, in the counts, too.
+        let whole = || list.iter().filter(|task| task.of.is_none());
+        summary.tasks = whole().count() as u64;
+        summary.merged = whole().filter(is_merged).count() as u64;
+        summary.blocked = whole().filter(is_lost).count() as u64;
+        let reply = self.shown(row, (summary, list), request).await?;
+        Ok(GetRunReply { parts, ..reply })
     }
 
     /// Looks how large the work trees of tasks are, where they are there.
