@@ -40,6 +40,8 @@ use self::start_worker::Start;
 use crate::handle::Outcome;
 
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it. A full disk pauses the run instead.
+///
+/// Each of them is boxed: whoever spawns the whole would otherwise copy the largest of them, 20 kB and more, several times.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
         Effect::StartWorker {
@@ -59,10 +61,10 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             declared,
         } => {
             let start = Start { step, work, attempt, from, resume, again, transients, tried, answers, by, declared };
-            start_worker::start_worker(ctx, task, start, refusals).await
+            Box::pin(start_worker::start_worker(ctx, task, start, refusals)).await
         }
         Effect::Capture { task, attempt, worker, carried } => {
-            let done = capture::capture(&ctx, &task, attempt, &worker, carried.as_deref()).await;
+            let done = Box::pin(capture::capture(&ctx, &task, attempt, &worker, carried.as_deref())).await;
             done.map_or_else(
                 |error| blocked(task, attempt, error),
                 |step| step.map_or_else(Outcome::default, Outcome::step),
@@ -70,26 +72,28 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         }
         Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
             let given = take_answer::Given { task: &task, step: &step, work: &work, attempt, worker: &worker, input };
-            let done = take_answer::take_answer(&ctx, given).await;
+            let done = Box::pin(take_answer::take_answer(&ctx, given)).await;
             done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
         }
         Effect::RunChecks { task, attempt, commit, base, tree_of, checks, declared } => {
             let judged =
                 Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of, declared: &declared };
-            let done = run_checks::run_checks(&ctx, judged, &checks).await;
+            let done = Box::pin(run_checks::run_checks(&ctx, judged, &checks)).await;
             done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }
         Effect::RunCommand { task, attempt, kind, commit, tree_of } => {
             let done = match kind {
-                CommandStep::Gather => gather::gather(&ctx, &task, attempt, false).await,
-                CommandStep::Rebase if ctx.plan.is_landing(&task) => gather::gather(&ctx, &task, attempt, true).await,
-                CommandStep::Rebase => rebase::rebase(&ctx, &task, attempt, &commit, &tree_of).await,
+                CommandStep::Gather => Box::pin(gather::gather(&ctx, &task, attempt, false)).await,
+                CommandStep::Rebase if ctx.plan.is_landing(&task) => {
+                    Box::pin(gather::gather(&ctx, &task, attempt, true)).await
+                }
+                CommandStep::Rebase => Box::pin(rebase::rebase(&ctx, &task, attempt, &commit, &tree_of)).await,
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
         Effect::Merge { task, attempt, commit, base } => {
             let captured = merge::Captured { task: &task, attempt, commit: &commit, base: &base };
-            let done = merge::merge(&ctx, captured, ctx.onto.clone()).await;
+            let done = Box::pin(merge::merge(&ctx, captured, ctx.onto.clone())).await;
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
         Effect::AwaitLease { task, attempt, commit, base, lease } => {
@@ -97,21 +101,21 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             let done = tokio::select! {
                 // The next daemon waits again.
                 () = ctx.world.stop.cancelled() => Err(crate::Error::Stopping),
-                done = lease::wait(&ctx, captured, &lease) => done,
+                done = Box::pin(lease::wait(&ctx, captured, &lease)) => done,
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
         Effect::AskPerson { task, attempt, commit, base, input, question, findings } => {
             let asked = ask_person::Question { commit: &commit, base: &base, input, question, findings };
-            let done = ask_person::ask(&ctx, &task, attempt, asked).await;
+            let done = Box::pin(ask_person::ask(&ctx, &task, attempt, asked)).await;
             done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
         }
-        Effect::AwaitAnswer { task, need } => ask_person::wait(&ctx, task, need).await,
-        Effect::WithdrawQuestion { task, need } => ask_person::withdraw(&ctx, task, need).await,
+        Effect::AwaitAnswer { task, need } => Box::pin(ask_person::wait(&ctx, task, need)).await,
+        Effect::WithdrawQuestion { task, need } => Box::pin(ask_person::withdraw(&ctx, task, need)).await,
         Effect::StopWorker { task, worker, cause, grace_ms } => {
-            stop_worker::stop_worker(&ctx, &task, &worker, cause, grace_ms.map(Duration::from_millis)).await
+            Box::pin(stop_worker::stop_worker(&ctx, &task, &worker, cause, grace_ms.map(Duration::from_millis))).await
         }
-        Effect::RebaseTree { task, worker } => rebase_tree::rebase_tree(&ctx, &task, &worker).await,
-        Effect::Finish { outcome } => finish::finish(&ctx, outcome).await,
+        Effect::RebaseTree { task, worker } => Box::pin(rebase_tree::rebase_tree(&ctx, &task, &worker)).await,
+        Effect::Finish { outcome } => Box::pin(finish::finish(&ctx, outcome)).await,
     }
 }

@@ -4,6 +4,7 @@
 //! recorded.
 
 mod commit;
+mod login;
 mod recorded;
 mod roster;
 mod sharing;
@@ -17,6 +18,7 @@ use switchboard_pipeline::run::Waits;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
+use switchboard_protocol::time::Millis;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -24,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::commit::{Then, Waiting};
+use self::login::Logins;
 use self::recorded::Recorded;
 use self::roster::Named;
 use crate::assignees::{Roster, TaskAssignees};
@@ -44,6 +47,7 @@ pub(crate) struct Engine {
     under_way: BTreeSet<EffectKey>,
     /// The starts of workers that are under way, for which a place is set aside.
     starting: BTreeMap<EffectKey, TaskId>,
+    logins: Logins,
     /// Changes of what all runs have in common.
     shared: watch::Receiver<u64>,
     merge_under_way: Option<EffectKey>,
@@ -63,6 +67,8 @@ pub(crate) struct Engine {
     /// How many claims of names it knows.
     claims_seen: usize,
     waiting: Waiting,
+    /// When it was last decided what is to be done.
+    decided_at: Millis,
     /// Whether anybody has asked for anything: the engine of a run that is over was started because somebody will.
     is_asked: bool,
     /// Whether the run was not over when the engine started.
@@ -130,6 +136,7 @@ impl Engine {
             last,
             under_way: BTreeSet::new(),
             starting: BTreeMap::new(),
+            logins: Logins::default(),
             shared,
             merge_under_way: None,
             rebasing: BTreeMap::new(),
@@ -141,6 +148,7 @@ impl Engine {
             named,
             claims_seen,
             waiting: Waiting::default(),
+            decided_at: Millis(0),
             is_asked: false,
             was_live,
             me: Handle::new(me),
@@ -157,41 +165,62 @@ impl Engine {
     pub(crate) async fn run(mut self) {
         self.take_signals().await;
         self.pause_workers();
+        let mut is_news = true;
         loop {
-            self.share().await;
-            self.start_effects();
+            if is_news {
+                self.decided_at = self.world.store.now();
+                self.share().await;
+                self.start_effects();
+            }
             if self.is_over() {
                 return;
             }
-            match self.wake().await {
+            is_news = match self.wake().await {
                 Wake::Message(message) => self.hear(*message).await,
-                Wake::Again => self.record_waiting().await,
-                Wake::Deadline => {}
+                Wake::Again => {
+                    self.record_waiting().await;
+                    true
+                }
+                Wake::Deadline => true,
                 Wake::Stop => return,
-            }
+            };
         }
     }
 
-    async fn hear(&mut self, message: Message) {
+    /// Takes a message in; returns whether something else may have to be done then.
+    async fn hear(&mut self, message: Message) -> bool {
         self.world.may_panic();
         match message {
-            Message::Happened(record, answer) => self.happened(record, Then::Answer(answer)).await,
+            Message::Happened(record, answer) => {
+                let is_news = !record.steps.is_empty();
+                self.happened(record, Then::Answer(answer)).await;
+                return is_news;
+            }
             Message::Asked(record, answer) => {
                 self.is_asked = true;
                 self.asked(&record, answer).await;
             }
             Message::Done(key, outcome) => self.done(key, outcome).await,
-            Message::State(answer) => drop(answer.send(self.recorded.shared())),
-            Message::Room(worker, answer) => drop(answer.send(self.recorded.state().has_room_for_turn(&worker))),
+            Message::State(answer) => {
+                drop(answer.send(self.recorded.shared()));
+                return false;
+            }
+            Message::Room(worker, answer) => {
+                // Whoever asked may be gone.
+                let _ = answer.send(self.recorded.state().has_room_for_turn(&worker));
+                return false;
+            }
         }
+        true
     }
 
     /// Waits for what is next: a message, the time to record again what could not be recorded, or a worker's time limit.
     async fn wake(&mut self) -> Wake {
         let now = self.world.store.now();
-        let changes = self.world.shared.state().next_change(now);
-        let deadline = self.recorded.state().next_deadline(now).into_iter().chain(changes).min();
-        let next = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).unsigned_abs()));
+        // What was due since is due now.
+        let changes = self.world.shared.state().next_change(self.decided_at);
+        let deadline = self.recorded.state().next_deadline(self.decided_at).into_iter().chain(changes).min();
+        let next = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).max(0).unsigned_abs()));
         let again_at = self.waiting.again_at();
         tokio::select! {
             biased;

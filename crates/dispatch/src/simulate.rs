@@ -138,7 +138,8 @@ async fn live(
     });
     let daemon = Dispatch::with(world);
     *lock(&stage.daemon) = Some(daemon.clone());
-    let folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();
+    let mut folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();
+    folders.sort_unstable();
     folders.into_iter().for_each(|folder| connection::keep(stage, folder));
     let left = u64::try_from(MOST_MS - stage.clock.ms()).unwrap_or(0);
     tokio::select! {

@@ -88,14 +88,11 @@ impl Engine {
 
     /// Sets a place aside for a worker that is to start; returns whether there is one. Other effects need none.
     pub(super) fn has_place(&mut self, effect: &Effect, now: Millis) -> bool {
-        let Effect::StartWorker { task, work, .. } = effect else { return true };
-        let choice =
-            self.plan.settings(task).and_then(|(_, settings)| Ok(self.plan.choice_of(task, &settings, work)?));
+        let Effect::StartWorker { task, step, work, .. } = effect else { return true };
         // A start without an agent blocks its task.
-        let Ok(choice) = choice else { return true };
-        let account = shared::account(&choice);
+        let Ok(login) = self.logins.of(&self.plan, task, (step, work)) else { return true };
         let reserve = self.recorded.state().reservation();
-        let wanted = Wanted { task, account: &account, is_scripted: choice.scripted, reserve };
+        let wanted = Wanted { task, account: &login.account, is_scripted: login.is_scripted, reserve };
         let has_place = self.world.shared.state().start(&self.plan.run, wanted, now).is_ok();
         if has_place {
             self.starting.insert(effect.key(), task.clone());

@@ -1,6 +1,6 @@
 //! What the simulated ports share: the random numbers, the clock, the repository, the shims, and the observer that knows what must hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -29,10 +29,10 @@ pub(super) struct Stage {
     pub(super) limits: Mutex<Limits>,
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
-    pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
+    pub(super) shims: Mutex<HashMap<PathBuf, SimShim>>,
     /// The folders of those of which something was still there when one was started last, and of what was started then.
     pub(super) here: Mutex<BTreeSet<PathBuf>>,
-    pub(super) files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+    pub(super) files: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// Work trees whose set-up has succeeded.
     pub(super) set_up: Mutex<BTreeSet<PathBuf>>,
     pub(super) observer: Mutex<Observer>,

@@ -1,0 +1,42 @@
+//! With what a worker logs in.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::StepWork;
+use switchboard_protocol::run::way::StepId;
+
+use crate::plan::RunPlan;
+use crate::{Error, shared};
+
+/// With what a worker logs in.
+pub(super) struct Login {
+    pub(super) account: String,
+    pub(super) is_scripted: bool,
+}
+
+/// With what workers log in that have begun or waited to begin: the plan says it, so that it is worked out once, however long a start waits for a place.
+#[derive(Default)]
+pub(super) struct Logins(HashMap<(TaskId, StepId), Arc<Login>>);
+
+// === impl Logins ===
+
+impl Logins {
+    pub(super) fn of(
+        &mut self,
+        plan: &RunPlan,
+        task: &TaskId,
+        (step, work): (&StepId, &StepWork),
+    ) -> Result<Arc<Login>, Error> {
+        let key = (task.clone(), step.clone());
+        if let Some(login) = self.0.get(&key) {
+            return Ok(Arc::clone(login));
+        }
+        let (_, settings) = plan.settings(task)?;
+        let choice = plan.choice_of(task, &settings, work)?;
+        let login = Arc::new(Login { account: shared::account(&choice), is_scripted: choice.scripted });
+        self.0.insert(key, Arc::clone(&login));
+        Ok(login)
+    }
+}
