@@ -5,6 +5,7 @@ use switchboard_store::Batch;
 use super::*;
 
 mod merges;
+mod starts;
 
 #[track_caller]
 fn plays(seed: u64, spec: SimSpec) -> SimReport {
