@@ -300,7 +300,8 @@ fn help_and_refusals_fit_a_terminal_of_80_columns() {
     );
     let refusal = format!("{BINARY} run a-folder/with-a-name-that-takes-room/plan.json");
 
-    let printed = typed_within(&sandbox, 80, &format!("{each}; {refusal}")).out;
+    // A terminal without rows has no width for clap.
+    let printed = typed_within(&sandbox, 80, &format!("stty rows 24; {each}; {refusal}")).out;
 
     assert!(printed.contains("swrm"), "{printed}");
     for line in printed.lines() {

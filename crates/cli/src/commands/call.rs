@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         list(&rows, context);
         if args.help && !context.json {
             context.out.line("");
-            context.out.line("what a verb takes: switchboard call VERB --help; flags of call: switchboard help call");
+            context.out.line("what a verb takes: switchboard call VERB --help; flags: switchboard help call");
         }
         return Ok(());
     };

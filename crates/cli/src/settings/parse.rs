@@ -93,7 +93,7 @@ impl<'a> At<'a> {
         self.path += &match segment {
             Segment::Map { key } if is_bare(key) => format!("{dot}{key}"),
             Segment::Map { key } => format!("{dot}{key:?}"),
-            other => other.to_string(),
+            Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => segment.to_string(),
         };
     }
 }
