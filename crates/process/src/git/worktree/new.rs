@@ -78,9 +78,13 @@ impl Repo {
         for number in 0..MOST_NAMES {
             let admin = folder.join(if number == 0 { name.to_owned() } else { format!("{name}{number}") });
             // Whoever removes the last work tree removes the folder of all.
-            let made = fs::create_dir(&admin).or_else(|error| match error.kind() {
-                ErrorKind::NotFound => fs::create_dir_all(&folder).and_then(|()| fs::create_dir(&admin)),
-                _ => Err(error),
+            let made = fs::create_dir(&admin).or_else(|error| {
+                let has_no_folder = error.kind() == ErrorKind::NotFound;
+                if has_no_folder {
+                    fs::create_dir_all(&folder).and_then(|()| fs::create_dir(&admin))
+                } else {
+                    Err(error)
+                }
             });
             match made {
                 Ok(()) => return Ok(Some(admin)),

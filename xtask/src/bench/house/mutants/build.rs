@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
+use switchboard_process::env::var;
 
 use super::plant::{self, Lines};
 use super::sites::{SCOPE, Site};
@@ -120,7 +121,7 @@ fn cargo(root: &Path, tree: &Path, pass: Pass) -> anyhow::Result<Result<Vec<Prog
     // Simulated histories take a third of the time; what is checked at run time stays checked.
     cargo.args(["--config", "profile.dev.opt-level=1"]);
     // The same folder as the tree's own builds, which have built what it depends on.
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = var("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let output = cargo.arg("--target-dir").arg(target).output().context("cargo")?;
     let mut programs = Vec::new();
     let mut errors = Vec::new();
