@@ -244,21 +244,17 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
     }
 }
 
-/// [`ending`] below the lines of all refusals: what these say is not said again.
+/// Characters of a refusal by which it is known again in the reason of a block, which may be cut.
+const TOLD: usize = 60;
+
+/// [`ending`] below the lines of all refusals: where the reason of a block tells the last of them again, only what it says before it tells any.
 fn ending_after(refusals: &[Refusal], state: &TaskState) -> Option<String> {
     let whole = ending(state)?;
-    let TaskState::Blocked { reason } = state else { return Some(whole) };
-    let Some(last) = refusals.last().map(|last| describe(&last.cause, &last.reasons)) else { return Some(whole) };
-    let (before, told) = reason.split_once("the last: ").unwrap_or(match reason.split_once(": ") {
-        Some((before, told)) if before.starts_with("the same refusal") => (before, told),
-        Some(_) | None => ("", reason),
-    });
-    let is_cut_from = |whole: &str| told.strip_suffix('…').is_some_and(|told| whole.starts_with(told));
-    if told != last && !is_cut_from(&last) {
-        return Some(whole);
-    }
-    let before = before.split("; ").next().filter(|before| !before.is_empty());
-    before.map(|before| format!("blocked: {before}"))
+    let (TaskState::Blocked { reason }, Some(last)) = (state, refusals.last()) else { return Some(whole) };
+    let last: String = describe(&last.cause, &last.reasons).chars().take(TOLD).collect();
+    let Some((before, _)) = reason.split_once(&last) else { return Some(whole) };
+    let before = before.split("; ").next().unwrap_or_default().trim_end_matches(": ");
+    (!before.is_empty()).then(|| format!("blocked: {before}"))
 }
 
 fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
@@ -402,8 +398,10 @@ mod tests {
         assert_eq!(ends(&two, many).as_deref(), Some("blocked: 2 attempts were refused"));
         let same = "the same refusal twice: nothing changed: none: b";
         assert_eq!(ends(&two, same).as_deref(), Some("blocked: the same refusal twice"));
-        let cut = "2 attempts were refused; the last: nothing changed: no…";
-        assert_eq!(ends(&two, cut).as_deref(), Some("blocked: 2 attempts were refused"));
+        let failed = "step review: 3 workers failed; the last: nothing changed: none: b";
+        assert_eq!(ends(&two, failed).as_deref(), Some("blocked: step review: 3 workers failed"));
+        let long = [refused(1, &"x".repeat(500))];
+        assert_eq!(ends(&long, &format!("nothing changed: {}…", "x".repeat(100))), None);
         for other in ["3 workers were lost; the last: gone", "the disk is full", "step test was refused: none: b"] {
             assert_eq!(ends(&two, other), Some(format!("blocked: {other}")));
         }
