@@ -169,7 +169,7 @@ fn the_verbs_steer_a_standalone_run_and_its_worker_is_told_something_without_mai
     sandbox.switchboard(&["restart"]).ends_with(0);
     sandbox.switchboard(&["budget", &unit("1.2"), "--budget", "0.4", "--yes"]).ends_with(0).says("may cost $0.40");
     assert!(comes_to(&sandbox, 1, ("state", "paused")), "{}", sandbox.call(&["get_run"]));
-    sandbox.switchboard(&["resume", &unit("1.2")]).ends_with(1).says("RUN/TASK");
+    sandbox.switchboard(&["resume", &unit("1.2")]).ends_with(2).says("budget RUN/1.2 --budget USD");
     std::fs::write(&go, "").unwrap();
 
     assert!(comes_to(&sandbox, 0, ("state", "merged")), "{}", sandbox.call(&["get_run"]));
