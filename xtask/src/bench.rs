@@ -8,6 +8,7 @@ mod faultless;
 mod files;
 mod gates;
 mod house;
+mod parallel;
 mod report;
 mod start;
 mod stats;

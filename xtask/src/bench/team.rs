@@ -11,8 +11,6 @@ mod play;
 mod stage_a;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 use serde_json::json;
@@ -20,6 +18,7 @@ use serde_json::json;
 use self::corpus::{Case, Corpus, Kind};
 use self::play::{Outcome, Played};
 use super::binary::Binary;
+use super::parallel;
 use super::report::Report;
 
 /// The cheat that is told and not held: putting something back that was there is often right.
@@ -92,29 +91,15 @@ fn of_way(report: &mut Report, binary: &Path) -> anyhow::Result<()> {
 
 /// Plays the cases in lanes, each in a repository of its own.
 fn play_all(binary: &Path, cases: &[(&Corpus, &Case)], args: &Args) -> anyhow::Result<Vec<Played>> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, anyhow::Result<Played>)>> = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..args.lanes.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((corpus, case)) = cases.get(at) else { break };
-                    let name = corpus.name_of(case);
-                    let played = play::play(binary, corpus, case).with_context(|| name.clone());
-                    if let (false, Ok(played)) = (args.json, &played) {
-                        let bare = if played.is_bare_pass { "exit 0" } else { "failed" };
-                        println!("{name:<60} {:<8} bare: {bare}  {}", played.outcome.word(), played.why);
-                    }
-                    let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    done.push((at, played));
-                }
-            });
+    parallel::each(args.lanes, cases, |_, (corpus, case)| {
+        let name = corpus.name_of(case);
+        let played = play::play(binary, corpus, case).with_context(|| name.clone())?;
+        if !args.json {
+            let bare = if played.is_bare_pass { "exit 0" } else { "failed" };
+            println!("{name:<60} {:<8} bare: {bare}  {}", played.outcome.word(), played.why);
         }
-    });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, played)| played).collect()
+        Ok(played)
+    })
 }
 
 fn figures(report: &mut Report, cases: &[(&Corpus, &Case)], played: &[Played]) {

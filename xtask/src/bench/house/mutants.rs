@@ -6,7 +6,6 @@
 
 mod answers;
 mod build;
-mod parallel;
 mod plant;
 mod reach;
 mod sites;
@@ -25,6 +24,7 @@ use self::build::Built;
 use self::reach::Test;
 use self::sites::{SCOPE, Site};
 use self::trial::Ended;
+use crate::bench::parallel;
 use crate::bench::stats::count;
 
 /// Files that are only compiled for tests or simulations: nobody ships them.
@@ -99,7 +99,7 @@ pub(super) fn run(root: &Path, args: &Draw) -> anyhow::Result<Caught> {
     };
     answers::write(&recorded, &tests)?;
     let answers = Mutex::new(Answers::open(&folder, &format!("{digest:016x}"))?);
-    let found = parallel::each(&sites, |_, site| {
+    let found = parallel::each(parallel::processors(), &sites, |_, site| {
         let known = locked(&answers).get(site);
         if let Some(answer) = known {
             return Ok(answer);

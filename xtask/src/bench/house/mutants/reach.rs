@@ -11,9 +11,9 @@ use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::build::Program;
-use super::parallel;
 use super::plant::SEEN;
 use super::trial::{self, Ended};
+use crate::bench::parallel;
 use crate::command::output;
 
 /// The longest that a test may take without a mutant.
@@ -49,7 +49,7 @@ pub(super) fn record(folder: &Path, programs: &[Program]) -> anyhow::Result<Vec<
     }
     let seen = folder.join("seen");
     fs::create_dir_all(&seen)?;
-    parallel::each(&named, |number, (program, name)| {
+    parallel::each(parallel::processors(), &named, |number, (program, name)| {
         let file = seen.join(number.to_string());
         let _ = fs::remove_file(&file);
         let group = Group { program, names: vec![name], took: Duration::ZERO };

@@ -1,14 +1,20 @@
-//! Work on many items, on as many threads as there are processors.
+//! Work on many items, on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does the work for each item and returns the results in the items' order.
+/// As many threads as there are processors.
+pub(super) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Does the work for each item on so many threads, at least one, and returns the results in the items' order.
 ///
 /// # Errors
 /// The first that a thread meets; no other item is begun after it.
 pub(super) fn each<T: Sync, R: Send>(
+    threads: usize,
     items: &[T],
     work: impl Fn(usize, &T) -> anyhow::Result<R> + Sync,
 ) -> anyhow::Result<Vec<R>> {
@@ -27,8 +33,7 @@ pub(super) fn each<T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        let running: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(run)).collect();
         running.into_iter().try_for_each(|thread| match thread.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -47,9 +52,9 @@ mod tests {
     fn results_come_in_the_order_of_the_items_and_an_error_ends_the_work() {
         let items: Vec<usize> = (0..100).collect();
 
-        assert_eq!(each(&items, |_, item| Ok(item * 2)).unwrap(), items.iter().map(|n| n * 2).collect::<Vec<_>>());
+        assert_eq!(each(2, &items, |_, item| Ok(item * 2)).unwrap(), items.iter().map(|n| n * 2).collect::<Vec<_>>());
         assert!(
-            each(&items, |number, _| {
+            each(2, &items, |number, _| {
                 anyhow::ensure!(number != 50, "no");
                 Ok(())
             })
