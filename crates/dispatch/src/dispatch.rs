@@ -192,9 +192,9 @@ impl Dispatch {
                     Err(error) => this.world.troubles.failed(&run, error.into()),
                 }
             }
-            match has_panicked {
-                true => this.let_go(&run, &own),
-                false => this.engine_ended(&run, &own),
+            let was_ours = this.let_go(&run, &own);
+            if was_ours && !has_panicked {
+                this.run_ended(&run);
             }
         });
         Ok(handle)
@@ -204,33 +204,28 @@ impl Dispatch {
     async fn may_restart(&self, run: &RunId) -> bool {
         let is_wanted = self.world.troubles.panicked(run);
         tracing::error!(%run, is_wanted, "what carries the run on has panicked, which is a defect");
-        let pause = self.world.stop.run_until_cancelled(tokio::time::sleep(troubles::BEFORE_RESTART));
-        is_wanted && pause.await.is_some()
+        let pause = tokio::time::sleep(troubles::BEFORE_RESTART);
+        is_wanted && self.world.stop.run_until_cancelled(pause).await.is_some()
     }
 
-    /// A run is not carried on any more though it is not over.
-    fn let_go(&self, run: &RunId, own: &Handle) {
+    /// Forgets an engine that has ended; returns false where another of the same run has been started already.
+    fn let_go(&self, run: &RunId, own: &Handle) -> bool {
         let mut handles = lock(&self.engines.handles);
-        if handles.get(run).is_some_and(|handle| handle.is_same(own)) {
-            handles.remove(run);
+        if !handles.get(run).is_some_and(|handle| handle.is_same(own)) {
+            return false;
         }
+        handles.remove(run);
         drop(handles);
         self.count_live();
+        true
     }
 
     pub(crate) fn engine(&self, run: &RunId) -> Option<Handle> {
         lock(&self.engines.handles).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
 
-    /// An engine has ended; another of the same run may have been started already.
-    fn engine_ended(&self, run: &RunId, own: &Handle) {
-        let mut handles = lock(&self.engines.handles);
-        if !handles.get(run).is_some_and(|handle| handle.is_same(own)) {
-            return;
-        }
-        handles.remove(run);
-        drop(handles);
-        self.count_live();
+    /// Releases what a run has claimed, now that its engine has nothing more to do.
+    fn run_ended(&self, run: &RunId) {
         if self.world.shared.state().close(run) {
             self.world.shared.announce();
         }

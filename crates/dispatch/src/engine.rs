@@ -206,7 +206,7 @@ impl Engine {
                 return false;
             }
             Message::Room(worker, answer) => {
-                // Whoever asked may be gone.
+                // The receiver is gone if the calling task was dropped.
                 let _ = answer.send(self.recorded.state().has_room_for_turn(&worker));
                 return false;
             }

@@ -1,11 +1,29 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest};
+
+use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest, StartRunRequest};
 use switchboard_store::Batch;
 
 use super::*;
 
 mod merges;
 mod starts;
+
+/// Runs a test with a daemon in a kind world, and the request for a run of the simulation's plan.
+fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
+    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        stage.clock.begin_life();
+        let world = World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
+        let daemon = Dispatch::with(world);
+        *lock(&stage.daemon) = Some(daemon.clone());
+        daemon.boot().await.unwrap();
+        let request = request::request(&stage, &plan(&stage, 1)).unwrap();
+        test(&daemon, request).await;
+    });
+}
 
 #[track_caller]
 fn plays(seed: u64, spec: SimSpec) -> SimReport {
@@ -368,37 +386,26 @@ fn a_run_goes_on_when_what_carries_it_on_panics() {
 
 #[test]
 fn a_run_that_panics_again_and_again_is_left_with_what_to_do_and_can_be_resumed() {
-    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
-    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-
-    let (notes, live, state) = runtime.block_on(async {
-        stage.clock.begin_life();
-        let world = World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
-        let is_broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    with_daemon(async |daemon, request| {
+        let is_broken = Arc::new(AtomicBool::new(true));
         let wants = Arc::clone(&is_broken);
-        world.set_panics(move || wants.load(std::sync::atomic::Ordering::Relaxed));
-        let daemon = Dispatch::with(world);
-        *lock(&stage.daemon) = Some(daemon.clone());
-        people::boot(&stage, &daemon).await;
-        let asked = request::request(&stage, &plan(&stage, 1)).unwrap();
-        let run = daemon.start_run(asked, &people::ann().unwrap(), None).await.unwrap().run.unwrap();
+        daemon.world.set_panics(move || wants.load(Ordering::Relaxed));
+        let ann = people::ann().unwrap();
+        let run = daemon.start_run(request, &ann, None).await.unwrap().run.unwrap();
         tokio::time::sleep(Duration::from_secs(60)).await;
 
-        let request = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
-        let notes = daemon.get_run(&request).await.unwrap().notes;
-        let live = *daemon.live_runs().borrow();
-        is_broken.store(false, std::sync::atomic::Ordering::Relaxed);
-        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
-        daemon.resume_run(&request, &people::ann().unwrap().name, None).await.unwrap();
-        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
-        (notes, live, daemon.state_of(&run).unwrap())
-    });
-    *lock(&stage.daemon) = None;
+        let shown = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
+        let notes = daemon.get_run(&shown).await.unwrap().notes;
+        let [note] = notes.as_slice() else { panic!("{notes:?}") };
+        assert!(note.contains("internal.bug") && note.contains("switchboard run --resume run_"), "{note}");
+        assert_eq!(*daemon.live_runs().borrow(), 0);
 
-    let [note] = notes.as_slice() else { panic!("{notes:?}") };
-    assert!(note.contains("internal.bug") && note.contains("switchboard run --resume run_"), "{note}");
-    assert_eq!((live, state.as_str()), (0, "succeeded"));
+        is_broken.store(false, Ordering::Relaxed);
+        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        daemon.resume_run(&request, &ann.name, None).await.unwrap();
+        daemon.live_runs().wait_for(|live| *live == 0).await.unwrap();
+        assert_eq!(daemon.state_of(&run).unwrap(), "succeeded");
+    });
 }
 
 #[test]

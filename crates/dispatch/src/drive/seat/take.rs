@@ -15,7 +15,7 @@ use crate::Error;
 use crate::work::RUNS;
 
 impl Driver {
-    /// Gives the seat to the agent that a person names, or to the agent that asks: a person has approved that call.
+    /// Gives the seat to the agent that a person names, or to the calling agent once a person has approved its call.
     pub(super) async fn take_seat(
         &mut self,
         request: LeadRunRequest,

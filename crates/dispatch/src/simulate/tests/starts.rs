@@ -8,22 +8,6 @@ use switchboard_store::Guard;
 
 use super::*;
 
-/// Runs a test with a daemon in a kind world, and the request for a run of the simulation's plan.
-fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
-    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
-    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    runtime.block_on(async {
-        stage.clock.begin_life();
-        let world = World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
-        let daemon = Dispatch::with(world);
-        *lock(&stage.daemon) = Some(daemon.clone());
-        daemon.boot().await.unwrap();
-        let request = request::request(&stage, &plan(&stage, 1)).unwrap();
-        test(&daemon, request).await;
-    });
-}
-
 async fn start(daemon: &Dispatch, request: StartRunRequest) -> Result<StartRunReply, Failure> {
     daemon.start_run(request, &people::ann().unwrap(), None).await.map_err(|error| error.to_failure())
 }
