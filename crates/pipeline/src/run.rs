@@ -136,7 +136,7 @@ pub enum RefusedCode {
     Illegal,
     /// It would break a limit: workers, files, one merge at a time.
     Limit,
-    /// Nothing could go on before a ceiling is raised: the run's, or the task's.
+    /// A budget ceiling of the run or the task is reached; it must be raised first.
     Budget,
 }
 

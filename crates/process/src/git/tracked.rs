@@ -27,10 +27,10 @@ impl Repo {
         let files = self.list_named(&names)?;
         // Where somebody writes the index while git reads it, what git said may be of either.
         let is_same = index == checksum(&self.git_dir.join("index"));
-        *last = LastListed::default();
-        if let Some(index) = index.filter(|_| is_same) {
-            *last = LastListed::new(index, &names, &files);
-        }
+        *last = match index.filter(|_| is_same) {
+            Some(index) => LastListed::new(index, &names, &files),
+            None => LastListed::default(),
+        };
         Ok(files)
     }
 

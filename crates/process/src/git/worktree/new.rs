@@ -77,7 +77,7 @@ impl Repo {
         let folder = self.common_dir.join("worktrees");
         for number in 0..MOST_NAMES {
             let admin = folder.join(if number == 0 { name.to_owned() } else { format!("{name}{number}") });
-            // Whoever removes the last work tree removes the folder of all.
+            // Removing the last work tree removes `worktrees`, too.
             let made = fs::create_dir(&admin).or_else(|error| {
                 let has_no_folder = error.kind() == ErrorKind::NotFound;
                 if has_no_folder {
