@@ -78,6 +78,11 @@ enum End {
 /// # Errors
 /// What was broken, in a sentence.
 pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
+    play(seed, spec).map(|(report, _)| report)
+}
+
+/// Plays one history, and returns what it has recorded beside what came of it.
+fn play(seed: u64, spec: SimSpec) -> Result<(SimReport, Store), String> {
     let stage = Arc::new(Stage::new(seed, spec));
     lock(&stage.observer).has_usual_plan = true;
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
@@ -89,7 +94,7 @@ pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
         let run = the_run(&store)?;
         live_until(&stage, &store, async |daemon| afterwards::work(&stage, &daemon, &run).await)?;
     }
-    Ok(report)
+    Ok((report, store))
 }
 
 /// Lets one daemon live after the other until what people want of it is done.

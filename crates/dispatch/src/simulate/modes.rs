@@ -58,6 +58,11 @@ pub struct ModesReport {
 /// # Errors
 /// What was broken, in a sentence.
 pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
+    play_modes(seed, spec).map(|(report, _)| report)
+}
+
+/// Plays the history of a run that a team leads, and returns what it has recorded beside what came of it.
+pub(super) fn play_modes(seed: u64, spec: SimSpec) -> Result<(ModesReport, Store), String> {
     let stage = Arc::new(Stage::new(seed, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     // Drawn apart, so that a crash doesn't change what is asked for.
@@ -65,7 +70,7 @@ pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
     let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
     let drive = Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
     live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive).await)?;
-    conclude(&stage, &store)
+    Ok((conclude(&stage, &store)?, store))
 }
 
 /// Has the daemon of a run that a team leads die at every so many of its steps, each in a history of its own. Returns how many steps there are.

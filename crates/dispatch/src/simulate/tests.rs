@@ -7,6 +7,7 @@ use switchboard_store::Batch;
 use super::*;
 
 mod merges;
+mod recorded;
 mod starts;
 
 /// Runs a test with a daemon in a kind world, and the request for a run of the simulation's plan.
@@ -45,10 +46,11 @@ fn runs_in_a_kind_world_succeed_with_one_worker_a_task() {
 
 #[test]
 fn every_history_in_a_rough_world_keeps_the_promises() {
-    let mut outcomes = std::collections::BTreeMap::new();
+    let (mut outcomes, mut recorded) = (std::collections::BTreeMap::new(), String::new());
     let (mut crashes, mut refused, mut lost, mut calls, mut waited) = (0, 0, 0, 0, 0);
     for seed in 1..=60 {
         let report = plays(seed, SimSpec::rough());
+        recorded += &recorded::line(seed, &report);
         *outcomes.entry(report.outcome).or_insert(0) += 1;
         crashes += report.crashes;
         refused += report.refused;
@@ -60,6 +62,7 @@ fn every_history_in_a_rough_world_keeps_the_promises() {
     assert_eq!(outcomes.len(), 3, "the histories are too tame: {outcomes:?}");
     assert!(waited > 0, "{waited} tasks waited for a person");
     assert!(crashes > 50 && refused > 50 && lost > 20 && calls > 50, "{crashes} {refused} {lost} {calls}");
+    insta::assert_snapshot!(recorded);
 }
 
 #[test]
@@ -74,10 +77,12 @@ fn no_worker_is_stopped_because_its_shim_is_back_before_the_next_daemon_has_take
 
 #[test]
 fn a_run_that_is_over_is_shown_merged_taken_back_and_cleaned_as_the_log_and_the_repository_have_it() {
+    let mut recorded = String::new();
     for seed in 1..=20 {
-        plays(seed, SimSpec { afterwards: true, ..SimSpec::rough() });
-        plays(seed, SimSpec { afterwards: true, ..SimSpec::kind() });
+        recorded += &recorded::line(seed, &plays(seed, SimSpec { afterwards: true, ..SimSpec::rough() }));
+        recorded += &recorded::line(seed, &plays(seed, SimSpec { afterwards: true, ..SimSpec::kind() }));
     }
+    insta::assert_snapshot!(recorded);
 }
 
 #[test]
@@ -104,13 +109,15 @@ fn a_team_in_a_kind_world_judges_each_change_once() {
 
 #[test]
 fn every_history_of_a_team_in_a_rough_world_keeps_the_promises() {
-    let (mut answers, mut unusable, mut merged) = (0, 0, 0);
+    let (mut answers, mut unusable, mut merged, mut recorded) = (0, 0, 0, String::new());
     for seed in 1..=60 {
         let report = plays(seed, SimSpec { teams: 1000, ..SimSpec::rough() });
+        recorded += &recorded::line(seed, &report);
         (answers, unusable, merged) = (answers + report.answers, unusable + report.unusable, merged + report.merged);
     }
 
     assert!(answers > 200 && unusable > 60 && merged > 20, "{answers} {unusable} {merged}");
+    insta::assert_snapshot!(recorded);
 }
 
 #[test]
@@ -344,12 +351,14 @@ fn a_team_in_a_kind_world_leads_a_request_to_its_end() {
 
 #[test]
 fn every_history_of_a_led_run_in_a_rough_world_ends_or_waits_for_a_person() {
-    let (mut ends, mut crashes, mut asked, mut expired, mut revised) = (std::collections::BTreeMap::new(), 0, 0, 0, 0);
+    let (mut ends, mut recorded) = (std::collections::BTreeMap::new(), String::new());
+    let (mut crashes, mut asked, mut expired, mut revised) = (0, 0, 0, 0);
     for seed in 1..=60 {
         // People who are away let questions expire.
         let people = if seed % 3 == 0 { 0 } else { 700 };
         let spec = SimSpec { budgets: 0, slices: 0, modes: 0, bad_setups: 0, people, ..SimSpec::rough() };
         let report = leads(seed, spec);
+        recorded += &format!("seed {seed}: {report:?}\n");
         *ends.entry(report.outcome).or_insert(0) += 1;
         (crashes, asked) = (crashes + report.crashes, asked + report.asked);
         (expired, revised) = (expired + report.expired, revised + report.revised);
@@ -359,6 +368,7 @@ fn every_history_of_a_led_run_in_a_rough_world_ends_or_waits_for_a_person() {
         ends.len() == 2 && crashes > 50 && asked > 60 && expired > 5 && revised > 2,
         "{ends:?} {crashes} {asked} {expired} {revised}"
     );
+    insta::assert_snapshot!(recorded);
 }
 
 #[test]
@@ -411,14 +421,17 @@ fn a_run_that_panics_again_and_again_is_left_with_what_to_do_and_can_be_resumed(
 #[test]
 fn a_run_that_agents_lead_now_and_then_keeps_its_promises() {
     let (mut ends, mut seats, mut led) = (std::collections::BTreeMap::new(), 0, 0);
+    let mut recorded = String::new();
     for seed in 1..=40 {
         let rough =
             SimSpec { budgets: 0, slices: 0, modes: 0, bad_setups: 0, people: 700, seats: 700, ..SimSpec::rough() };
         let kind = SimSpec { people: 1000, seats: 800, ..SimSpec::kind() };
         let report = leads(seed, if seed % 2 == 0 { rough } else { kind });
+        recorded += &format!("seed {seed}: {report:?}\n");
         *ends.entry(report.outcome).or_insert(0) += 1;
         (seats, led) = (seats + report.seats, led + report.led);
     }
 
     assert!(ends["succeeded"] > 20 && seats > 60 && led > 300, "{ends:?} {seats} {led}");
+    insta::assert_snapshot!(recorded);
 }
