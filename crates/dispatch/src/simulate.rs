@@ -33,8 +33,8 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod trace;
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -209,15 +209,21 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
     let has_begun = lock(&stage.observer).has_begun(&history::subject(&run));
     let head = repo.branch(row.get_text("branch").unwrap_or_default());
     let head = head.or_else(|| (!has_begun).then(|| base.clone())).ok_or("the run's branch is gone")?;
-    let messages = repo.messages(&base, &head);
+    let mut commits: BTreeMap<String, u64> = BTreeMap::new();
+    for task in repo
+        .messages(&base, &head)
+        .iter()
+        .flat_map(|message| message.lines().filter_map(|line| line.strip_prefix("Switchboard-Task: ")))
+    {
+        *commits.entry(task.to_owned()).or_default() += 1;
+    }
     let files = repo.files(&head).map_err(|error| error.to_string())?;
     if let Some((path, _)) = files.iter().find(|(_, content)| content.contains(BAD)) {
         return Err(format!("{path} was merged with a defect that the gates find"));
     }
     let merged = lock(&stage.observer).merged().clone();
     for view in state.tasks() {
-        let trailer = format!("Switchboard-Task: {}\n", view.task);
-        let commits = messages.iter().filter(|message| message.contains(&trailer)).count();
+        let commits = commits.get(view.task.as_str()).copied().unwrap_or_default();
         if !view.state.is_settled() {
             return Err(format!("{} is lost in state {:?}", view.task, view.state));
         }

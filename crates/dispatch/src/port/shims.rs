@@ -183,4 +183,38 @@ mod tests {
         assert!(shims.forbid(folder).unwrap() && folder.join(ABANDONED_FILE).exists());
         assert!(shims.forbid(&folder.join("none")).unwrap(), "without a folder nothing can begin");
     }
+    fn frame(epoch: u32, seq: u64) -> Frame {
+        let event = serde_json::json!({ "kind": "session_opened", "session": "s" });
+        let frame =
+            serde_json::json!({ "v": 1, "worker": "wrk_1", "epoch": epoch, "seq": seq, "ts": 7, "event": event });
+        serde_json::from_value(frame).unwrap()
+    }
+
+    #[test]
+    fn a_journal_is_read_after_a_number_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, shims) = (folder.path(), Processes::new("/none".into()));
+        assert!(shims.frames_after(folder, 0).unwrap().is_empty(), "without a journal");
+        let most = PAGE as u64 + 10;
+        let lines = (1..=most).map(|seq| serde_json::to_string(&frame(1, seq)).unwrap() + "\n");
+        std::fs::write(folder.join("frames.jsonl"), lines.collect::<String>()).unwrap();
+
+        let after = |seen| shims.frames_after(folder, frame_number(&frame(1, seen))).unwrap();
+        let numbers = |frames: Vec<Frame>| frames.into_iter().map(|frame| frame.seq).collect::<Vec<_>>();
+        assert_eq!(numbers(after(0)), (1..=most).collect::<Vec<_>>());
+        assert_eq!(numbers(after(most - 2)), [most - 1, most]);
+        assert!(after(most).is_empty());
+    }
+
+    #[test]
+    fn the_process_of_a_shim_is_that_which_holds_its_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, shims) = (folder.path(), Processes::new("/none".into()));
+        assert_eq!((shims.process(folder), shims.kill(folder)), (None, false), "nobody holds it");
+
+        let _lock = Lock::take(&folder.join("lock"), "").unwrap();
+
+        let us = Fingerprint::of(std::process::id()).unwrap();
+        assert_eq!(shims.process(folder), Some((us.pid, us.start)));
+    }
 }

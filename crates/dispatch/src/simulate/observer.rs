@@ -3,13 +3,14 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
 use switchboard_protocol::id::{Digest, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Need, StepId, Way};
+use switchboard_protocol::run::way::{Need, Step, StepId, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
@@ -40,6 +41,8 @@ pub(super) struct Observer {
     of_worker: BTreeMap<WorkerId, String>,
     /// Text of each run's ways, as far as it is recorded.
     ways: BTreeMap<(String, Digest), String>,
+    /// The steps of those that a worker has walked.
+    read: BTreeMap<(String, Digest), Arc<[Step]>>,
     /// The run and the way of each task.
     walks: BTreeMap<TaskId, (String, Digest)>,
     /// Workers whose end is not recorded.
@@ -215,7 +218,7 @@ impl Observer {
         if let RunEvent::WorkerIntended { task, step, worker, .. } = &event {
             self.steps.insert(worker.clone(), step.clone());
             if let Some(way) = self.way(task) {
-                self.judges.walks(task, &way.steps);
+                self.judges.walks(task, &way);
             }
         }
         if let RunEvent::UnitAdded { unit, .. } = &event
@@ -418,13 +421,19 @@ impl Observer {
     /// The gates on the way of a task, and what they need.
     fn gates(&mut self, task: &TaskId) -> Vec<(String, Need)> {
         let Some(way) = self.way(task) else { return Vec::new() };
-        way.steps.iter().filter_map(|step| Some((step.does.gate()?.to_string(), step.need))).collect()
+        way.iter().filter_map(|step| Some((step.does.gate()?.to_string(), step.need))).collect()
     }
 
-    fn way(&mut self, task: &TaskId) -> Option<Way> {
-        let text = self.walks.get(task).and_then(|way| self.ways.get(way)).map(String::as_str).unwrap_or_default();
-        let way = serde_json::from_str(text).ok();
-        self.insist(way.is_some(), || format!("the way of {task} can't be read back"));
-        way
+    /// The steps of a task's way.
+    fn way(&mut self, task: &TaskId) -> Option<Arc<[Step]>> {
+        let way = self.walks.get(task).cloned().unwrap_or_else(|| (String::new(), Digest::ZERO));
+        if let Some(read) = self.read.get(&way) {
+            return Some(Arc::clone(read));
+        }
+        let text = self.ways.get(&way).map(String::as_str).unwrap_or_default();
+        let steps: Option<Arc<[Step]>> = serde_json::from_str(text).ok().map(|way: Way| way.steps.into());
+        self.insist(steps.is_some(), || format!("the way of {task} can't be read back"));
+        self.read.extend(steps.clone().map(|steps| (way, steps)));
+        steps
     }
 }

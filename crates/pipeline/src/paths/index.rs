@@ -23,6 +23,9 @@ impl PathIndex {
     /// Owners of declarations that overlap with any of these, without `owner` itself, ascending.
     pub(crate) fn rivals(&self, patterns: &[Pattern], owner: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
+        if self.literal.is_empty() && self.globs.is_empty() {
+            return found;
+        }
         for pattern in patterns {
             self.literal_rivals(pattern, &mut found);
             found.extend(self.globs.iter().filter(|(glob, _)| glob.overlaps(pattern)).map(|(_, owner)| *owner));
