@@ -111,3 +111,20 @@ impl Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shim_is_connected_as_long_as_any_of_its_connections_is_held() {
+        let (link, _signals) = Link::new(WorkerId::from_bits(1));
+        assert!(!link.is_connected());
+
+        let (first, second) = (link.connection(), link.connection());
+        drop(first);
+        assert!(link.is_connected());
+        drop(second);
+        assert!(!link.is_connected());
+    }
+}

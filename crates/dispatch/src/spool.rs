@@ -249,6 +249,15 @@ mod tests {
     }
 
     #[test]
+    fn an_output_that_is_not_there_yet_is_empty_and_one_that_cannot_be_read_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path(), HEAD, 5, true).unwrap().total, 0);
+
+        fs::write(folder.path().join(SPOOL_FOLDER), "no folder").unwrap();
+        assert!(read(folder.path(), HEAD, 5, true).is_err());
+    }
+
+    #[test]
     fn a_character_is_never_cut() {
         // Characters of 2, 3 and 4 bytes.
         let text = "ü€𝄞ü€𝄞";

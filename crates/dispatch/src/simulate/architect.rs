@@ -137,16 +137,30 @@ impl Seat<'_> {
             let (task, status) = (task.clone(), TaskStatus::Completed);
             SeatAsk::SetStatus(UpdateTaskStatusRequest { run: run.clone(), fence, task, status, reason: None })
         };
-        let begin = |fence| {
-            let (task, step) = (None, None);
-            SeatAsk::Begin(BeginStepRequest { run: run.clone(), fence, task, step, by: Hands::Worker })
+        let begin = |fence, step: Option<&str>| {
+            let (run, step) = (run.clone(), step.map(str::to_owned));
+            SeatAsk::Begin(BeginStepRequest {
+                run,
+                fence,
+                task: step.as_ref().map(|_| task.clone()),
+                step,
+                by: Hands::Worker,
+            })
         };
-        let done = match self.stage.below(4) {
+        let done = match self.stage.below(6) {
             0 => self.ask::<SeatReply>(completed(fence)).await.is_ok() && !self.is_merged(&task).await,
-            1 => self.ask::<BeginStepReply>(begin(fence - 1)).await.is_ok(),
+            1 => self.ask::<BeginStepReply>(begin(fence - 1, None)).await.is_ok(),
             2 => {
                 let eve = agent("eve")?;
-                self.daemon.ask_seat::<BeginStepReply>(begin(fence), eve, None).await.is_ok()
+                self.daemon.ask_seat::<BeginStepReply>(begin(fence, None), eve, None).await.is_ok()
+            }
+            3 => self.ask::<BeginStepReply>(begin(fence, Some("coffee"))).await.is_ok(),
+            4 => {
+                // It is, while somebody works on it.
+                let (task, status) = (task.clone(), TaskStatus::InProgress);
+                let request = UpdateTaskStatusRequest { run: run.clone(), fence, task, status, reason: None };
+                drop(self.ask::<SeatReply>(SeatAsk::SetStatus(request)).await);
+                false
             }
             _ => {
                 let add = vec!["-syntax_check".to_owned()];
