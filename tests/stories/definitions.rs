@@ -55,6 +55,7 @@ fn a_bad_file_is_listed_and_stops_only_who_asks_for_it() {
     assert!(failure["hint"].as_str().unwrap().contains("scout"), "{failure}");
     let listed = sandbox.switchboard(&["agents", "--json"]).ends_with(0).json();
     assert_eq!(listed["bad_definitions"].as_array().map(Vec::len), Some(1), "{listed}");
+    sandbox.switchboard(&["agents"]).ends_with(0).says("did you mean `tools`?");
 }
 
 #[test]

@@ -126,6 +126,8 @@ fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
     }
     assert_eq!(team.count("guidance"), 1, "a domain is asked about once");
     assert_eq!((team.count("drift"), team.count("retrospective"), team.count("review")), (2, 2, 2));
+    let status = team.sandbox.switchboard(&["status", "--json"]).ends_with(0).json();
+    assert_eq!((&status["runs"][0]["merged"], &status["runs"][0]["tasks"]), (&json!(2), &json!(2)), "{status}");
     let shown = team.shown();
     assert_eq!(
         (&shown["state"], &shown["mode"], &shown["merged"]),
@@ -200,6 +202,40 @@ fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
         "an explorer's words are held, too"
     );
     assert_eq!(team.shown()["merged"], 1);
+}
+
+#[test]
+fn the_architect_has_the_failure_once_before_a_person_is_asked() {
+    // The change is outside of the task's files until the architect says so; three attempts are refused.
+    let work = r#"if grep -q 'keep to your file' "$told"; then rm other.*; echo "echo 1.1" > 1.1.sh; else echo $n > other.$n; fi"#;
+    let decision = r#"say '{"decision":"retry_with","reason":"It strays.","note":"keep to your file"}'"#;
+    let team = Team::new(&[("work", work), ("decision", decision)]);
+    let plan = team.sandbox.plan_text(&plan(&[1]).to_string());
+
+    let out = team.run(&[&plan, "--without", "docs"]).ends_with(0).out;
+
+    assert!(out.contains("the architect decides: retry_with"), "{out}");
+    assert!(!out.contains("ASKS YOU"), "no person was asked: {out}");
+    assert_eq!((team.count("decision"), team.count("work")), (1, 4));
+    let told = team.told("decision", 1);
+    for words in ["Task 1.1 of phase 1 has no attempts left", "attempt 3 was refused", "gate scope", "other.3"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(team.told("work", 4).contains("A note of the architect for this attempt:\nkeep to your file"));
+}
+
+#[test]
+fn a_task_that_the_architect_gives_up_is_a_persons_question_with_the_reason() {
+    let decision = r#"say '{"decision":"give_up","reason":"It can not be done in one file."}'"#;
+    let team = Team::new(&[("work", "echo $n > other.$n"), ("decision", decision)]);
+    let plan = team.sandbox.plan_text(&plan(&[1]).to_string());
+
+    let run = team.run_aside(&[&plan]);
+    let title = team.answer("stop", None);
+
+    run.join().unwrap().ends_with(4);
+    assert!(title.contains("the architect gives it up: task 1.1"), "{title}");
+    assert_eq!(team.count("decision"), 1);
 }
 
 #[test]

@@ -204,7 +204,7 @@ fn a_role_file_that_is_wrong_or_asks_for_more_is_refused_with_its_line() {
     let (code, what, place, hint) = refused();
     assert_eq!((code.as_str(), hint.as_str()), ("role.bad-file", "did you mean `tool_calls`?"), "{what}");
     assert!(place.ends_with("roles/reviewer.md:3"), "{place}");
-    sandbox.switchboard(&["roles"]).ends_with(0).says("it has no key `tool_cals`");
+    sandbox.switchboard(&["roles"]).ends_with(0).says("it has no key `tool_cals`; did you mean `tool_calls`?");
     sandbox.switchboard(&["run", &path, "--agent", "ada", "--dry-run"]).ends_with(0);
 
     role(&sandbox, "reviewer", "disabled: true\n");

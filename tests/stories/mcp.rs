@@ -230,3 +230,14 @@ fn a_verb_that_refuses_says_why_by_its_code() {
     assert!(not_for_agents.contains("approve is no tool for agents"), "{not_for_agents}");
     assert!(!not_for_agents.contains("did you mean"), "{not_for_agents}");
 }
+
+#[test]
+fn a_line_that_is_no_json_is_answered_though_the_client_ends_at_once() {
+    let sandbox = Sandbox::new();
+
+    for input in ["{oops\n".to_owned(), "{oops".to_owned(), format!("{}\n{{oops\n", initialize())] {
+        let said = sandbox.switchboard_with(&["mcp"], &input).ends_with(0).out;
+
+        assert!(said.lines().any(|line| line.contains("-32700")), "{input}: {said}");
+    }
+}

@@ -10,6 +10,7 @@ mod pump;
 mod tests;
 
 use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -125,7 +126,27 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
+        self.hear_out(deadline);
         Ok(())
+    }
+
+    /// Tells the daemon that nothing more comes, and forwards what it says until it hangs up: what a line is answered with that is no request has no id to
+    /// wait for.
+    fn hear_out(&mut self, deadline: Instant) {
+        if self.link.as_ref().is_none_or(|link| link.shutdown(Shutdown::Write).is_err()) {
+            return;
+        }
+        while let Ok(event) = self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match event {
+                Event::Output(generation, line) if generation == self.generation => {
+                    if self.memory.hear_answer(&line) && matches!(self.answer(&line), Next::ClientGone) {
+                        return;
+                    }
+                }
+                Event::Lost(generation) if generation == self.generation => return,
+                Event::Input(_) | Event::InputTooLong | Event::InputEnd | Event::Output(..) | Event::Lost(_) => {}
+            }
+        }
     }
 
     /// Connects, tells the daemon again what it has to know, and starts listening to it.

@@ -59,8 +59,10 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             answers,
             by,
             declared,
+            note,
         } => {
-            let start = Start { step, work, attempt, from, resume, again, transients, tried, answers, by, declared };
+            let start =
+                Start { step, work, attempt, from, resume, again, transients, tried, answers, by, declared, note };
             Box::pin(start_worker::start_worker(ctx, task, start, refusals)).await
         }
         Effect::Capture { task, attempt, worker, carried } => {

@@ -1,5 +1,7 @@
 //! The runs that a run has which a team leads: questions to roles, and the tasks of its phases.
 
+use std::collections::BTreeMap;
+
 use switchboard_protocol::id::RunId;
 use switchboard_store::{Query, Row};
 
@@ -26,4 +28,14 @@ pub(crate) fn at_work(world: &World, row: Row) -> Result<Row, Error> {
 pub(crate) fn phases_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
     let is_phase = |row: &Row| row.get_text("part_work") == Some("phase");
     Ok(parts_of(world, run)?.into_iter().filter(is_phase).collect())
+}
+
+/// Of each phase the last run that carries out its tasks: one that was planned anew has more.
+pub(crate) fn last_of_phases(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
+    let mut last = BTreeMap::new();
+    for row in phases_of(world, run)? {
+        let what = row.get_text("part").unwrap_or_default();
+        last.insert(what.split(" of plan ").next().unwrap_or_default().to_owned(), row);
+    }
+    Ok(last.into_values().collect())
 }

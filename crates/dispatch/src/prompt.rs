@@ -41,6 +41,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) denied: Vec<String>,
     /// Titles of what was denied at first, and a person has allowed since.
     pub(crate) allowed: Vec<String>,
+    /// What the architect told who tries it again; empty where it told nothing.
+    pub(crate) advice: String,
     /// What people told the next worker when they had it try again.
     pub(crate) notes: Vec<String>,
     /// Whether the worker has tools of ours.
@@ -152,6 +154,9 @@ fn past(previous: &Previous<'_>) -> String {
             let _ = writeln!(text, "- {title}");
         }
     }
+    if !previous.advice.is_empty() {
+        let _ = write!(text, "\nA note of the architect for this attempt:\n{}\n", previous.advice.trim_end());
+    }
     for note in &previous.notes {
         let _ = write!(text, "\nA note of the person who had the task tried again:\n{}\n", note.trim_end());
     }
@@ -252,6 +257,7 @@ mod tests {
             has_change: false,
             denied: Vec::new(),
             allowed: Vec::new(),
+            advice: String::new(),
             notes: Vec::new(),
             has_tools: true,
             may_ask: false,

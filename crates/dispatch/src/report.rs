@@ -33,12 +33,20 @@ const ANSWER_BYTES: u64 = 50 << 10;
 
 pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
     let run = crate::work::run_id(row)?;
+    // The tasks of a run that a team leads are those of its phases.
+    let phases = row.get_text("mode").map(|_| crate::parts::last_of_phases(world, &run)).transpose()?;
     let mut workers = workers(world, &run)?;
     if row.get_text("mode").is_some() {
         for part in crate::parts::parts_of(world, &run)? {
             workers.extend(self::workers(world, &crate::work::run_id(&part)?)?);
         }
     }
+    let count = |column: &str| {
+        Ok::<_, Error>(match &phases {
+            Some(phases) => phases.iter().map(|phase| phase.try_u64(column)).sum::<Result<_, _>>()?,
+            None => row.try_u64(column)?,
+        })
+    };
     Ok(RunSummary {
         run,
         title: row.try_text("title")?.to_owned(),
@@ -46,11 +54,11 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         branch: row.try_text("branch")?.to_owned(),
         target: row.try_text("target")?.to_owned(),
         base: row.try_text("base")?.to_owned(),
-        tasks: row.try_u64("tasks")?,
-        merged: row.try_u64("merged")?,
+        tasks: count("tasks")?,
+        merged: count("merged")?,
         mode: mode(row)?,
         now: row.get_text("now").unwrap_or_default().to_owned(),
-        blocked: row.try_u64("blocked")?,
+        blocked: count("blocked")?,
         is_merged: row.get_bool("is_merged"),
         started_at: Millis(row.try_int("started_at")?),
         ended_at: row.get_int("ended_at").map(Millis),

@@ -148,7 +148,7 @@ impl Timeline {
             RunEvent::PersonAnswered { need, answer, .. } => self.answered(at, &need, answer),
             RunEvent::TaskStopRequested { task, .. } => self.control(at, Some(&task), "stop", ""),
             RunEvent::RunStopRequested => self.control(at, None, "stop", ""),
-            RunEvent::TaskRetryRequested { task } => self.tried_again(at, &task),
+            RunEvent::TaskRetryRequested { task, .. } => self.tried_again(at, &task),
             RunEvent::BudgetSet { .. } => self.control(at, None, "budget", ""),
             RunEvent::TaskRebaseRequested { task } => self.control(at, Some(&task), "rebase", ""),
             RunEvent::TreeRebased { task, onto, .. } => self.tree_rebased(at, &task, &onto),

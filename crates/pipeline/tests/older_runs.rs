@@ -83,7 +83,7 @@ fn a_task_that_was_blocked_then_is_retried_today() {
     let mut state = fold(&record());
 
     let task = TaskId::new("1.3").unwrap();
-    state.step(&RunEvent::TaskRetryRequested { task: task.clone() }, Millis(0)).unwrap();
+    state.step(&RunEvent::TaskRetryRequested { task: task.clone(), note: String::new() }, Millis(0)).unwrap();
 
     assert_eq!(state.task(&task).unwrap().state, TaskState::Ready);
     assert_eq!(states(&state)["2.2"], TaskState::Pending);

@@ -12,13 +12,13 @@ pub const MAX_ID_BYTES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// The text is empty.
-    #[error("an empty text is not a valid {0}")]
+    #[error("an empty text is not a valid {}", words(.0))]
     Empty(&'static str),
     /// The text is longer than [`MAX_ID_BYTES`].
-    #[error("a {0} has at most 64 bytes")]
+    #[error("{} has at most 64 bytes", one(.0))]
     TooLong(&'static str),
     /// A character that is unsafe in file names or ambiguous in a command line.
-    #[error("{what} may hold letters, digits, '-', '_', '.' and spaces inside, not {found:?}")]
+    #[error("{} may hold letters, digits, '-', '_', '.' and spaces inside, not {found:?}", one(.what))]
     BadCharacter {
         /// The kind of id.
         what: &'static str,
@@ -26,7 +26,7 @@ pub enum IdError {
         found: char,
     },
     /// `.` or `..`, a leading `-` or `.`, or a space at an end.
-    #[error("{0} must begin and end with a letter, a digit or '_'")]
+    #[error("{} must begin and end with a letter, a digit or '_'", one(.0))]
     BadEnds(&'static str),
 }
 
@@ -50,6 +50,25 @@ pub fn check(what: &'static str, text: &str) -> Result<(), IdError> {
         return Err(IdError::BadEnds(what));
     }
     Ok(())
+}
+
+/// A kind of id in words: "AgentName" is "agent name".
+fn words(what: &str) -> String {
+    let mut words = String::new();
+    for c in what.chars() {
+        if c.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase());
+    }
+    words
+}
+
+/// The same with its article.
+fn one(what: &str) -> String {
+    let words = words(what);
+    let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {words}")
 }
 
 /// Declares an id type: `id!(RunId, "run", "One execution of a plan.")`.
@@ -256,6 +275,17 @@ mod tests {
         for good in ["coder", "Coder 1", "claude-3.5", "ü_agent", "1.2"] {
             assert!(AgentName::new(good).is_ok(), "{good:?}");
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_kind_of_id_in_words() {
+        let told = |bad: &str| AgentName::new(bad).unwrap_err().to_string();
+
+        assert_eq!(told(""), "an empty text is not a valid agent name");
+        assert!(told("a/b").starts_with("an agent name may hold letters"), "{}", told("a/b"));
+        assert!(told("-x").starts_with("an agent name must begin"), "{}", told("-x"));
+        assert_eq!(told(&"x".repeat(65)), "an agent name has at most 64 bytes");
+        assert!(RunId::new("a/b").unwrap_err().to_string().starts_with("a run id may hold"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use event::{AnswerFacts, Choice, ModeEvent, PersonAnswer, PhaseOutcome};
+pub use event::{AnswerFacts, Choice, FailedTask, ModeEvent, PersonAnswer, PhaseOutcome};
 pub use fact::{MAX_NOW, ModeFact, PartWork};
 
 use crate::id::{AgentName, Digest};

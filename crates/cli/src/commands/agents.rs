@@ -12,6 +12,8 @@ use crate::context::Context;
 use crate::output::{Output, Table, one_line, when};
 use crate::report::Outcome;
 
+pub(crate) use definitions::refused;
+
 /// List the team: names, roles, status, unread mail, teams within it, and agents that files define
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_team_roster")]

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     }
     context.out.table(&table);
     for failure in &bad {
-        let line = format!("{}: {}", one_line(&failure.place, 200), one_line(&failure.what, 200));
+        let line = super::agents::refused(failure);
         context.out.line(context.out.paint(Tone::Bad, &line));
     }
     if files.has_untrusted() {

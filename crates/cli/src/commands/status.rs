@@ -136,7 +136,8 @@ fn run_table(runs: &[RunSummary]) -> Table {
     for run in runs {
         let into = if run.is_merged { format!("{} (done)", run.target) } else { run.target.clone() };
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
-        let merged = format!("{}/{}{blocked}", run.merged, run.tasks);
+        // A team has no tasks before it has a plan.
+        let merged = if run.tasks == 0 { "-".to_owned() } else { format!("{}/{}{blocked}", run.merged, run.tasks) };
         let state = run.mode.map_or_else(|| run.state.clone(), |mode| format!("{}, {mode}", run.state));
         let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];
         let used = is_used.then(|| used(run).unwrap_or_else(|| "-".to_owned()));

@@ -83,6 +83,7 @@ impl Driver {
             | Ask::Consult { .. }
             | Ask::Spec
             | Ask::Critique
+            | Ask::Decision { .. }
             | Ask::Rescan { .. }
             | Ask::Docs { .. }
             | Ask::Drift { .. }

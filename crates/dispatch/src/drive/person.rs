@@ -135,6 +135,7 @@ impl Driver {
             Question::PlanRejected { review } | Question::RevisionsSpent { review, .. } => plain(text(review)?),
             Question::Unverified { findings, .. } => plain(text(findings)?),
             Question::Blocked { missing, .. } | Question::EvidenceMissing { missing, .. } => plain(missing.join("\n")),
+            Question::PhaseHeld { why, decision: Some(decision), .. } => plain(format!("{why}\n{}", text(decision)?)),
             Question::PhaseHeld { why, .. } | Question::Unknown { why } => plain(why.clone()),
             Question::NoAnswer { why, .. } => plain(why.clone()),
             Question::NextPhase { phase } => plain(self.about_phase(*phase)?),

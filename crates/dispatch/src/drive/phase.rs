@@ -1,21 +1,25 @@
 //! The tasks of a phase: a run of that part of the approved plan, reviewed and tested as every change of a team is.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use switchboard_pipeline::plan_json;
+use switchboard_pipeline::run::words_of;
+use switchboard_protocol::answer::Answer;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::modes::{ModeEvent, PartWork, PhaseOutcome};
+use switchboard_protocol::modes::{FailedTask, ModeEvent, PartWork, PhaseOutcome};
 use switchboard_protocol::plan::{Plan, TaskId, TaskStatus};
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{RefusalCause, TaskState, TaskView};
+use switchboard_protocol::run::{Refusal, RefusalCause, TaskState, TaskView};
 use switchboard_protocol::verb::run::{RoleChoice, StartRunRequest};
 
 use super::added_gates::add_to;
 use super::record::Part;
 use super::{Driver, Follows, Waited};
-use crate::{Error, plan};
+use crate::{Error, plan, report};
 
 /// Digits of a plan's digest in the name of what a part does.
 const SHORT: usize = 12;
@@ -35,7 +39,8 @@ impl Driver {
     /// Carries out the tasks of a phase; what did not succeed before goes on where it stopped.
     pub(super) async fn run_phase(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
         let held = |why: String| {
-            Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome: PhaseOutcome::Held { why } }, String::new())
+            let outcome = PhaseOutcome::Held { why, failed: None };
+            Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome }, String::new())
         };
         let (plan, digest) = self.plan()?;
         let what = format!("phase {phase} of plan {}", digest.chars().take(SHORT).collect::<String>());
@@ -56,9 +61,35 @@ impl Driver {
             Waited::Down => return Ok(Follows::Down),
         };
         if state != "succeeded" {
-            return Ok(held(self.why_not(&part.run).await?));
+            return self.held(step, phase, &part.run).await;
         }
         Ok(Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome: PhaseOutcome::Done }, String::new()))
+    }
+
+    /// The tasks of a phase can't go on: with what was tried of one that has no attempts left, which the architect may know how to mend.
+    async fn held(&self, step: u32, phase: u64, part: &RunId) -> Result<Follows, Error> {
+        let why = self.why_not(part).await?;
+        let views = self.dispatch.views(part).await?;
+        let (plan, _) = self.plan()?;
+        let (mut failed, mut body) = (None, String::new());
+        if let Some(view) = views.iter().find(|view| is_refused_for_good(view)) {
+            body = tried(&plan, view);
+            failed = Some(FailedTask { task: view.task.clone(), text: Digest::of(body.as_bytes()) });
+        }
+        let outcome = PhaseOutcome::Held { why, failed };
+        Ok(Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome }, body))
+    }
+
+    /// What the architect has said to who tries a task again, with the task.
+    fn advice(&self) -> Result<Option<(TaskId, String)>, Error> {
+        let Some((task, text)) = self.record.state().known().and_then(|known| known.advice.clone()) else {
+            return Ok(None);
+        };
+        let text = self.record.text(&self.dispatch.world.store, &text)?;
+        Ok(match serde_json::from_str::<Answer>(&text) {
+            Ok(Answer::Decision(decision)) => Some((task, decision.note.unwrap_or(decision.reason))),
+            Ok(_) | Err(_) => None,
+        })
     }
 
     /// The part that has begun the same work and not ended it: it goes on.
@@ -72,7 +103,7 @@ impl Driver {
         match self.dispatch.state_of(&last.run)?.as_str() {
             "succeeded" => return Ok(Ok(None)),
             "running" => {}
-            _ => match self.dispatch.retry(&last.run, (None, Vec::new()), None, serde_json::Value::Null).await {
+            _ => match self.go_on_with(&last.run).await {
                 Ok(_) => {}
                 Err(Error::Refused(failure)) => return Ok(Err(*failure)),
                 Err(error) => return Err(error),
@@ -81,6 +112,12 @@ impl Driver {
         let part = Part { step, ..last };
         self.record.link(&self.dispatch.world, part.clone()).await?;
         Ok(Ok(Some(part)))
+    }
+
+    /// Tries what did not succeed again; with a note of the architect the task that it is about alone.
+    async fn go_on_with(&self, part: &RunId) -> Result<serde_json::Value, Error> {
+        let (tasks, note) = self.advice()?.map_or((Vec::new(), String::new()), |(task, note)| (vec![task], note));
+        self.dispatch.retry(part, (None, tasks, note), None, serde_json::Value::Null).await
     }
 
     async fn start_phase(
@@ -179,6 +216,29 @@ impl Driver {
 /// Whether a task is done, with or without a merge.
 pub(super) fn is_done(view: &TaskView) -> bool {
     matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })
+}
+
+/// Whether it has no attempts left: the change of the last one was refused.
+fn is_refused_for_good(view: &TaskView) -> bool {
+    let is_last = |refusal: &Refusal| refusal.attempt == view.attempt && refusal.cause != RefusalCause::Person;
+    matches!(view.state, TaskState::Blocked { .. }) && view.refusals.last().is_some_and(is_last)
+}
+
+/// A task, what was tried, and why each of it was refused.
+fn tried(plan: &Plan, view: &TaskView) -> String {
+    let task = plan.tasks().find(|task| task.id == view.task);
+    let mut text = format!("task {}: {}\n", view.task, task.map(|task| task.description.as_str()).unwrap_or_default());
+    if let Some(files) = task.map(|task| task.files_touched.join(", ")).filter(|files| !files.is_empty()) {
+        let _ = writeln!(text, "files: {files}");
+    }
+    if let Some(ending) = report::ending(&view.state) {
+        let _ = writeln!(text, "{ending}");
+    }
+    for Refusal { attempt, cause, reasons } in &view.refusals {
+        let _ = writeln!(text, "attempt {attempt} was refused, {}:", words_of(cause));
+        reasons.iter().for_each(|reason| text.push_str(&format!("- {reason}\n")));
+    }
+    text
 }
 
 /// Whether it says something of a role that the tasks of a phase have.

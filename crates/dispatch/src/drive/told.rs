@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use switchboard_pipeline::modes::{Ask, ModeInput};
-use switchboard_protocol::answer::Answer;
+use switchboard_protocol::answer::{Answer, Decision, SplitTask};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::text::cut;
 use switchboard_store::Store;
@@ -75,6 +75,10 @@ fn asked(ask: &Ask) -> String {
              tasks; each task with id (phase.number), phase, description, acceptance, files_touched and depends. Phases that are done stay as they are."
             .to_owned(),
         Ask::Critique => "Review the plan.".to_owned(),
+        Ask::Decision { phase, task } => format!(
+            "Task {task} of phase {phase} has no attempts left: what was tried and why it was refused stands below. Decide once what becomes of it: `retry_with` a note \
+             for the next coder, `rescope` it to other files, `split` it into smaller tasks, or `give_up`, which leaves it to a person."
+        ),
         Ask::Rescan { phase } => format!(
             "CURATOR_PHASE: report what phase {phase} has left.\n\nThe report has one section, OBSERVATIONS, with its name on a line of its own. `domains` lists fields in which \
              an expert could advise on what is still to be done; none where nobody is needed."
@@ -102,6 +106,7 @@ fn labelled(input: &ModeInput) -> (String, Digest) {
         ModeInput::Guidance { domain, phase, text } => (format!("guidance on {domain}, phase {phase}"), *text),
         ModeInput::Spec(text) => ("specification".to_owned(), *text),
         ModeInput::Plan(text) => ("plan".to_owned(), *text),
+        ModeInput::Failure(text) => ("what was tried".to_owned(), *text),
         ModeInput::Revise(text) => ("what the revision is to heed".to_owned(), *text),
     }
 }
@@ -125,7 +130,22 @@ pub(super) fn shown(text: &str) -> String {
             .chain(&spec.criteria)
             .map(|item| format!("- {}: {}\n", item.id, item.text))
             .collect(),
+        Ok(Answer::Decision(decision)) => decided(&decision),
         Ok(Answer::Drift(found) | Answer::Hallucination(found)) => list(&found.findings),
         Ok(_) | Err(_) => text.to_owned(),
     }
+}
+
+/// A decision about a task that has failed, as the plan's revision heeds it and a person reads it.
+fn decided(decision: &Decision) -> String {
+    let Decision { decision: kind, reason, note, files, tasks } = decision;
+    let mut text = format!("the architect decides: {} ({reason})\n", kind.as_str());
+    let _ = note.iter().try_for_each(|note| writeln!(text, "note: {note}"));
+    if !files.is_empty() {
+        let _ = writeln!(text, "files from now on: {}", files.join(", "));
+    }
+    for SplitTask { description, files, acceptance } in tasks {
+        let _ = writeln!(text, "- {description} ({}); accepted when: {acceptance}", files.join(", "));
+    }
+    text
 }

@@ -72,6 +72,8 @@ pub(crate) struct Start {
     pub(crate) by: Option<AgentName>,
     /// The files that its coder may change, where the agent that leads the run has named them.
     pub(crate) declared: Vec<String>,
+    /// What was said to who tries it again; empty where nothing was.
+    pub(crate) note: String,
 }
 
 /// The step that a worker is needed for.
@@ -118,6 +120,8 @@ struct WorkerSetup {
     role_text: String,
     /// Why a coder of a team is started again.
     retry: Option<Retry>,
+    /// What the architect said when the task was tried again; empty where it said nothing.
+    note: String,
     /// Whether it stands for the hands of the agent that leads the run.
     is_by_hand: bool,
 }
@@ -155,11 +159,13 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         Ok(Some(skipped)) => return Outcome::step(skipped),
         Err(error) => return blocked(id, attempt, error),
     }
+    let note = if start.work.answer.is_none() { start.note.clone() } else { String::new() };
     let mut setup = match prepare(&ctx, &id, start).await {
         Ok(setup) => setup,
         Err(error) => return blocked(id, attempt, error),
     };
     setup.retry = refusals.last().filter(|_| !setup.role_text.is_empty()).map(|last| retry(last, tried));
+    setup.note = note;
     if ctx.plan.shape(&id).is_some_and(|shape| subtasks::is_over(shape, |task| setup.replies.of(task))) {
         return Outcome::step(RunEvent::TurnOmitted { task: id, step, attempt });
     }
@@ -350,6 +356,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         temperature,
         role_text,
         retry: None,
+        note: String::new(),
         is_by_hand,
     })
 }

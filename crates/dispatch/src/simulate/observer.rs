@@ -280,7 +280,7 @@ impl Observer {
                 self.insist(is_done, || format!("{task} chooses {candidate}, which is not done"));
                 self.changes.insert((task, attempt), vec![commit]);
             }
-            RunEvent::TaskRetryRequested { task } => {
+            RunEvent::TaskRetryRequested { task, .. } => {
                 self.done.remove(&task);
                 self.first_attempt.remove(&task);
                 self.losses.retain(|(of, _), _| *of != task);

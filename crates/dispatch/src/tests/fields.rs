@@ -203,6 +203,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             has_change: false,
             denied: Vec::new(),
             allowed: Vec::new(),
+            advice: String::new(),
             notes: Vec::new(),
             has_tools: true,
             may_ask: false,

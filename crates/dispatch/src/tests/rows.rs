@@ -163,7 +163,7 @@ async fn a_run_that_has_ended_is_running_again_once_a_task_is_retried() {
 
     record.run(RunEvent::RunFinished { outcome: RunOutcome::Failed }).await;
     let ended = record.of_run();
-    record.run(RunEvent::TaskRetryRequested { task: task() }).await;
+    record.run(RunEvent::TaskRetryRequested { task: task(), note: String::new() }).await;
     let again = record.of_run();
 
     assert_eq!(ended.get_text("state"), Some("failed"));

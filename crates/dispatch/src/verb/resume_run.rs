@@ -57,7 +57,7 @@ impl Dispatch {
             return self.remembered(call, answer).await;
         }
         if is_stopped {
-            return reply(self.retry(&run, (None, tasks), call, answer).await?);
+            return reply(self.retry(&run, (None, tasks, String::new()), call, answer).await?);
         }
         if is_running {
             self.start_engine(&run)?;

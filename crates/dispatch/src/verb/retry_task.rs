@@ -28,14 +28,14 @@ impl Dispatch {
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
         let turn = request.turn.as_ref().map(|turn| self.turned(&run, turn)).transpose()?;
-        reply(self.retry(&run, (turn, tasks), call, answer).await?)
+        reply(self.retry(&run, (turn, tasks, String::new()), call, answer).await?)
     }
 
-    /// Opens tasks again, in one commit with the call's reply.
+    /// Opens tasks again, in one commit with the call's reply; what is noted is told to their next workers.
     pub(crate) async fn retry(
         &self,
         run: &RunId,
-        (turn, tasks): (Option<RunEvent>, Vec<TaskId>),
+        (turn, tasks, note): (Option<RunEvent>, Vec<TaskId>, String),
         call: Option<Idempotency>,
         answer: Value,
     ) -> Result<Value, Error> {
@@ -47,7 +47,7 @@ impl Dispatch {
         let _one_at_a_time = self.world.starting.lock().await;
         let row = find_run(&self.world, Some(run.as_str()))?;
         self.expect_unclaimed(run, &row, &tasks).await?;
-        let retried = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task });
+        let retried = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task, note: note.clone() });
         let steps = turn.into_iter().chain(retried).collect();
         let record = Record { steps, call, reply: answer, ..Record::default() };
         let ask = |engine: Handle| {

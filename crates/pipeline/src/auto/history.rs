@@ -159,7 +159,7 @@ impl TurnLog {
             self.turns.push(Turn { number: *turn, kind: *kind, unit, run, ending: Ending::Running, ended_at: at });
         } else if let RunEvent::TaskBlocked { task, reason, .. } = fact {
             self.blocked.push(TaskFailure::new(task.clone(), reason));
-        } else if let RunEvent::TaskRetryRequested { task } = fact {
+        } else if let RunEvent::TaskRetryRequested { task, .. } = fact {
             self.blocked.retain(|failure| failure.task != *task);
             self.reopen(at);
         } else if let RunEvent::RunFinished { outcome } = fact {

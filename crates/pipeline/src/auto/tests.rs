@@ -243,7 +243,7 @@ fn turns_are_read_from_the_events_of_a_run_and_a_retry_opens_the_last_one_again(
         retries: None,
         reason: reason.to_owned(),
     };
-    let again = RunEvent::TaskRetryRequested { task: task("1.1") };
+    let again = RunEvent::TaskRetryRequested { task: task("1.1"), note: String::new() };
     let over = |outcome| RunEvent::RunFinished { outcome };
     let mut log = TurnLog::default();
     let mut endings = Vec::new();

@@ -110,8 +110,10 @@ pub enum ModeInput {
     },
     Spec(Digest),
     Plan(Digest),
-    /// What a revision heeds: a review, a reality check or a person's note.
+    /// What a revision heeds: a review, a reality check, a decision of the architect or a person's note.
     Revise(Digest),
+    /// What was tried of a task that has failed.
+    Failure(Digest),
 }
 
 // === impl State ===
@@ -205,6 +207,10 @@ fn inputs(known: &Known, ask: &Ask) -> Vec<ModeInput> {
             wanted().chain(known).chain(plan()).chain(revise).collect()
         }
         Ask::Critique => wanted().chain(spec()).chain(reality()).chain(guidance()).chain(plan()).collect(),
+        Ask::Decision { .. } => {
+            let failure = some(known.failed.as_ref().map(|(failed, _)| failed.text), ModeInput::Failure);
+            wanted().chain(plan()).chain(failure).collect()
+        }
         Ask::Rescan { .. } | Ask::Retrospective { .. } => plan().collect(),
         Ask::Docs { .. } => exploration().chain(plan()).collect(),
         Ask::Drift { .. } | Ask::Hallucination { .. } => spec().chain(plan()).collect(),

@@ -115,13 +115,11 @@ pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> 
         Answer::Drift(drift) => AnswerFacts::Drift { text, verdict: drift.verdict },
         Answer::Hallucination(claims) => AnswerFacts::Hallucination { text, verdict: claims.verdict },
         Answer::Docs(_) => AnswerFacts::Docs { text },
+        Answer::Decision(decision) => AnswerFacts::Decision { text, decision: decision.decision },
         Answer::Retrospective(retro) => AnswerFacts::Retrospective { text, phase: u64::from(retro.phase_number) },
-        Answer::Review(_)
-        | Answer::SecurityReview(_)
-        | Answer::Tests(_)
-        | Answer::Design(_)
-        | Answer::Work(_)
-        | Answer::Decision(_) => return Err(NoModeAnswer::OfATask(answer.kind())),
+        Answer::Review(_) | Answer::SecurityReview(_) | Answer::Tests(_) | Answer::Design(_) | Answer::Work(_) => {
+            return Err(NoModeAnswer::OfATask(answer.kind()));
+        }
     };
     Ok((facts, body))
 }

@@ -2,6 +2,7 @@
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::modes::Mode;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
 
 /// A question to a role.
@@ -26,6 +27,13 @@ pub enum Ask {
     Plan,
     /// The review of the plan.
     Critique,
+    /// What becomes of a task that has failed.
+    Decision {
+        /// In which phase.
+        phase: u64,
+        /// Which task.
+        task: TaskId,
+    },
     /// What a phase left.
     Rescan {
         /// Which phase.
@@ -67,6 +75,7 @@ impl Ask {
             Self::Spec => Mode::Specify,
             Self::Plan => Mode::Plan,
             Self::Critique => Mode::CriticGate,
+            Self::Decision { .. } => Mode::Execute,
             Self::Rescan { .. }
             | Self::Docs { .. }
             | Self::Retrospective { .. }
@@ -79,7 +88,9 @@ impl Ask {
     #[must_use]
     pub const fn role(&self) -> RoleName {
         match self {
-            Self::Questions | Self::Spec | Self::Plan | Self::Retrospective { .. } => RoleName::Architect,
+            Self::Questions | Self::Spec | Self::Plan | Self::Decision { .. } | Self::Retrospective { .. } => {
+                RoleName::Architect
+            }
             Self::Discover | Self::Reality | Self::Rescan { .. } => RoleName::Explorer,
             Self::Consult { .. } => RoleName::Sme,
             Self::Critique => RoleName::Critic,
@@ -100,6 +111,7 @@ impl Ask {
             Self::Spec => AnswerKind::Spec,
             Self::Plan => AnswerKind::PlanDraft,
             Self::Critique => AnswerKind::PlanReview,
+            Self::Decision { .. } => AnswerKind::Decision,
             Self::Docs { .. } => AnswerKind::Docs,
             Self::Retrospective { .. } => AnswerKind::Retrospective,
             Self::Drift { .. } => AnswerKind::Drift,
@@ -118,6 +130,7 @@ impl Ask {
             | Self::Spec
             | Self::Plan
             | Self::Critique
+            | Self::Decision { .. }
             | Self::Rescan { .. }
             | Self::Docs { .. }
             | Self::Retrospective { .. }
@@ -139,6 +152,7 @@ impl Ask {
             Self::Reality
             | Self::Plan
             | Self::Critique
+            | Self::Decision { .. }
             | Self::Retrospective { .. }
             | Self::Drift { .. }
             | Self::Hallucination { .. } => false,

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::id::{AgentName, Digest};
-use switchboard_protocol::modes::{PlanFacts, Proceed, Setup};
+use switchboard_protocol::modes::{FailedTask, PlanFacts, Proceed, Setup};
+use switchboard_protocol::plan::TaskId;
 
-use super::{Ask, At, Check};
+use super::{Ask, At, Check, Question};
 
 /// What a run knows. Texts are digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,12 @@ pub struct Known {
     pub skipped: BTreeSet<Ask>,
     /// Phases that are done.
     pub done: BTreeSet<u64>,
+    /// The task of the present phase that has failed, until the architect or a person has decided about it, and why the phase is held.
+    pub failed: Option<(FailedTask, String)>,
+    /// Tasks that the architect was asked about since a person last decided about the phase: it is asked once.
+    pub decided: BTreeSet<TaskId>,
+    /// A decision of the architect with a note for the task that is tried again.
+    pub advice: Option<(TaskId, Digest)>,
     /// How far the present phase is.
     pub work: PhaseWork,
     /// Phases that began without a person having been asked, with the setting that said so.
@@ -116,6 +123,9 @@ impl Known {
             cycles: 0,
             approval: approved.map(|plan| Approval { plan, by: Approver::Earlier }),
             skipped: BTreeSet::new(),
+            failed: None,
+            decided: BTreeSet::new(),
+            advice: None,
             done: phases.filter(|phase| *phase < from).collect(),
             work: PhaseWork { is_let_in: true, ..PhaseWork::default() },
             proceeded: BTreeMap::new(),
@@ -142,7 +152,7 @@ impl Known {
     pub(super) fn needs(&self) -> At {
         let ask = |ask| At::Asking { ask, tries: 0, refused: None };
         if self.request.is_none() && self.plan.is_none() {
-            return At::Waiting(super::Question::Unknown { why: "it has neither a request nor a plan".to_owned() });
+            return At::Waiting(Question::Unknown { why: "it has neither a request nor a plan".to_owned() });
         }
         if !self.is_approved() {
             return self.before_approval().map_or_else(|| ask(Ask::Critique), ask);
@@ -185,6 +195,9 @@ impl Known {
         if !is_ready {
             return self.open_domain().map_or(At::Checking(Check::Preflight { phase }), ask);
         }
+        if let Some((failed, _)) = &self.failed {
+            return ask(Ask::Decision { phase, task: failed.task.clone() });
+        }
         if !has_run {
             return At::Running { phase };
         }
@@ -217,10 +230,35 @@ impl Known {
         self.begin_phase(self.work.is_let_in);
     }
 
+    /// Tasks of the phase can't go on: the architect is asked about one that has failed, unless it was asked before.
+    pub(super) fn hold(&mut self, phase: u64, why: String, failed: Option<FailedTask>) -> Option<Question> {
+        self.advice = None;
+        match failed.filter(|failed| self.decided.insert(failed.task.clone())) {
+            Some(failed) => {
+                self.failed = Some((failed, why));
+                None
+            }
+            None => Some(Question::PhaseHeld { phase, why, decision: None }),
+        }
+    }
+
+    /// The architect leaves a task that has failed to a person.
+    pub(super) fn give_up_task(&mut self, phase: u64, decision: Option<Digest>, words: &str) -> Question {
+        let why = self.failed.take().map(|(_, why)| why).unwrap_or_default();
+        Question::PhaseHeld { phase, why: format!("{words}: {why}"), decision }
+    }
+
+    /// A person decides about a phase that is held.
+    pub(super) fn let_go_on(&mut self) {
+        self.failed = None;
+        self.decided.clear();
+    }
+
     /// The phase begins, or begins again.
     pub(super) fn begin_phase(&mut self, is_let_in: bool) {
         let is_of_wrap = |ask: &Ask| matches!(ask, Ask::Rescan { .. } | Ask::Docs { .. });
         self.skipped.retain(|ask| !is_of_wrap(ask));
+        (self.failed, self.advice) = (None, None);
         self.work = PhaseWork { is_let_in, ..PhaseWork::default() };
     }
 

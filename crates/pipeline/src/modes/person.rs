@@ -61,6 +61,9 @@ fn told(known: &mut Known, question: &Question, text: Digest) -> Follows {
 }
 
 fn chose(known: &mut Known, question: &Question, choice: Choice, note: Option<Digest>, by: &AgentName) -> Follows {
+    if choice != Choice::Stop && matches!(question, Question::PhaseHeld { .. }) {
+        known.let_go_on();
+    }
     match choice {
         Choice::Stop => return Follows::Stop,
         // What is asked, checked or run anew follows from what is known: nothing of it is there.

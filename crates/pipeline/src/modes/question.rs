@@ -51,6 +51,8 @@ pub enum Question {
         phase: u64,
         /// Why.
         why: String,
+        /// What the architect has decided about a task that has failed.
+        decision: Option<Digest>,
     },
     /// Tasks lack evidence.
     EvidenceMissing {
@@ -140,7 +142,7 @@ impl fmt::Display for Question {
             Self::PlanRejected { .. } => f.write_str("the critic rejects the plan"),
             Self::RevisionsSpent { cycles, .. } => write!(f, "the critic is not content after {cycles} revisions"),
             Self::Blocked { phase, missing } => write!(f, "phase {phase} can't begin: {}", missing.join(", ")),
-            Self::PhaseHeld { phase, why } => write!(f, "phase {phase} can't go on: {why}"),
+            Self::PhaseHeld { phase, why, .. } => write!(f, "phase {phase} can't go on: {why}"),
             Self::EvidenceMissing { phase, missing } => {
                 write!(f, "evidence is missing in phase {phase}: {}", missing.join(", "))
             }

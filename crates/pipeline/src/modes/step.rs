@@ -6,7 +6,7 @@ use switchboard_protocol::modes::{AnswerFacts, ModeEvent, PersonAnswer, PhaseOut
 use super::person::{self, Follows};
 use super::refused::{Refused, RefusedCode};
 use super::take::{Taken, take};
-use super::{At, Check, Known, Question, State};
+use super::{Ask, At, Check, Known, Question, State};
 
 /// Code of a run that a person ended.
 const STOPPED: &str = "dispatch.partial";
@@ -108,7 +108,8 @@ impl State {
     fn give_up(&mut self, step: u32, why: &str) -> Result<(), Refused> {
         self.is_now(step)?;
         let At::Asking { ask, .. } = &self.at else { return Err(self.unexpected("no answer of a role")) };
-        self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why: why.to_owned() });
+        let ask = ask.clone();
+        self.at = At::Waiting(no_answer(self.known_mut()?, ask, why.to_owned()));
         Ok(())
     }
 
@@ -119,11 +120,12 @@ impl State {
             return Err(self.unexpected("no answer of a role"));
         };
         *tries += 1;
-        if *tries > limit {
-            self.at = At::Waiting(Question::NoAnswer { ask: ask.clone(), why });
-        } else {
+        if *tries <= limit {
             *refused = Some(why);
+            return Ok(());
         }
+        let ask = ask.clone();
+        self.at = At::Waiting(no_answer(self.known_mut()?, ask, why));
         Ok(())
     }
 
@@ -184,10 +186,15 @@ impl State {
         }
         match outcome {
             PhaseOutcome::Done => {
-                self.known_mut()?.work.has_run = true;
+                let known = self.known_mut()?;
+                known.work.has_run = true;
+                known.advice = None;
                 self.go_on();
             }
-            PhaseOutcome::Held { why } => self.at = At::Waiting(Question::PhaseHeld { phase, why: why.clone() }),
+            PhaseOutcome::Held { why, failed } => match self.known_mut()?.hold(phase, why.clone(), failed.clone()) {
+                Some(question) => self.at = At::Waiting(question),
+                None => self.go_on(),
+            },
         }
         Ok(())
     }
@@ -231,4 +238,12 @@ impl State {
             || Refused::new(RefusedCode::WrongOrder, "the run has not begun", "begin it with a request or a plan");
         self.known.as_mut().ok_or_else(begin)
     }
+}
+
+/// Whom a role's silence is a question to: a person, who decides in the architect's place about a task that has failed.
+fn no_answer(known: &mut Known, ask: Ask, why: String) -> Question {
+    if let Ask::Decision { phase, .. } = ask {
+        return known.give_up_task(phase, None, &format!("the architect gives no answer ({why})"));
+    }
+    Question::NoAnswer { ask, why }
 }

@@ -1,6 +1,6 @@
 //! What a role's answer adds to what is known.
 
-use switchboard_protocol::answer::{PlanVerdict, VerifierVerdict};
+use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::modes::{AnswerFacts, PlanFacts};
 
@@ -51,6 +51,9 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken 
         (Ask::Critique, AnswerFacts::PlanReview { text, verdict }) => {
             return take_review(known, *text, *verdict);
         }
+        (Ask::Decision { phase, .. }, AnswerFacts::Decision { text, decision }) => {
+            return take_decision(known, *phase, *text, *decision);
+        }
         (Ask::Docs { .. }, AnswerFacts::Docs { .. }) => known.work.is_documented = true,
         (Ask::Retrospective { phase }, AnswerFacts::Retrospective { phase: of, .. }) if phase == of => {
             known.work.has_retrospective = true;
@@ -76,6 +79,22 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken 
         }
     }
     Taken::Known
+}
+
+/// What the architect decides about a task that has failed: it goes on as it says, or a person decides.
+fn take_decision(known: &mut Known, phase: u64, text: Digest, decision: DecisionKind) -> Taken {
+    match decision {
+        DecisionKind::RetryWith => {
+            known.advice = known.failed.take().map(|(failed, _)| (failed.task, text));
+            Taken::Known
+        }
+        // What a task may change, and which tasks there are, is the plan's: it is revised and reviewed like every other.
+        DecisionKind::Rescope | DecisionKind::Split => {
+            known.replan_for(text);
+            Taken::Known
+        }
+        DecisionKind::GiveUp => Taken::Asks(known.give_up_task(phase, Some(text), "the architect gives it up")),
+    }
 }
 
 fn take_plan(known: &mut Known, plan: &PlanFacts) -> Taken {

@@ -1,12 +1,13 @@
 mod model;
 
-use switchboard_protocol::answer::{PlanVerdict, VerifierVerdict};
+use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::event::MAX_FACTS_BYTES;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::modes::{
-    AnswerFacts, Choice, MAX_NOW, Mode, ModeEvent, ModeFact, ModeLimits, OptionalSteps, PersonAnswer, PhaseOutcome,
-    PlanFacts, Proceed, Setup,
+    AnswerFacts, Choice, FailedTask, MAX_NOW, Mode, ModeEvent, ModeFact, ModeLimits, OptionalSteps, PersonAnswer,
+    PhaseOutcome, PlanFacts, Proceed, Setup,
 };
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::RunOutcome;
 
@@ -367,16 +368,94 @@ fn what_a_phase_lacks_goes_to_a_person_and_is_looked_for_again() {
     assert_eq!(chooses(&missing, Choice::Redo).at(), &At::Checking(Check::Preflight { phase: 1 }));
 }
 
+/// The phase that runs is held for a task that has failed.
+fn fails(state: &State, id: &str) -> State {
+    let why = format!("task {id} has no attempts left");
+    let outcome = PhaseOutcome::Held { why, failed: Some(failed(id)) };
+    state.step(&ModeEvent::PhaseEnded { step: state.step_number(), phase: 1, outcome }).unwrap()
+}
+
+fn failed(id: &str) -> FailedTask {
+    FailedTask { task: task(id), text: text(&format!("{id} was refused")) }
+}
+
+fn task(id: &str) -> TaskId {
+    TaskId::new(id).unwrap()
+}
+
+fn decided(decision: DecisionKind) -> AnswerFacts {
+    AnswerFacts::Decision { text: text("decision"), decision }
+}
+
 #[test]
 fn a_phase_that_is_held_is_run_again_or_planned_anew() {
     let state = in_phase_1(request());
-    let outcome = PhaseOutcome::Held { why: "task 1.1 has no attempts left".to_owned() };
+    let outcome = PhaseOutcome::Held { why: "task 1.1 has no attempts left".to_owned(), failed: None };
     let held = state.step(&ModeEvent::PhaseEnded { step: state.step_number(), phase: 1, outcome }).unwrap();
 
     assert_eq!(chooses(&held, Choice::Retry).at(), &At::Running { phase: 1 });
     let again = after(&chooses(&held, Choice::Revise), [real(0)]);
     assert_eq!(again.mode(), Mode::Plan);
     assert_eq!(after(&again, [drafted("second", &[1, 2])]).mode(), Mode::CriticGate);
+}
+
+#[test]
+fn the_architect_is_asked_once_about_a_task_that_has_failed_before_a_person_is() {
+    let running = in_phase_1(request());
+
+    let asked = fails(&running, "1.1");
+    assert_eq!(asked.mode(), Mode::Execute);
+    let Action::AskRole { ask, role, inputs, .. } = asked.next() else { panic!("{:?}", asked.next()) };
+    assert_eq!((ask, role), (Ask::Decision { phase: 1, task: task("1.1") }, RoleName::Architect.id()));
+    assert!(inputs.contains(&ModeInput::Failure(text("1.1 was refused"))), "{inputs:?}");
+
+    let again = after(&asked, [decided(DecisionKind::RetryWith)]);
+    assert_eq!(again.at(), &At::Running { phase: 1 });
+    assert_eq!(again.known().unwrap().advice, Some((task("1.1"), text("decision"))));
+
+    let held = fails(&again, "1.1");
+    assert!(matches!(held.at(), At::Waiting(Question::PhaseHeld { .. })), "{:?}", held.at());
+    assert!(matches!(fails(&again, "1.2").at(), At::Asking { .. }), "another task is another question");
+    assert!(
+        matches!(fails(&chooses(&held, Choice::Retry), "1.1").at(), At::Asking { .. }),
+        "a person has decided since"
+    );
+}
+
+#[test]
+fn a_task_that_the_architect_rescopes_or_splits_is_planned_anew_and_reviewed() {
+    for decision in [DecisionKind::Rescope, DecisionKind::Split] {
+        let decided = after(&fails(&in_phase_1(request()), "1.1"), [decided(decision)]);
+
+        assert_eq!(decided.mode(), Mode::Reality, "what is there has changed since");
+        let plans = after(&decided, [real(0)]);
+        let Action::AskRole { ask: Ask::Plan, inputs, .. } = plans.next() else { panic!("{:?}", plans.next()) };
+        assert!(inputs.contains(&ModeInput::Revise(text("decision"))), "{inputs:?}");
+        assert_eq!(after(&plans, [drafted("second", &[1, 2])]).mode(), Mode::CriticGate);
+    }
+}
+
+#[test]
+fn what_the_architect_gives_up_or_does_not_answer_is_a_persons_question() {
+    let asked = fails(&in_phase_1(request()), "1.1");
+    let why_of = |state: &State| {
+        let At::Waiting(Question::PhaseHeld { why, decision, .. }) = state.at() else { panic!("{}", state.at()) };
+        (why.clone(), *decision)
+    };
+
+    let (why, decision) = why_of(&after(&asked, [decided(DecisionKind::GiveUp)]));
+    assert_eq!(
+        (why.as_str(), decision),
+        ("the architect gives it up: task 1.1 has no attempts left", Some(text("decision")))
+    );
+
+    let silent =
+        asked.step(&ModeEvent::Unanswered { step: asked.step_number(), why: "it was lost".to_owned() }).unwrap();
+    let (why, decision) = why_of(&silent);
+    assert!(why.starts_with("the architect gives no answer (it was lost)") && decision.is_none(), "{why}");
+
+    let (why, _) = why_of(&after(&asked, [questions(0), questions(0), questions(0)]));
+    assert!(why.contains("it is of the kind `questions`"), "{why}");
 }
 
 #[test]
@@ -442,7 +521,11 @@ fn the_longest_events_fit_into_the_facts_of_one() {
         ModeEvent::Answered { step: u32::MAX, answer: explored(&[&long[..64]; 8]) },
         ModeEvent::Unanswered { step: u32::MAX, why: long.clone() },
         ModeEvent::Checked { step: u32::MAX, missing: vec![long.clone(); 100] },
-        ModeEvent::PhaseEnded { step: u32::MAX, phase: 99, outcome: PhaseOutcome::Held { why: long.clone() } },
+        ModeEvent::PhaseEnded {
+            step: u32::MAX,
+            phase: 99,
+            outcome: PhaseOutcome::Held { why: long.clone(), failed: Some(failed("9.9")) },
+        },
         ModeEvent::Stopped { by: name, why: long },
     ] {
         let (now, outcome) = ("x".repeat(MAX_NOW), Some(RunOutcome::Succeeded));

@@ -238,6 +238,7 @@ const ASKS: &[Field] = &[
             "spec",
             "plan_draft",
             "plan_review",
+            "decision",
             "retrospective",
             "drift",
             "hallucination",

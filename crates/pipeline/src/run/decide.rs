@@ -115,6 +115,7 @@ impl RunState {
             again: record.again.clone().filter(|_| record.answers_in(step)),
             resume: record.resume,
             refusals: record.refusals.clone(),
+            note: record.note.clone(),
             answers: self.answers(at),
             by: record.hands_of(step).filter(|_| self.is_led).cloned(),
             declared: record.declared.clone(),

@@ -96,6 +96,8 @@ pub(super) struct Record {
     pub(super) alike: Option<Alike>,
     /// Refusals before a person last asked for a retry.
     pub(super) old_refusals: usize,
+    /// What was said to who tries it again; empty where nothing was.
+    pub(super) note: String,
     /// How often a person has asked for a retry.
     pub(super) retries: u32,
 }
@@ -210,6 +212,7 @@ impl Record {
             refusals: Vec::new(),
             alike: None,
             old_refusals: 0,
+            note: String::new(),
             retries: 0,
         }
     }

@@ -152,7 +152,7 @@ impl RunState {
             | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. } => Ok(Vec::new()),
             RunEvent::RunStopRequested => self.run_stop_requested(),
-            RunEvent::TaskRetryRequested { task } => self.task_retry_requested(task),
+            RunEvent::TaskRetryRequested { task, note } => self.task_retry_requested(task, note),
             RunEvent::RunFinished { outcome } => self.run_finished(*outcome),
         }
     }
@@ -307,7 +307,7 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    fn task_retry_requested(&mut self, id: &TaskId) -> Result<Consequences, Refused> {
+    fn task_retry_requested(&mut self, id: &TaskId, note: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         match &self.records[at].ending {
             Some(Ending::Blocked { .. } | Ending::Stopped) => {}
@@ -322,6 +322,7 @@ impl RunState {
         if self.stopping && self.finished.is_none() {
             return Err(Refused::illegal("the run is being stopped").hint("retry when it has stopped"));
         }
+        note.clone_into(&mut self.records[at].note);
         Ok(self.retry(at))
     }
 

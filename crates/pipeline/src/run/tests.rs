@@ -356,7 +356,7 @@ fn a_tree_that_can_not_be_set_up_blocks_its_task_and_spends_neither_attempt_nor_
     run.tell(failed);
     assert_eq!(run.last, [], "told again it changes nothing");
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     run.merge("1.1");
     run.merge("1.2");
     assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
@@ -403,10 +403,10 @@ fn a_person_gives_a_blocked_task_all_its_attempts_anew_and_its_dependents_a_chan
     let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
     run.block("1.1");
     run.tell(RunEvent::RunFinished { outcome: RunOutcome::Failed });
-    let hint = run.refused(RunEvent::TaskRetryRequested { task: id("1.2") }).hint;
+    let hint = run.refused(RunEvent::TaskRetryRequested { task: id("1.2"), note: String::new() }).hint;
     assert_eq!(hint, "retry 1.1");
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     assert_eq!((run.view("1.1").attempt, run.view("1.2").state), (6, TaskState::Pending));
     (0..4).for_each(|_| run.fail("1.1"));
@@ -422,7 +422,7 @@ fn a_state_tells_which_tasks_were_settled_or_opened_again_since_an_earlier_one()
     let opened = run.state.clone();
     run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
     let stopped = run.state.clone();
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     let unlike = |state: &RunState, earlier: &RunState| -> Vec<String> {
         state.settled_unlike(earlier).into_iter().map(ToString::to_string).collect()
@@ -439,7 +439,7 @@ fn a_retry_leaves_alone_what_another_task_holds_up() {
     run.block("1.1");
     run.block("1.2");
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     let by_other = TaskState::DepFailed { root: id("1.2") };
     assert_eq!((run.view("1.3").state, run.view("1.4").state), (by_other.clone(), by_other));
@@ -492,7 +492,7 @@ fn a_merge_that_is_under_way_is_brought_to_its_end_before_the_run_stops() {
 
     assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Stopped }]);
     run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.2") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.2"), note: String::new() });
     assert_eq!(run.starting(), ["1.2"], "a stopped run can be taken up again");
 }
 
@@ -543,6 +543,6 @@ fn a_task_may_be_blocked_from_outside_unless_somebody_is_at_work_on_it() {
     run.tell(blocked("1.1"));
     assert_eq!((run.last.len(), run.refused(blocked("1.3")).hint.as_str()), (0, "stop it first"));
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     assert_eq!(run.refused(blocked("1.1")).code, RefusedCode::Stale, "what was said before the retry is past");
 }

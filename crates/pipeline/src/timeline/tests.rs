@@ -182,7 +182,7 @@ fn a_lost_worker_a_rebase_and_a_retry_are_causes_and_a_retry_opens_the_run_again
         gate("1.2", 1, "lint", Verdict::Error),
         RunEvent::TaskBlocked { task: task("1.2"), attempt: 1, retries: None, reason: "alike".to_owned() },
         RunEvent::RunFinished { outcome: RunOutcome::Failed },
-        RunEvent::TaskRetryRequested { task: task("1.2") },
+        RunEvent::TaskRetryRequested { task: task("1.2"), note: String::new() },
         intended("1.2", 1, 3),
     ]);
 

@@ -200,7 +200,7 @@ impl Checker {
                 assert_ne!(self.merging.as_ref(), Some(task), "{task} is held before its merge is intended");
                 self.leave_turn(task);
             }
-            RunEvent::TaskRetryRequested { task } => self.retried(task),
+            RunEvent::TaskRetryRequested { task, .. } => self.retried(task),
             RunEvent::PersonAnswered { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }

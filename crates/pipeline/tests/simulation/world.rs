@@ -598,7 +598,7 @@ impl World {
         self.lead();
         if chance(&mut self.rng, 20) && self.retries < 12 {
             let task = self.some_task();
-            self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task }).is_ok());
+            self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task, note: String::new() }).is_ok());
         }
         if chance(&mut self.rng, 20) {
             self.repeat_something();
@@ -701,7 +701,7 @@ impl World {
         let again = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
         let Some(task) = self.state.tasks().find(|task| again(&task.state)) else { return false };
         self.retries += 1;
-        self.surely(RunEvent::TaskRetryRequested { task: task.task });
+        self.surely(RunEvent::TaskRetryRequested { task: task.task, note: String::new() });
         true
     }
 

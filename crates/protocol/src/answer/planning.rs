@@ -144,6 +144,19 @@ pub enum DecisionKind {
     GiveUp,
 }
 
+impl DecisionKind {
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rescope => "rescope",
+            Self::Split => "split",
+            Self::RetryWith => "retry_with",
+            Self::GiveUp => "give_up",
+        }
+    }
+}
+
 /// A task that replaces part of another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{PlanFacts, Proceed, Setup};
-use crate::answer::{AnswerKind, PlanVerdict, VerifierVerdict};
+use crate::answer::{AnswerKind, DecisionKind, PlanVerdict, VerifierVerdict};
 use crate::id::{AgentName, Digest};
+use crate::plan::TaskId;
 
 /// Longest reason in the facts of an event, in bytes: it fits beside all else that an event holds.
 const MAX_WHY_BYTES: usize = 400;
@@ -144,6 +145,7 @@ pub enum AnswerFacts {
     Hallucination { text: Digest, verdict: VerifierVerdict },
     Docs { text: Digest },
     Retrospective { text: Digest, phase: u64 },
+    Decision { text: Digest, decision: DecisionKind },
 }
 
 /// What a person says.
@@ -195,7 +197,19 @@ pub enum PhaseOutcome {
     Held {
         /// Why.
         why: String,
+        /// The first task whose changes were refused until it had no attempts left, if it is for that: the architect is asked about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<FailedTask>,
     },
+}
+
+/// A task that has used up its attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedTask {
+    /// Which.
+    pub task: TaskId,
+    /// Digest of what was tried, and why it was refused.
+    pub text: Digest,
 }
 
 // === impl ModeEvent ===
@@ -208,7 +222,7 @@ impl ModeEvent {
         match &mut self {
             Self::Unanswered { why, .. }
             | Self::Stopped { why, .. }
-            | Self::PhaseEnded { outcome: PhaseOutcome::Held { why }, .. } => fit(why),
+            | Self::PhaseEnded { outcome: PhaseOutcome::Held { why, .. }, .. } => fit(why),
             Self::Checked { missing, .. } => {
                 missing.truncate(MAX_MISSING);
                 missing.iter_mut().for_each(|one| *one = crate::text::cut(one, MAX_MISSING_BYTES));
@@ -261,6 +275,7 @@ impl AnswerFacts {
             Self::Hallucination { .. } => AnswerKind::Hallucination,
             Self::Docs { .. } => AnswerKind::Docs,
             Self::Retrospective { .. } => AnswerKind::Retrospective,
+            Self::Decision { .. } => AnswerKind::Decision,
         }
     }
 }

@@ -119,6 +119,8 @@ pub enum Effect {
         by: Option<AgentName>,
         /// The files that its coder may change, where the agent that leads the run has named them.
         declared: Vec<String>,
+        /// What was said to who tries the task again; empty where nothing was.
+        note: String,
     },
     /// Make the worker's change one commit. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
     /// is the one that the attempt began with.

@@ -606,6 +606,9 @@ pub enum RunEvent {
     TaskRetryRequested {
         /// Which task.
         task: TaskId,
+        /// What its next worker is told about it; empty where nothing is.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// Nothing is left to do.
     RunFinished {

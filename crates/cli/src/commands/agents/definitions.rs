@@ -1,6 +1,7 @@
 //! Agents that files define, the user's and the repository's.
 
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
 
 use crate::available::Available;
 use crate::definitions::{Definition, Origin};
@@ -38,8 +39,14 @@ pub(super) fn show(available: &Available, out: &mut Output) {
         out.table(&table);
     }
     for bad in &definitions.bad {
-        out.line(format!("{}: {}", one_line(&bad.failure.place, 200), one_line(&bad.failure.what, 200)));
+        out.line(refused(&bad.failure));
     }
+}
+
+/// A file that can't be used: where, why, and what to do.
+pub(crate) fn refused(failure: &Failure) -> String {
+    let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
+    format!("{}: {}", one_line(&failure.place, 200), one_line(&format!("{}{hint}", failure.what), 300))
 }
 
 fn is_trusted(one: &Definition, available: &Available) -> bool {

@@ -1,6 +1,6 @@
 //! Lines about the modes of a run that a team leads.
 
-use switchboard_protocol::answer::{PlanVerdict, VerifierVerdict};
+use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::modes::{AnswerFacts, Mode, ModeEvent, ModeFact, PersonAnswer, PhaseOutcome};
@@ -95,7 +95,7 @@ fn told(event: ModeEvent, out: &Output) -> Vec<String> {
         ModeEvent::PhaseEnded { phase, outcome: PhaseOutcome::Done, .. } => {
             format!("the tasks of phase {phase} are done")
         }
-        ModeEvent::PhaseEnded { phase, outcome: PhaseOutcome::Held { why }, .. } => {
+        ModeEvent::PhaseEnded { phase, outcome: PhaseOutcome::Held { why, .. }, .. } => {
             return vec![out.paint(Tone::Bad, &format!("phase {phase} can't go on: {}", one_line(&why, WIDTH)))];
         }
         ModeEvent::Proceeded { because, .. } => {
@@ -139,6 +139,10 @@ fn answered(answer: AnswerFacts, out: &Output) -> Option<String> {
         AnswerFacts::Drift { verdict, .. } => verified("what was built against what was asked for", verdict),
         AnswerFacts::Hallucination { verdict, .. } => verified("what was said of the code against the code", verdict),
         AnswerFacts::Docs { .. } => "the documentation is in line".to_owned(),
+        AnswerFacts::Decision { decision, .. } => {
+            let tone = if decision == DecisionKind::GiveUp { Tone::Bad } else { Tone::Notice };
+            out.paint(tone, &format!("the architect decides: {}", decision.as_str()))
+        }
         AnswerFacts::Retrospective { phase, .. } => format!("the retrospective of phase {phase} is written"),
     })
 }

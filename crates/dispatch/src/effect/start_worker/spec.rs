@@ -44,6 +44,7 @@ pub(super) fn spec(
         temperature,
         role_text,
         retry,
+        note,
         is_by_hand,
         first: _,
     } = setup;
@@ -60,6 +61,7 @@ pub(super) fn spec(
         has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         allowed: allowed(ctx, id)?,
+        advice: note,
         notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         may_ask: !isolation.is_full(),
         plan_state,

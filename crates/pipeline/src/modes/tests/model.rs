@@ -57,6 +57,10 @@ struct Model {
     fence: u64,
     /// The step that was begun last.
     begun: Option<u32>,
+    /// Tasks that have failed and that the architect was asked about since a person last decided.
+    decided: BTreeSet<TaskId>,
+    /// The task that holds the present phase.
+    failed: Option<TaskId>,
 }
 
 #[test]
@@ -154,7 +158,8 @@ impl World {
                     self.must(ModeEvent::Checked { step, missing })
                 }
                 Action::RunPhase { step, phase } => {
-                    let held = PhaseOutcome::Held { why: "no attempts left".to_owned() };
+                    let failed = (self.rng.u32(..3) > 0).then(|| failed(["1.1", "1.2"][self.rng.usize(..2)]));
+                    let held = PhaseOutcome::Held { why: "no attempts left".to_owned(), failed };
                     let outcome = if self.is_bad() { held } else { PhaseOutcome::Done };
                     self.must(ModeEvent::PhaseEnded { step, phase, outcome })
                 }
@@ -357,6 +362,10 @@ impl World {
             Ask::Spec => AnswerFacts::Spec { text: text("spec") },
             Ask::Plan => self.draft(),
             Ask::Critique => reviewed(self.verdict()),
+            Ask::Decision { .. } => {
+                let all = [DecisionKind::RetryWith, DecisionKind::Rescope, DecisionKind::Split, DecisionKind::GiveUp];
+                decided(all[self.rng.usize(..4)])
+            }
             Ask::Docs { .. } => documented(),
             Ask::Retrospective { phase } => retrospective(*phase),
             Ask::Drift { .. } => AnswerFacts::Drift { text: text("drift"), verdict },
@@ -373,6 +382,7 @@ impl World {
             Ask::Plan,
             Ask::Critique,
             Ask::Retrospective { phase: 77 },
+            Ask::Decision { phase: 1, task: task("1.1") },
             Ask::Drift { phase: 1 },
             ask.clone(),
         ];
@@ -447,6 +457,14 @@ impl Model {
                 let is_done = |phase: &u64| self.ran.contains(phase) && self.evident.contains(phase);
                 assert!(phases.iter().all(is_done), "done without {phases:?}");
             }
+            Action::AskRole { ask: Ask::Decision { task, .. }, .. } => {
+                assert_eq!(self.failed.as_ref(), Some(task), "{task} has not failed");
+                assert!(!self.decided.contains(task), "the architect is asked twice about {task}");
+            }
+            Action::AskPerson { question: Question::PhaseHeld { .. }, .. } => {
+                let is_asked = self.failed.as_ref().is_none_or(|task| self.decided.contains(task));
+                assert!(is_asked, "a person is asked before the architect about {:?}", self.failed);
+            }
             Action::AwaitSeat { .. } => assert!(self.seat.is_some() && !self.is_vacant, "nobody has the seat"),
             Action::FillSeat { .. } => assert!(self.is_vacant, "the seat is not vacant"),
             Action::Begin
@@ -464,7 +482,12 @@ impl Model {
             ModeEvent::Answered { answer, .. } => self.answer(before, answer, next),
             ModeEvent::PhaseEnded { phase, outcome: PhaseOutcome::Done, .. } => {
                 self.ran.insert(*phase);
+                self.failed = None;
             }
+            ModeEvent::PhaseEnded { outcome: PhaseOutcome::Held { failed, .. }, .. } => {
+                self.failed = failed.as_ref().map(|failed| failed.task.clone());
+            }
+            ModeEvent::Unanswered { .. } => self.was_asked(before),
             ModeEvent::Checked { missing, .. } => {
                 if let At::Checking(Check::Evidence { phase }) = before.at()
                     && missing.is_empty()
@@ -484,7 +507,7 @@ impl Model {
             ModeEvent::SeatLeft { .. } => (self.seat, self.is_vacant) = (None, false),
             ModeEvent::StepBegun { step, .. } => self.begun = Some(*step),
             ModeEvent::GatesAdded { .. } => {}
-            ModeEvent::Began { .. } | ModeEvent::Unanswered { .. } | ModeEvent::PhaseEnded { .. } => {}
+            ModeEvent::Began { .. } => {}
         }
         assert!(self.alone < MOST_ALONE, "no end is in sight");
     }
@@ -497,6 +520,11 @@ impl Model {
         if is_refused {
             return;
         }
+        let is_of_task = matches!(ask, Ask::Decision { .. });
+        if is_of_task && ask.answer() != answer.kind() {
+            assert!(matches!(next.at(), At::Waiting(Question::PhaseHeld { .. })), "{:?}", next.at());
+            return self.was_asked(before);
+        }
         assert_eq!(ask.answer(), answer.kind());
         match answer {
             AnswerFacts::PlanDraft { plan } => {
@@ -506,6 +534,11 @@ impl Model {
                 if let Some(phase) = self.phase().filter(|_| is_let_in) {
                     self.let_in.insert(phase, true);
                 }
+            }
+            AnswerFacts::Decision { decision, .. } => {
+                self.was_asked(before);
+                self.real &= !matches!(decision, DecisionKind::Rescope | DecisionKind::Split);
+                self.cycles = if self.real { self.cycles } else { 0 };
             }
             AnswerFacts::Reality { .. } => self.real = true,
             AnswerFacts::Guidance { domain, .. } => {
@@ -534,9 +567,19 @@ impl Model {
         }
     }
 
+    /// The architect was asked about a task that has failed.
+    fn was_asked(&mut self, before: &State) {
+        if let At::Asking { ask: Ask::Decision { task, .. }, .. } = before.at() {
+            self.decided.insert(task.clone());
+        }
+    }
+
     fn person(&mut self, before: &State, answer: PersonAnswer) {
         self.alone = 0;
         let PersonAnswer::Chose { choice, .. } = answer else { return };
+        if choice != Choice::Stop && matches!(before.at(), At::Waiting(Question::PhaseHeld { .. })) {
+            self.decided.clear();
+        }
         let is_of_plan = matches!(
             before.at(),
             At::Waiting(

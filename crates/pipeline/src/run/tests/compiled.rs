@@ -159,7 +159,7 @@ fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
 
     let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
     assert_eq!(reason, "the same refusal twice: the agent failed: said so");
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     run.end_turn("1.1", TurnOutcome::Failed);
     assert_eq!(run.view("1.1").state, TaskState::Ready, "a person's retry counts anew");
 }
@@ -195,7 +195,7 @@ fn a_gate_that_refuses_the_same_tree_with_the_same_words_twice_ends_the_attempts
         "the same refusal twice; the first: the agent failed: said so; the last: gate syntax_check: line 3"
     );
     assert_eq!((view.attempt, view.refusals.len()), (3, 3));
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     run.refuse_tree("1.1", "t", "line 3");
     assert_eq!((run.view("1.1").attempt, run.view("1.1").state), (5, TaskState::Ready), "a person's retry counts anew");
 }
@@ -301,7 +301,7 @@ fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
     run.block("1.2");
 
     assert_eq!(run.view("2.1").state, TaskState::DepFailed { root: id("1.2") });
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.2") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.2"), note: String::new() });
     assert_eq!(run.view("2.1").state, TaskState::Pending);
     run.merge("1.2");
     assert_eq!(run.starting(), ["2.1"]);

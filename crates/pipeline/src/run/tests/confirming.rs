@@ -131,7 +131,7 @@ fn what_gates_have_found_is_asked_about_and_a_stop_meanwhile_does_not_let_it_pas
     run.say("1.1", 1, PersonAnswer::Withdrawn, "");
     assert_eq!(run.view("1.1").state, TaskState::Stopped);
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     // The same change is chosen again, and what gates said of it holds.
     assert_eq!(run.question("1.1").map(|asked| asked.2), Some(findings));

@@ -127,7 +127,7 @@ fn a_paused_run_can_be_stopped_and_a_retry_ends_the_pause() {
     run.tell(RunEvent::RunStopRequested);
     run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
     assert!(!run.refused(paused()).why.is_empty(), "it is over");
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     assert_eq!((run.state.pause(), run.starting()), (None, vec!["1.1".to_owned()]));
 }

@@ -77,7 +77,7 @@ fn a_task_that_a_person_gives_up_or_nobody_answers_for_is_blocked_and_can_be_ret
 
         assert_eq!(run.view("1.1").state, TaskState::Blocked { reason: reason.to_owned() });
         assert_eq!(run.view("1.2").state, TaskState::DepFailed { root: id("1.1") });
-        run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+        run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
         run.merge("1.1");
         run.merge("1.2");
         assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);

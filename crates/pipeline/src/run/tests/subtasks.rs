@@ -106,7 +106,7 @@ fn a_chain_stops_at_the_step_that_fails_and_goes_on_there() {
 
     assert_eq!(run.state_of("1.1"), TaskState::DepFailed { root: id("1.1.s2") });
     assert_eq!(run.state_of("2.1"), TaskState::DepFailed { root: id("1.1.s2") }, "its phase will not be merged");
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1.s2") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1.s2"), note: String::new() });
     assert_eq!(run.starting(), ["1.1.s2"]);
     assert!(run.is_done("1.1.s1"), "what is done is not done again");
     run.capture_lines("1.1.s2", 1);
@@ -160,7 +160,7 @@ fn a_choice_that_is_refused_falls_on_the_next_best_and_without_one_the_task_is_b
     run.answer_checks("1.1", Verdict::Fail);
     let TaskState::Blocked { reason } = run.state_of("1.1") else { panic!("{:?}", run.state_of("1.1")) };
     assert!(reason.contains("none of the 2 changes"), "{reason}");
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     let TaskState::Captured { change } = run.state_of("1.1") else { panic!("{:?}", run.state_of("1.1")) };
     assert_eq!(change.commit, "c-1.1.c1", "a person lets it choose anew");
 }
@@ -173,7 +173,7 @@ fn a_task_fails_with_its_candidates_and_a_retry_of_any_of_them_gives_it_another_
     assert_eq!(run.state_of("1.1"), TaskState::DepFailed { root: id("1.1.c1") });
     assert_eq!(run.state_of("2.1"), TaskState::DepFailed { root: id("1.1.c1") });
 
-    run.tell(RunEvent::TaskRetryRequested { task: id("1.1.c2") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1.c2"), note: String::new() });
 
     assert_eq!((run.state_of("1.1"), run.state_of("2.1")), (TaskState::Pending, TaskState::Pending));
     run.capture_lines("1.1.c2", 1);

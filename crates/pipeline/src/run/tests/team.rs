@@ -214,7 +214,7 @@ fn a_reviewer_that_fails_is_replaced_once_and_no_word_about_the_change() {
 
     let TaskState::Blocked { reason } = run.view(TASK).state else { panic!() };
     assert!(reason.contains("step review: 2 workers failed"), "{reason}");
-    run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
+    run.tell(RunEvent::TaskRetryRequested { task: id(TASK), note: String::new() });
     assert_eq!(run.next_step().unwrap().0, "review", "the change is still to be judged");
 }
 

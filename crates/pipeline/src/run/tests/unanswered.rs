@@ -49,7 +49,7 @@ fn a_task_that_is_held_up_while_it_is_judged_goes_on_there_and_keeps_its_change(
         end(&mut run, worker);
 
         assert!(matches!(run.view(TASK).state, TaskState::Blocked { .. }), "{:?}", run.view(TASK).state);
-        run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
+        run.tell(RunEvent::TaskRetryRequested { task: id(TASK), note: String::new() });
         assert_eq!((run.view(TASK).attempt, run.next_step().unwrap().0.as_str()), (1, "review"));
     }
 }
@@ -64,7 +64,7 @@ fn a_block_from_before_a_retry_within_the_same_attempt_is_past() {
     };
     let mut run = Run::of_team();
     run.tell(blocked(0));
-    run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
+    run.tell(RunEvent::TaskRetryRequested { task: id(TASK), note: String::new() });
     assert_eq!((run.view(TASK).attempt, run.state.retries_of(&id(TASK))), (1, 1));
 
     assert_eq!(run.refused(blocked(0)).code, RefusedCode::Stale);
@@ -140,7 +140,7 @@ fn an_answer_without_its_tests_is_not_that_of_the_next_worker() {
     run.approve(None);
     run.answer(Verdict::Pass);
     run.tell(RunEvent::TaskBlocked { task: id(TASK), attempt: 1, retries: None, reason: "git has failed".to_owned() });
-    run.tell(RunEvent::TaskRetryRequested { task: id(TASK) });
+    run.tell(RunEvent::TaskRetryRequested { task: id(TASK), note: String::new() });
 
     let (step, ..) = run.work_on(TurnOutcome::Finished);
 

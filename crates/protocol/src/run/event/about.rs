@@ -81,7 +81,7 @@ impl RunEvent {
             | Self::TaskRebaseRequested { task }
             | Self::TreeRebased { task, .. }
             | Self::TreeNotRebased { task, .. }
-            | Self::TaskRetryRequested { task }
+            | Self::TaskRetryRequested { task, .. }
             | Self::CostCounted { task, .. }
             | Self::TurnBegun { task, .. }
             | Self::TaskPaused { task, .. }

@@ -27,6 +27,7 @@ impl RunEvent {
             | Self::PersonAsked { reason, .. }
             | Self::ConfirmationAsked { reason, .. }
             | Self::PersonAnswered { note: reason, .. }
+            | Self::TaskRetryRequested { note: reason, .. }
             | Self::AnswerRefused { reason, .. }
             | Self::StepSkipped { reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
@@ -72,7 +73,6 @@ impl RunEvent {
             | Self::TaskResumed { .. }
             | Self::LedSet { .. }
             | Self::StepBegun { .. }
-            | Self::TaskRetryRequested { .. }
             | Self::RunFinished { .. } => {}
         }
         self
