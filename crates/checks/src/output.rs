@@ -43,6 +43,13 @@ static MANIFEST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^error: (?:failed to (?:parse|load|read)|could not parse).*? manifest.*?`(?P<path>[^`]+)`")
         .expect("a constant pattern")
 });
+/// What Cargo says of a dependency that is not to be had, and of which package asks for it.
+static DEPENDENCY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:error: (?P<message>failed to get `[^`]+` as a dependency) of|required by) package `\S+ v\S+ \((?P<folder>/[^)]+)\)`",
+    )
+    .expect("a constant pattern")
+});
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:TOML parse error )?at line (?P<line>\d+),? column (?P<column>\d+)$")
         .expect("a constant pattern")
@@ -73,6 +80,8 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
         let line = line.trim_end();
         let finding = if let Some(finding) = manifest.line(root, line) {
             Some(finding)
+        } else if let Some(asked) = DEPENDENCY.captures(line) {
+            of_dependency(root, &asked, what.take())
         } else if let Some(at) = WHERE.captures(line) {
             what.take().map(|what| finding(root, &at["path"], &at, &what))
         } else if let Some(below) = BELOW.captures(line) {
@@ -101,6 +110,20 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
     found.extend(manifest.rest(root));
     found.truncate(MOST);
     found
+}
+
+/// Makes a finding of a dependency that is not to be had, in the manifest that asks for it; `what` is the error above the line.
+fn of_dependency(root: &Path, asked: &Captures<'_>, what: Option<Captures<'_>>) -> Option<CommandFinding> {
+    let said = asked.name("message").map(|said| said.as_str().to_owned());
+    let message = said.or_else(|| what.map(|what| what["message"].to_owned()))?;
+    Some(CommandFinding {
+        path: relative(root, &format!("{}/Cargo.toml", &asked["folder"])),
+        line: 1,
+        column: None,
+        severity: "error".to_owned(),
+        message: message.chars().take(MESSAGE).collect(),
+        rule: None,
+    })
 }
 
 /// A manifest of Cargo or Maven that an output is speaking of.
@@ -278,6 +301,14 @@ mod tests {
             (
                 "error: failed to parse manifest at `/w/Cargo.toml`\n\nCaused by:\n  dependency (b) specified without providing a local path\n",
                 row("Cargo.toml", 1, None, "error", "dependency (b) specified without providing a local path", None),
+            ),
+            (
+                "error: failed to get `b` as a dependency of package `a v0.1.0 (/w)`\n\nCaused by:\n  failed to load source for dependency `b`\n",
+                row("Cargo.toml", 1, None, "error", "failed to get `b` as a dependency", None),
+            ),
+            (
+                "error: no matching package named `b` found\nlocation searched: a registry\nrequired by package `a v0.1.0 (/w/c)`\n",
+                row("c/Cargo.toml", 1, None, "error", "no matching package named `b` found", None),
             ),
             (
                 "[ERROR]   The project a:b:1 (/w/pom.xml) has 1 error\n[ERROR]     'dependencies.dependency.version' for c:d:jar is missing. @ line 20, column 17\n",

@@ -15,6 +15,7 @@ use switchboard_syntax::Parsers;
 use switchboard_syntax::Source;
 use switchboard_syntax::{notes, tree};
 
+mod built;
 mod code;
 mod found;
 mod mark;
@@ -113,6 +114,9 @@ impl FileCheck for PlaceholderScan {
         }
         // What a tool has packed into lines that nobody writes is somebody else's code.
         found.retain(|one| source.lines().bytes(&source.text, source.lines().line_of(one.range.start)).len() <= LINE);
+        if built::is_built(&source.path, &source.text, source.language) {
+            found = found.into_iter().map(|one| one.at_most(Weight::Note)).collect();
+        }
         // Of each line the heaviest one.
         let line = |placeholder: &Placeholder| source.lines().line_of(placeholder.range.start);
         found.sort_by_key(|one| (line(one), one.weight, one.range.start, one.rule.clone()));

@@ -123,7 +123,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// What one line holds: `class A { private val b = 1 }`.
+    /// What one line holds: `class A { private val b = 1 }`, `object A { fun f() { g() } }`.
     fn lines(&mut self) {
         for at in self.all(" }") {
             let line = self.text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -133,7 +133,9 @@ impl Tidy<'_, '_> {
                     .is_some_and(|open| memchr::memmem::find(&line[open..], word).is_some())
             };
             let is_value = line.last().is_some_and(|byte| is_name(*byte) || matches!(byte, b')' | b'"' | b'>' | b'\''));
-            if is_value && (declares(b" val ") || declares(b" var ")) {
+            let is_body = line.last() == Some(&b'}');
+            let is_property = is_value && (declares(b" val ") || declares(b" var "));
+            if is_property || ((is_value || is_body) && declares(b" fun ")) {
                 self.text.to_mut()[at] = b';';
             }
         }

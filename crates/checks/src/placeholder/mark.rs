@@ -29,7 +29,7 @@ const NO_CODE: &str = r"\b(?:(?:unit\s?)?test\s?(?:case)?s?|doc(?:string|umentat
 /// The most words of a mark that are taken for a remark about missing code.
 const WORDS_OF_MARK: usize = 16;
 /// What would be one more or a better one, and what a type may have besides: the code does its work without it.
-const BESIDES: &str = r"^\W*(?:implement|write)\s(?:(?:a|an|some|the)\s)?(?:more|new|another|better|faster|something|custom|additional|alternative|optional|optimi[sz]ed|efficient|`?__\w+__|`?(?-i:[A-Z][a-z]+[A-Z]\w*)`?\W*$|`?(?:Debug|Display|Clone|Copy|Default|Hash|Eq|PartialEq|Ord|PartialOrd|Iterator|Drop|From|Into|Send|Sync|Serialize|Deserialize)\b)";
+const BESIDES: &str = r"\bmore\W*$|^\W*(?:handle\smore\b|implement\s(?:`(?-i:[A-Z][a-z]+[A-Z]\w*)(?:<[^\s>]*>)?`\s\w|(?-i:[A-Z][a-z]+[A-Z]\w*)(?:<[^\s>]*>)?\s(?:for|on)\b))|^\W*(?:implement|write)\s(?:(?:a|an|some|the)\s)?(?:more|new|another|better|faster|something|custom|additional|alternative|optional|optimi[sz]ed|efficient|`?__\w+__|`?(?-i:[A-Z][a-z]+[A-Z]\w*)`?\W*$|`?(?:Debug|Display|Clone|Copy|Default|Hash|Eq|PartialEq|Ord|PartialOrd|Iterator|Drop|From|Into|Send|Sync|Serialize|Deserialize)\b)";
 /// What an order waits for.
 const WAITS: &str = r"\b(?:when|once|after|until|unless|if|before)\b";
 
@@ -40,13 +40,13 @@ const MISSING: &str = r"(?x)
   | \bactual\s(?:\w+\s)?(?:implementation|logic|code|calls?|api|query|checks?|validation)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
   | \breal\s(?:\w+\s)?(?:implementation|logic|code|data|values?|calls?|queries|query|checks?|validation|response|api|database|service)(?:\s(?:here|later|calls?|from|instead)\b|\s*[^\s\w]|\s*$)
   | \bproper\s(?:\w+\s)?(?:implementation|logic|code|validation|(?:error\s)?handling)\b
-  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)(?:\s(?:values?|data|code|implementations?|logic|responses?|results?|versions?|calls?|for\snow|until|only|here)\b|\s*[^\s\w]|\s*$)
-  | \b(?:is|are|was|just|still)\shard-?coded\b
+  | \b(?:placeholder|dummy|fake|mock(?:ed)?|stub(?:bed)?)(?:\s(?:values?|data|code|implementations?|logic|responses?|results?|versions?|calls?|for\snow|until|only|here)\b|\s*[^\s\w/]|\s*$)
+  | \b(?:is|are|was|just|still)\shard-?coded(?:\s(?:for|here|to|until)\b|\W*$)
   | ^(?:for\snow|later|here|more|me|this|soon)[\s.,:;!*/-]*$
 ";
 
 /// Words of a mark that wishes, asks, or says why the code is as it is.
-const WISHES: [&str; 32] = [
+const WISHES: [&str; 35] = [
     "maybe",
     "perhaps",
     "consider",
@@ -79,6 +79,9 @@ const WISHES: [&str; 32] = [
     "simplify",
     "clean up",
     "rename",
+    "no way to",
+    "not possible",
+    "impossible",
 ];
 /// Returns the marks of a file's comments, each with its weight.
 ///
@@ -99,7 +102,11 @@ pub(super) fn placeholders(
             _ => return None,
         };
         // A hack is done: what it says is why.
-        let stands = |tree| note.tag != "HACK" && is_short(note) && place::stands_for_code(note, tree, text);
+        let stands = |tree| {
+            let is_test = is_test(note.range.start) && !place::is_in_body_of_function(note, tree);
+            let is_other = is_test || leaves_no_code_out(note) || place::is_above_shown(note, text);
+            note.tag != "HACK" && is_short(note) && !is_other && place::stands_for_code(note, tree, text)
+        };
         let says_it = || !is_test(note.range.start) && says_missing(note, text, may_be_bare);
         let is_beside = tree.is_some_and(|tree| place::leaves_nothing_out(note, tree, text));
         let is_missing = !asks(note, text) && !is_beside && (says_it() || tree.is_some_and(stands));
@@ -120,6 +127,16 @@ fn asks(note: &Note, text: &[u8]) -> bool {
     said.contains('?') || WISHES.iter().any(|word| said.contains(word)) || asks_below()
 }
 
+/// Returns whether a mark that stands where code could wishes for less of it, speaks of tests, or is itself a statement that is switched off.
+fn leaves_no_code_out(note: &Note) -> bool {
+    static NO_CODE_HERE: LazyLock<Regex> = LazyLock::new(|| {
+        let words = r"^\W*(?:deprecate\b|(?:remove|delete|drop|disable|revert)\s(?:this|these|it|special)\b)|\b(?:un)?tested\b|\bby\stests\b|^\W*test\sme\b|\w\([^()]*\);$";
+        RegexBuilder::new(words).unicode(false).case_insensitive(true).build().expect("a constant pattern")
+    });
+    let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
+    NO_CODE_HERE.is_match(without_owner(said.trim_ascii_start()))
+}
+
 fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
     static WORDS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         [MISSING, ORDER, NO_CODE, WAITS, BESIDES].map(|words| {
@@ -129,7 +146,8 @@ fn says_missing(note: &Note, text: &[u8], may_be_bare: bool) -> bool {
     let [missing, order, no_code, waits, besides] = &*WORDS;
     let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
     let said = from_first_word(without_owner(said.trim_ascii_start()));
-    let goes_on: &[u8] = if said.ends_with(b".") { b"" } else { from_first_word(next_comment_line(note, text)) };
+    let is_whole = said.ends_with(b".") || place::is_above_shown(note, text);
+    let goes_on: &[u8] = if is_whole { b"" } else { from_first_word(next_comment_line(note, text)) };
     let said = [said, goes_on].join(&b' ');
     let said = said.trim_ascii();
     if said.is_empty() {
@@ -197,6 +215,10 @@ fn next_comment_line<'a>(note: &Note, text: &'a [u8]) -> &'a [u8] {
     let next = lines.next().unwrap_or_default().trim_ascii();
     let is_closed = memchr::memmem::find(rest, b"*/").is_some() || memchr::memmem::find(rest, b"-->").is_some();
     let is_comment = ["#", "//", "*", "--", ";"].iter().any(|mark| next.starts_with(mark.as_bytes()));
+    // A block goes on without a sign of its own.
+    let line = before(note, text);
+    let is_open = line.ends_with(b"/*") || line.ends_with(b"<!--");
+    let is_comment = is_comment || is_open;
     let is_end = next.starts_with(b"*/") || next.starts_with(b"#[") || next.starts_with(b"-->");
     if is_comment && !is_end && !is_closed { next } else { b"" }
 }

@@ -137,6 +137,8 @@ fn reach(head: &[u8], above: &[Node<'_>], text: &[u8], language: Language) -> Op
         return Some(Reach::Closed);
     };
     let is_class = matches!(class.kind(), "class_declaration" | "struct_declaration" | "record_declaration");
+    // Kotlin's grammar has one node for both.
+    let is_class = is_class && !class.children(&mut class.walk()).any(|child| child.kind() == "interface");
     let is_extension = text[class.byte_range()].starts_with(b"extension");
     let has_origin = class.named_children(&mut class.walk()).any(|child| ORIGINS.contains(&child.kind()));
     match (is_closed, language) {

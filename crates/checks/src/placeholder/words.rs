@@ -38,7 +38,7 @@ const PRETENCES: &str = r"(?x)
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|sample)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
-  | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)\b
+  | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)(?:\W*$|[^\w\s]|\s(?:for|with|until|here|by|delays?|using|to)\b)
   | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
   | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere(?:\W*$|[.,;:!]|\W+(?:to|for|and)\b)
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
@@ -95,6 +95,7 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
                     && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)
                     && goes_on_below(text, start + line.len(), &line[hit.end()..]))
                 || is_kept
+                || is_replaced(&line[hit.start()..])
                 || is_hook
                 || is_about_value
                 || is_exercise
@@ -129,6 +130,11 @@ fn is_put_away(before: &[u8]) -> bool {
     ["store", "insert", "push", "reserve", "append", "put", "write", "emit"]
         .iter()
         .any(|verb| ["a", "an", "the"].iter().any(|article| before.ends_with(format!(" {verb} {article}").as_bytes())))
+}
+
+/// `stub implementation, overridden below`: the code that counts is written.
+fn is_replaced(said: &[u8]) -> bool {
+    ["overrid", "overwrit", "replaced below", "replaced by"].iter().any(|word| contains(said, word.as_bytes()))
 }
 
 /// Returns whether what stands above a comment says that others write the function.
@@ -257,7 +263,7 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
 pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract|mixin)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\buse \S+ instead\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract|mixin)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\b(?:use|call) \S+ instead\b",
         )
     });
     CONTRACT.is_match(text)

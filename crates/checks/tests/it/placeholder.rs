@@ -245,6 +245,7 @@ fn what_a_typed_language_leaves_empty_by_right_stays_silent() {
         ("A.cs", "class A : B { public override void Update(int x) {} public User Find(int i) => null; }"),
         ("A.cs", "class A { protected virtual void ProcessRow(Row r) {} private void Save() {} }"),
         ("a.kt", "open class A { open fun updateView(v: View) {} }\ninterface I { fun saveAll(x: Int) {} }\n"),
+        ("a.kt", "interface I {\n    fun saveAll(x: Int) {}\n}\n"),
         ("a.kt", "class A : B() { override fun load(x: Int): String? = null }\nfun find(id: Int): U? = users[id]\n"),
         ("a.swift", "extension A { func updateView(_ v: View) {} }\nclass C: D { func loadView(_ v: View) {} }\n"),
         ("a.swift", "func find(id: Int) -> User? {\n    guard id > 0 else { return nil }\n    return users[id]\n}\n"),

@@ -462,6 +462,8 @@ fn a_preprocessor_is_read_arm_by_arm() {
 fn what_grammars_stumble_over_does_not_block() {
     for (path, text) in [
         ("a.kt", "fun f() = open(x)\nclass A\n@Inject\nconstructor(b: Int)\n"),
+        ("a.kt", "class A { fun f() { g(1) } }\nobject B { fun f() {} }\ninterface C { fun f() = g(1) }\n"),
+        ("a.kt", "val a = object : B { override fun f(): Int { return g { it } } }\n"),
         ("a.jsx", "const a = <h5 class=\"b\">Live & Query</h5>;\n"),
         ("a.js", "var a\n\n[1].forEach(f)\n"),
         ("a.php", "<?php\nInteger::g();\n"),

@@ -19,6 +19,7 @@ pub(super) fn is_last_case(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> b
     let says_so = |name: Node<'_>| {
         let name = bytes(name, text).to_ascii_lowercase();
         ["notimplemented", "not_implemented", "unimplemented"].iter().any(|word| name == word.as_bytes())
+            || ["overridden", "abstract"].iter().any(|word| memchr::memmem::find(&name, word.as_bytes()).is_some())
     };
     before.take(20).any(is_case) || named.into_iter().any(says_so)
 }

@@ -36,6 +36,8 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         let is_said = has_docstring && memchr::memmem::find(bytes(*first, text), b"NotImplementedError").is_some();
         let is_contract = is_said
             || is_put_together(words)
+            || (has_docstring && speaks_of_others(*first, text))
+            || class.is_some_and(|class| names_what_is_lacking(*class, words))
             || class.is_some_and(|class| overrides_several(*class, text))
             || class.is_some_and(|class| is_for_others(*class, node, words, text));
         return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
@@ -86,6 +88,26 @@ fn overrides_several(class: Node<'_>, text: &[u8]) -> bool {
         && memchr::memmem::find_iter(bytes(class, text), "raise NotImplementedError").take(3).count() == 3
 }
 
+/// Returns whether a class that has a base says in a sentence what it lacks of it: `MMR search is not implemented`. That it is to come, or a message
+/// that says no more than an editor writes, is another thing.
+fn names_what_is_lacking(class: Node<'_>, words: &[u8]) -> bool {
+    let said = words.to_ascii_lowercase();
+    let has = |word: &str| memchr::memmem::find(&said, word.as_bytes()).is_some();
+    let is_to_come =
+        [" yet", "todo", "implement me", "method not", "function not", "this ", "stub"].iter().any(|word| has(word));
+    class.child_by_field_name("superclasses").is_some()
+        && !is_to_come
+        && said.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).count() >= 4
+}
+
+/// Returns whether a description speaks of those who override a method or extend its class.
+fn speaks_of_others(docstring: Node<'_>, text: &[u8]) -> bool {
+    let said = bytes(docstring, text).to_ascii_lowercase();
+    ["subclass", "sub-class", "child class", "derived class", "overrid", "abstract"]
+        .iter()
+        .any(|word| memchr::memmem::find(&said, word.as_bytes()).is_some())
+}
+
 /// Returns whether a comment stands behind a statement: nothing is done there on purpose.
 fn says_why(only: Node<'_>, text: &[u8]) -> bool {
     let rest = text[only.end_byte()..].split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -100,7 +122,8 @@ fn is_idle(function: Node<'_>, text: &[u8]) -> bool {
 
 /// `NotImplementedError(f"{node} is not implemented")`: it tells of a value that is not handled.
 fn is_put_together(words: &[u8]) -> bool {
-    (words.starts_with(b"(f\"") || words.starts_with(b"(f'")) && words.contains(&b'{')
+    let first = words.strip_prefix(b"(").unwrap_or(words).trim_ascii_start();
+    (first.starts_with(b"f\"") || first.starts_with(b"f'")) && words.contains(&b'{')
 }
 
 /// Returns whether a file has another function of the name: this one is there for its types and its description.
@@ -154,7 +177,10 @@ fn is_for_others(class: Node<'_>, method: Node<'_>, words: &[u8], text: &[u8]) -
     let name = |node: Node<'_>| node.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
     let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
     let bases = class.child_by_field_name("superclasses").map(|bases| bytes(bases, text)).unwrap_or_default();
-    let is_base = BOUND.iter().any(|word| has(name(class), word.as_bytes())) || has(bases, b"ABC");
+    let described = class.child_by_field_name("body").and_then(|body| body.named_child(0));
+    let is_base = BOUND.iter().any(|word| has(name(class), word.as_bytes()))
+        || has(bases, b"ABC")
+        || described.is_some_and(|first| first.kind() == "expression_statement" && speaks_of_others(first, text));
     is_base
         || has(bytes(class, text), b"abstractmethod")
         || is_extended(name(class), text)

@@ -5,8 +5,8 @@ use tree_sitter::{Node, Tree};
 
 use super::super::stub::{DUMMIES, gives_dummy};
 
-/// Bodies that declare a type: a mark among its parts wishes for one more of them.
-const DECLARED: [&str; 7] = [
+/// Bodies that declare a type, and lists of parameters: a mark among their parts wishes for one more of them.
+const DECLARED: [&str; 9] = [
     "enum_variant_list",
     "field_declaration_list",
     "ordered_field_declaration_list",
@@ -14,8 +14,12 @@ const DECLARED: [&str; 7] = [
     "enum_body",
     "interface_body",
     "object_type",
+    "parameters",
+    "formal_parameters",
 ];
 
+/// Comment lines below a mark in which code that is commented out begins.
+const SHOWN: usize = 4;
 /// Comment lines above a mark that explain a place rather than stand for it.
 const EXPLAINED: usize = 2;
 
@@ -59,6 +63,31 @@ pub(super) fn stands_for_code(note: &Note, tree: &Tree, text: &[u8]) -> bool {
     }
     // In Python a comment may stand before the block that it is about.
     comment.next_named_sibling().is_some_and(|next| next.kind() == "block" && !is_handler(next) && is_empty(next, text))
+}
+
+/// Returns whether a mark stands above code that is commented out, within the same run of comments: it is about that.
+pub(super) fn is_above_shown(note: &Note, text: &[u8]) -> bool {
+    let is_sign = |byte: &u8| b"#/*!- \t".contains(byte);
+    let is_comment = |line: &&[u8]| ["//", "#", "*"].iter().any(|mark| line.starts_with(mark.as_bytes()));
+    let rest = text[note.range.start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_block =
+        text[..note.range.start].trim_ascii_end().ends_with(b"/*") && !rest.trim_ascii_end().ends_with(b"*/");
+    let below = text[note.range.end..].split(|byte| *byte == b'\n').skip(1).map(<[u8]>::trim_ascii);
+    below.take_while(|line| is_comment(line) || (is_block && !line.is_empty())).take(SHOWN).any(|line| {
+        let words = &line[line.iter().take_while(|byte| is_sign(byte)).count()..];
+        // Sentences end in other signs.
+        let is_code = words.last().is_some_and(|byte| b";{".contains(byte)) || words.ends_with(b"(");
+        is_code && words.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+    })
+}
+
+/// Returns whether a mark stands in a body that is that of a function.
+pub(super) fn is_in_body_of_function(note: &Note, tree: &Tree) -> bool {
+    let at = tree.root_node().descendant_for_byte_range(note.range.start, note.range.end);
+    let mut outwards =
+        std::iter::successors(at, |node| node.parent()).skip_while(|node| node.kind().contains("comment"));
+    // In Python a comment may stand before the block that it is about.
+    outwards.next().is_some_and(|node| node.kind().contains("function") || is_of_function(node))
 }
 
 /// Returns whether lines of a comment above a mark say why nothing is done.
