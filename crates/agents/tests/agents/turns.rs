@@ -415,9 +415,8 @@ async fn much_that_is_spent_at_once_is_reported_at_once() {
     let daemon = bench.daemon();
     let shim = bench.shim();
     let mut line = daemon.accept().await;
-    let reported = |event: &WorkerEvent| match event {
-        WorkerEvent::CostReported { micro_usd, .. } => micro_usd.unwrap_or(0),
-        _ => 0,
+    let reported = |event: &WorkerEvent| {
+        if let WorkerEvent::CostReported { micro_usd, .. } = event { micro_usd.unwrap_or(0) } else { 0 }
     };
 
     // The turn hangs, so that nothing of this is told by its end.
