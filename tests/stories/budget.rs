@@ -43,6 +43,24 @@ fn a_run_stops_spending_below_its_ceiling_and_goes_on_once_that_is_raised() {
 }
 
 #[test]
+fn four_workers_that_spend_in_small_steps_within_a_second_are_stopped_at_the_ceiling() {
+    let sandbox = Sandbox::new();
+    let cost = |usd: f64| json!({ "do": "cost", "usd": usd });
+    let steps = json!([cost(0.1), cost(0.2), cost(0.3), { "do": "hang" }]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    let task = |id: &str| json!({ "id": id, "phase": 1, "description": "d" });
+    let plan = sandbox.plan(&json!([task("1.1"), task("1.2"), task("1.3"), task("1.4")]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    let limits = ["--budget", "1", "--reserve", "0.25", "--max-workers", "4"];
+    let done = sandbox.switchboard(&[&["run", &plan, "--agent", "ada", "--yes"], &limits[..]].concat());
+
+    done.ends_with(4).says("100 % of the budget is spent");
+    let spent = sandbox.call(&["get_run"])["total_micro_usd"].as_u64().unwrap();
+    assert!((1_000_000..=1_200_000).contains(&spent), "{spent}");
+}
+
+#[test]
 fn a_task_that_has_cost_its_ceiling_waits_until_that_is_raised() {
     let sandbox = Sandbox::new();
     agent_that_costs(&sandbox, 0.6);

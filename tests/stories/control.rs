@@ -205,6 +205,9 @@ fn a_tree_at_work_is_put_on_what_was_merged_meanwhile_and_a_conflict_is_told_and
     assert!(comes_to(&sandbox, 1, ("state", "merged")), "{}", sandbox.call(&["get_run"]));
 
     sandbox.switchboard(&["rebase", &format!("{run}/1.2")]).ends_with(1).says("no tree that a rebase would change");
+    sandbox.switchboard(&["stop", &format!("{run}/1.2")]).ends_with(1).says("1.2 of").says("there is nothing to stop");
+    let asked = sandbox.call(&["read_events", "kinds:=[\"task_stop_requested\"]"]);
+    assert_eq!(asked["events"], json!([]), "what is merged can't be stopped");
     sandbox.switchboard(&["rebase", &format!("{run}/1.1")]).ends_with(0).says("between two tools");
     control(&sandbox, &format!("worker:{run}/1.3"), &json!({ "type": "rebase" })).ends_with(0);
     std::fs::write(&go, "").unwrap();

@@ -28,7 +28,8 @@ fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed
     assert_eq!(sandbox.call(&["get_run"])["paused"], "requested");
     sandbox.switchboard(&["pause", &format!("{run}/1.2")]).ends_with(0);
     sandbox.switchboard(&["pause", &format!("{run}/1.9")]).ends_with(2).says("dispatch.unknown-task");
-    sandbox.switchboard(&["resume", &run]).ends_with(0);
+    let stays = format!("1.2 stays paused: switchboard resume {run}/1.2");
+    sandbox.switchboard(&["resume", &run]).ends_with(0).says(&stays);
     assert!(within(Duration::from_secs(30), || state(0) == "merged"), "{}", state(0));
     assert_eq!(state(1), "paused");
 
@@ -73,7 +74,10 @@ fn a_paused_agent_waits_alive_at_its_next_tool_also_over_a_restart_of_the_daemon
     let shown = sandbox.call(&["get_run"]);
     let both = json!(["paused", "paused"]);
     assert_eq!(json!([shown["list"][0]["pause"], shown["list"][1]["pause"]]), both, "{shown}");
-    sandbox.switchboard(&["resume", &format!("{run}/1.1"), "1.2"]).ends_with(0);
+    let stay = sandbox.switchboard(&["resume", &run]).ends_with(0).says("1.1 stays paused").says("1.2 stays paused");
+    assert!(!stay.out.contains("1.3 stays"), "{}", stay.out);
+    let named = sandbox.switchboard(&["resume", &format!("{run}/1.1"), "1.2"]).ends_with(0);
+    assert!(!named.out.contains("stays paused"), "{}", named.out);
 
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("3 of 3 tasks merged");
     follow.join().unwrap();

@@ -61,6 +61,20 @@ impl Failed {
 }
 
 #[test]
+fn a_folder_for_work_trees_that_can_not_be_made_is_refused_before_the_run_starts() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", "echo a > a"] } }]));
+    std::fs::write(sandbox.folder().join("file"), "").unwrap();
+    let below = sandbox.folder().join("file/trees").display().to_string();
+
+    let refused = sandbox.switchboard(&["run", &plan, "--yes", "--worktrees", &below, "--json"]);
+
+    let failure = refused.ends_with(2).failure();
+    assert_eq!((&failure["code"], &failure["where"]), (&json!("config.bad-value"), &json!(below)), "{failure}");
+    assert_eq!(sandbox.call(&["get_status"])["runs"].as_array().map_or(0, Vec::len), 0, "no run was started");
+}
+
+#[test]
 fn a_task_whose_work_tree_was_removed_by_hand_is_tried_again_and_no_other_tree_is_forgotten() {
     let it = Failed::new();
     let other = it.sandbox.folder().join("usb-stick");

@@ -16,6 +16,7 @@ mod step;
 mod subagent;
 mod team;
 mod tools;
+mod wrong_type;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

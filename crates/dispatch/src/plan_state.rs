@@ -35,7 +35,8 @@ pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> St
         |view: &&TaskView| plan.shape(&view.task).is_none_or(|shape| shape.of.is_none() && !shape.is_landing());
     let all: Vec<_> = views.iter().filter(is_own_work).collect();
     let (done, open): (Vec<_>, Vec<_>) = all.iter().copied().partition(|view| is_done(&view.state));
-    let _ = writeln!(text, "{} of {} tasks are merged or done:", done.len(), all.len());
+    let mark = if done.is_empty() { "." } else { ":" };
+    let _ = writeln!(text, "{} of {} tasks are merged or done{mark}", done.len(), all.len());
     let left_out = done.len().saturating_sub(MERGED);
     if left_out > 0 {
         let _ = writeln!(text, "- {left_out} more before these");
@@ -115,5 +116,6 @@ mod tests {
         let text = plan_state(&run_plan(&json!(tasks)), &TaskId::new("1.2").unwrap(), &views);
 
         assert!(text.len() <= ALL && text.contains("- 278 more\n"), "{text}");
+        assert!(text.contains("\n0 of 299 tasks are merged or done.\nBeside yours"), "{text}");
     }
 }

@@ -5,6 +5,7 @@ mod judge;
 
 use std::fmt::Write as _;
 
+use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::message::Message;
 use switchboard_protocol::plan::Task;
 use switchboard_protocol::run::{Refusal, RefusalCause};
@@ -29,8 +30,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) retry: Option<String>,
     /// What is to be done.
     pub(crate) work: String,
-    /// Whether only what it says is kept.
-    pub(crate) is_report: bool,
+    /// What becomes of it.
+    pub(crate) result: WorkResult,
     /// Whether what it leaves in its tree is kept beside that, as a proposal.
     pub(crate) is_proposal: bool,
     /// Why each was refused.
@@ -98,10 +99,11 @@ pub(crate) fn first(
     if !previous.plan_state.is_empty() {
         let _ = write!(text, "\n{STATE}---\n{}\n---\n", previous.plan_state.trim_end());
     }
-    text.push_str(match (previous.is_report, previous.is_proposal) {
-        (false, _) => RULES,
-        (true, false) => REPORT_RULES,
-        (true, true) => PROPOSAL_RULES,
+    text.push_str(match (previous.result, previous.is_proposal) {
+        (WorkResult::Merged | WorkResult::Candidate, _) => RULES,
+        (WorkResult::Draft, _) => DRAFT_RULES,
+        (WorkResult::Report, false) => REPORT_RULES,
+        (WorkResult::Report, true) => PROPOSAL_RULES,
     });
     if previous.has_tools {
         text.push_str(TOOLS);
@@ -172,6 +174,9 @@ const STATE: &str = "What follows between the lines says how the plan stood when
 
 const RULES: &str = "\nWork in the current folder only: it is a work tree of your own. Don't commit; what you leave in the files is \
 taken when you are done, judged by the gates, and merged.\n";
+
+const DRAFT_RULES: &str = "\nThe next step begins with the files as you leave them, and may be told what you say; you may leave them as they are. Work in the current folder only: \
+it is a work tree of your own. Don't commit.\n";
 
 const REPORT_RULES: &str = "\nWhat you say is the result of this task; write it as your answer. Nothing that you leave in the files is kept.\n";
 
@@ -251,7 +256,7 @@ mod tests {
             role: String::new(),
             retry: None,
             work: "do it".to_owned(),
-            is_report: false,
+            result: WorkResult::Merged,
             is_proposal: false,
             refusals,
             has_change: false,
@@ -276,6 +281,22 @@ mod tests {
         assert!(!without.contains("Your earlier change"), "{without}");
         assert!(with.contains("Your earlier change is in the work tree"), "{with}");
         assert_eq!(past(&previous(&[])), "");
+    }
+
+    #[test]
+    fn what_becomes_of_the_work_is_told_as_it_is() {
+        let plan = crate::tests::run_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+        let task = plan.plan.tasks().next().unwrap();
+        let told =
+            |result, is_proposal| first(&plan, task, 1, "", &Previous { result, is_proposal, ..previous(&[]) }, &[]);
+
+        for result in [WorkResult::Merged, WorkResult::Candidate] {
+            assert!(told(result, false).contains("judged by the gates, and merged"));
+        }
+        let draft = told(WorkResult::Draft, false);
+        assert!(draft.contains("The next step begins with the files as you leave them") && !draft.contains("merged"));
+        assert!(told(WorkResult::Report, false).contains("Nothing that you leave in the files is kept"));
+        assert!(!told(WorkResult::Report, true).contains("Nothing that you leave in the files is kept"));
     }
 
     #[test]

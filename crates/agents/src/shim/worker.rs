@@ -46,6 +46,9 @@ const MAX_TOOLS: u32 = 2000;
 /// How often costs are reported inside a turn: about what the log should get of one worker.
 const COST_EVERY: Duration = Duration::from_secs(1);
 
+/// Millionths of a dollar that are reported at once: several workers that spend much within [`COST_EVERY`] would exceed a ceiling before anybody knows.
+const COST_AT_ONCE: u64 = 10_000;
+
 /// Between SIGTERM and SIGKILL where the daemon named no time.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -362,7 +365,9 @@ impl Worker {
             }
             WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
                 self.spend(micro_usd, input_tokens, output_tokens);
-                if self.heard.duration_since(self.spent.told) >= COST_EVERY { self.tell_cost() } else { Ok(()) }
+                let is_due = self.heard.duration_since(self.spent.told) >= COST_EVERY
+                    || self.spent.micro_usd.is_some_and(|spent| spent >= COST_AT_ONCE);
+                if is_due { self.tell_cost() } else { Ok(()) }
             }
             WorkerEvent::TurnEnded { stop, text, .. } => {
                 let notice = self.notice_after(&stop);

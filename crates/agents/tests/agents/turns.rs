@@ -405,3 +405,31 @@ async fn a_worker_that_is_to_wait_between_two_tools_is_answered_first_and_says_t
 
     assert!(bench.tree("third").is_some());
 }
+
+#[tokio::test]
+async fn much_that_is_spent_at_once_is_reported_at_once() {
+    let bench = Bench::script(&json!([
+        { "do": "cost", "usd": 0.10 }, { "do": "cost", "usd": 0.104 }, { "do": "cost", "usd": 0.108 },
+        { "do": "cost", "usd": 0.20 }, { "do": "hang" }
+    ]));
+    let daemon = bench.daemon();
+    let shim = bench.shim();
+    let mut line = daemon.accept().await;
+    let reported = |event: &WorkerEvent| {
+        if let WorkerEvent::CostReported { micro_usd, .. } = event { micro_usd.unwrap_or(0) } else { 0 }
+    };
+
+    // The turn hangs, so that nothing of this is told by its end.
+    let spent = std::cell::Cell::new(0);
+    let is_all = |event: &WorkerEvent| {
+        spent.set(spent.get() + reported(event));
+        spent.get() == 200_000
+    };
+    let frames = line.upto(is_all).await;
+
+    assert!(!frames.iter().any(|frame| is_turn_end(&frame.event)));
+    assert!(frames.iter().any(|frame| reported(&frame.event) == 100_000), "{frames:?}");
+    line.tell(ShimCommand::Stop { grace_ms: 100 }).await;
+    line.rest().await;
+    shim.exit().await;
+}

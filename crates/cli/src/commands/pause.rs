@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::TaskPauseCause;
 use switchboard_protocol::signal::SignalKind;
 use switchboard_protocol::verb::run::{
     GetRun, GetRunReply, GetRunRequest, PauseRun, PauseRunRequest, ResumeRun, ResumeRunRequest, TaskReport,
@@ -10,7 +12,7 @@ use switchboard_protocol::verb::run::{
 
 use super::signal::call_or_signal;
 use crate::context::Context;
-use crate::report::Outcome;
+use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
 /// How long workers may take to say that they have heard of it.
@@ -91,7 +93,28 @@ pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
         context.out.json(&reply);
     } else {
         context.out.line(format!("{} is {}", reply.run, reply.state));
+        let is_named = !args.tasks.is_empty() || args.what.as_ref().is_some_and(|what| what.contains('/'));
+        let stay = if is_named { Vec::new() } else { paused_by_name(&reply.run, context)? };
+        for task in stay {
+            context.out.line(format!("    {task} stays paused: switchboard resume {}/{task}", reply.run));
+        }
         context.out.line(format!("follow it: switchboard run --resume {}", reply.run));
     }
     Ok(())
+}
+
+/// Tasks that were paused by name, which a run that goes on leaves so. Workers that waited with the run have a moment to go on.
+fn paused_by_name(run: &RunId, context: &mut Context) -> Result<Vec<String>, Ending> {
+    let mut client = context.daemon()?;
+    let until = Instant::now() + HEARD;
+    let request = GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() };
+    loop {
+        let GetRunReply { list, .. } = client.call::<GetRun>(&request)?;
+        let waits = |task: &&TaskReport| task.state == "working" && task.pause.is_some();
+        if !list.iter().any(|task| waits(&task)) || Instant::now() >= until {
+            let is_paused = |task: &&TaskReport| waits(task) || task.paused == Some(TaskPauseCause::Requested);
+            return Ok(list.iter().filter(is_paused).map(|task| task.id.clone()).collect());
+        }
+        std::thread::sleep(LOOK);
+    }
 }

@@ -12,6 +12,7 @@ use switchboard_protocol::verb::{Row, Verb};
 
 use super::Verbs;
 use super::context::Context;
+use super::wrong_type;
 use crate::face::{self, Answering};
 
 /// Runs one verb. Every verb in `for_each_verb!` needs an implementation: without one, [`ROUTES`] does not compile.
@@ -91,7 +92,7 @@ where
 fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
     serde_path_to_error::deserialize(args).map_err(|error| {
-        let message = error.inner().to_string();
+        let message = wrong_type::in_words_of_json(&error.inner().to_string());
         let path = Some(error.path().to_string()).filter(|path| !path.starts_with(['.', '?']));
         let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
         let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
@@ -203,6 +204,12 @@ mod tests {
         switchboard_protocol::for_each_verb!(refusals).into_iter().collect()
     }
 
+    /// Whether what was expected is called by a type of Rust.
+    fn is_of_rust(wanted: &str) -> bool {
+        let words = ["struct", "enum", "sequence", "map", "u8", "u16", "u32", "u64", "usize", "i64", "f64"];
+        wanted.split(' ').any(|word| words.contains(&word))
+    }
+
     #[test]
     fn every_argument_of_a_wrong_type_is_named_and_a_misspelt_one_gets_a_near_one() {
         let refusals = refusals();
@@ -221,10 +228,25 @@ mod tests {
                     row.name,
                     refused.what
                 );
+                let (_, wanted) = refused.what.rsplit_once("expected ").unwrap_or_default();
+                assert!(!is_of_rust(wanted), "{}.{name}: {}", row.name, refused.what);
                 tried += 1;
             }
         }
         assert!(tried > 100, "{tried}");
+        for (args, wanted) in [
+            (json!({ "budget": 3 }), "start_run: `budget`: invalid type: integer `3`, expected an object"),
+            (
+                json!({ "agents": [{ "name": "a", "driver": "x" }] }),
+                "start_run: `agents[0].driver`: invalid type: string \"x\", expected an object",
+            ),
+            (
+                json!({ "max_workers": -1 }),
+                "start_run: `max_workers`: invalid value: integer `-1`, expected a whole number that is not negative",
+            ),
+        ] {
+            assert_eq!(refusals["start_run"](args).unwrap().what, wanted);
+        }
         let misspelt = refusals["send_message"](json!({ "recipient": "ada", "payload": "x", "prioritty": "high" }));
         assert!(misspelt.unwrap().hint.starts_with("did you mean `priority`? "));
     }

@@ -5,6 +5,7 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::way::StepId;
 
 use super::author::of_worker;
 use super::context::Ctx;
@@ -34,7 +35,8 @@ pub(crate) async fn capture(
     };
     let message = message(&ctx.plan.run, &task, attempt);
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
-    let is_compared = ctx.plan.shape(id).is_some_and(|shape| shape.result == WorkResult::Candidate);
+    let result = ctx.plan.shape(id).map(|shape| shape.result).unwrap_or_default();
+    let is_compared = result == WorkResult::Candidate;
     // The change of the step before may be all that there is to do.
     let may_stay = start == base || carried == Some(start.as_str());
     let captured = ctx.world.git(move |git| {
@@ -52,8 +54,10 @@ pub(crate) async fn capture(
     let Some((captured, files, lines, base)) = captured else {
         let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, row.try_text("agent")?)?
         else {
-            let why = kept_from(ctx, id, &settings, &row)?;
-            return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt, step: None, why }));
+            let may_keep = result == WorkResult::Draft;
+            let why = if may_keep { String::new() } else { kept_from(ctx, id, &settings, &row)? };
+            let step = may_keep.then(StepId::work);
+            return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt, step, why }));
         };
         let (steps, beside) = (vec![denied.step], vec![denied.asked]);
         ctx.engine.record(Record { steps, beside, ..Record::default() }).await?;

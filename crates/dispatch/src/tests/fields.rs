@@ -197,7 +197,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             role: String::new(),
             retry: None,
             work: subtasks::prompt(&shape, &task.description, |_| None),
-            is_report: shape.result == subtasks::WorkResult::Report,
+            result: shape.result,
             is_proposal: shape.is_proposal,
             refusals: &[],
             has_change: false,

@@ -145,6 +145,7 @@ impl Dispatch {
             reply.skipped.extend(self.worked_on(&request, &decided).await?);
             return Ok(reply);
         }
+        start_point.make_folder(world).await?;
         if !request.use_execution_graph {
             decided.compiled.units.iter_mut().for_each(|unit| (unit.writes, unit.reads) = (Vec::new(), Vec::new()));
         }

@@ -27,7 +27,7 @@ impl Dispatch {
     /// Asks a run, or tasks of it, to stop. A call that is repeated under its key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or task, one that is over, or the store's failure.
+    /// An unknown run or task, a run that is over, tasks that are all merged or done, or the store's failure.
     pub async fn stop_run(
         &self,
         request: &StopRunRequest,
@@ -43,6 +43,7 @@ impl Dispatch {
         if row.get_text("mode").is_some() {
             return self.stop_led(&run, (by, request.grace_ms), call).await;
         }
+        let stopped = self.unmerged(&run, stopped).await?;
         let mut tasks = self.concerned(&run, &stopped).await?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
@@ -115,6 +116,20 @@ impl Dispatch {
             self.world.commit(Batch::synced().idempotent(call).reply(reply_value(&answer)?)).await?;
         }
         Ok(answer)
+    }
+
+    /// Those of the tasks that a stop can still end: what is merged stays.
+    async fn unmerged(&self, run: &RunId, mut tasks: Vec<TaskId>) -> Result<Vec<TaskId>, Error> {
+        let Some(first) = tasks.first().cloned() else { return Ok(tasks) };
+        let state = self.state(run).await?;
+        let is_done = |state: &TaskState| matches!(state, TaskState::Merged { .. } | TaskState::Done { .. });
+        tasks.retain(|task| state.task(task).is_none_or(|view| !is_done(&view.state)));
+        if tasks.is_empty() {
+            let word = state.task(&first).map_or("", |view| report::state_word(&view.state)).to_owned();
+            let what = format!("task {first} of {run} is {word}: there is nothing to stop");
+            return Err(Failure::new("request.conflict", what).into());
+        }
+        Ok(tasks)
     }
 
     /// The tasks that a stop ends, then those that wait for them.

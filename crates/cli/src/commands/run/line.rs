@@ -504,11 +504,11 @@ impl Printer {
             RunEvent::TaskPaused { task, cause } => vec![self.of_task_pause(&task, cause, out)],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
             RunEvent::StepBegun { step, by, .. } => vec![begun(&head, step.as_str(), by.as_ref())],
-            RunEvent::ScopeDeclared { files, .. } => vec![format!("{head}: its files are {}", files.join(", "))],
-            RunEvent::TaskRebaseRequested { .. } => vec![format!("{head}: its tree is to be rebased")],
-            RunEvent::TreeRebased { onto, .. } => vec![format!("{head}: its tree stands on {} now", short(&onto))],
+            RunEvent::ScopeDeclared { files, .. } => vec![format!("{head} its files are {}", files.join(", "))],
+            RunEvent::TaskRebaseRequested { .. } => vec![format!("{head} its tree is to be rebased")],
+            RunEvent::TreeRebased { onto, .. } => vec![format!("{head} its tree stands on {} now", short(&onto))],
             RunEvent::TreeNotRebased { files, .. } => {
-                let what = format!("{head}: its tree was not rebased, these files conflict: {}", files.join(", "));
+                let what = format!("{head} its tree was not rebased, these files conflict: {}", files.join(", "));
                 vec![out.paint(Tone::Notice, &one_line(&what, WIDTH * 2))]
             }
             RunEvent::TaskBudgetSet { ceiling, .. } => vec![match money(ceiling) {
@@ -570,7 +570,7 @@ fn of_alert(percent: u8, spent: u64, task: Option<&TaskId>, of: BudgetOf) -> Str
 
 fn begun(head: &str, step: &str, by: Option<&AgentName>) -> String {
     let by = by.map(|by| format!(", by {by} itself")).unwrap_or_default();
-    format!("{head}: {step} is begun{by}")
+    format!("{head} {step} is begun{by}")
 }
 
 fn ended(outcome: RunOutcome) -> String {

@@ -55,7 +55,7 @@ pub(super) fn spec(
         role: role_text,
         retry: retry.as_ref().map(Retry::render),
         work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
-        is_report: shape.result == subtasks::WorkResult::Report,
+        result: shape.result,
         is_proposal: shape.is_proposal,
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),

@@ -1,5 +1,6 @@
 //! Where a run starts from: what git says of the user's work tree, and of the branch or commit that was named.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,9 @@ use switchboard_protocol::verb::run::StartRunRequest;
 use crate::port::Git;
 use crate::world::World;
 use crate::{Error, plan, setup, user_tree};
+
+/// Who named the folder for work trees where nobody did.
+const DEFAULT: &str = "default";
 
 /// Where a run starts from.
 pub(super) struct StartPoint {
@@ -60,6 +64,24 @@ impl StartPoint {
         let dirty = dirty.iter().map(|path| plan::text(path)).collect();
         Ok(Self { target, base, tree: tree.tree_name(), worktrees, locks, dirty })
     }
+
+    /// Makes the folder for the work trees that somebody has named, before a run that could make none in it. A full disk is no reason against a run, which waits for room.
+    ///
+    /// # Errors
+    /// `config.bad-value` at the folder.
+    pub(super) async fn make_folder(&self, world: &World) -> Result<(), Error> {
+        if self.worktrees.1 == DEFAULT {
+            return Ok(());
+        }
+        let folder = self.worktrees.0.clone();
+        let made = world.blocking(move || Ok(std::fs::create_dir_all(&folder))).await?;
+        let Err(error) = made else { return Ok(()) };
+        if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            return Ok(());
+        }
+        let what = format!("the folder for work trees can't be made: {error}");
+        Err(Failure::new("config.bad-value", what).at(plan::text(&self.worktrees.0)).into())
+    }
 }
 
 /// The work tree that a request is about: the one that it names, else the one that its caller stands in.
@@ -94,6 +116,6 @@ async fn worktrees(world: &World, named: Option<&str>) -> Result<(PathBuf, Strin
     let read = world.config.named_worktrees.clone();
     match world.blocking(move || Ok((read.0)()?)).await? {
         Some((folder, file)) => Ok((folder, plan::text(&file))),
-        None => Ok((world.config.worktrees.clone(), "default".to_owned())),
+        None => Ok((world.config.worktrees.clone(), DEFAULT.to_owned())),
     }
 }
