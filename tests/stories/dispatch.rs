@@ -72,7 +72,7 @@ fn a_chain_hands_on_what_was_said_and_a_debate_is_decided() {
     let shown = sandbox.switchboard(&chain).ends_with(0).says("1.1.s1 ann      work adds nothing to the change");
     assert!(!shown.out.contains("so it is not done"), "{}", shown.out);
     let first = said(&sandbox, "1.1.s1");
-    assert!(first.contains("The next step begins with the files as you leave them"), "{first}");
+    assert!(first.contains("the next step begins with the files as you leave them"), "{first}");
     let last = said(&sandbox, "1.1");
     assert!(last.contains("<ann on 1.1.s1") && last.contains("Say $& \\1 {x}"), "{last}");
 

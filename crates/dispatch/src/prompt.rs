@@ -175,8 +175,8 @@ const STATE: &str = "What follows between the lines says how the plan stood when
 const RULES: &str = "\nWork in the current folder only: it is a work tree of your own. Don't commit; what you leave in the files is \
 taken when you are done, judged by the gates, and merged.\n";
 
-const DRAFT_RULES: &str = "\nThe next step begins with the files as you leave them, and may be told what you say; you may leave them as they are. Work in the current folder only: \
-it is a work tree of your own. Don't commit.\n";
+const DRAFT_RULES: &str = "\nWork in the current folder only: it is a work tree of your own. Don't commit; the next step begins with the files as you leave \
+them, and may be told what you say. You may leave them as they are.\n";
 
 const REPORT_RULES: &str = "\nWhat you say is the result of this task; write it as your answer. Nothing that you leave in the files is kept.\n";
 
@@ -294,7 +294,7 @@ mod tests {
             assert!(told(result, false).contains("judged by the gates, and merged"));
         }
         let draft = told(WorkResult::Draft, false);
-        assert!(draft.contains("The next step begins with the files as you leave them") && !draft.contains("merged"));
+        assert!(draft.contains("the next step begins with the files as you leave them") && !draft.contains("merged"));
         assert!(told(WorkResult::Report, false).contains("Nothing that you leave in the files is kept"));
         assert!(!told(WorkResult::Report, true).contains("Nothing that you leave in the files is kept"));
     }
