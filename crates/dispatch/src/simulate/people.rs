@@ -132,8 +132,14 @@ async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Strin
 
 /// The run is over: shows its end, and retries what failed, now and then.
 async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, String> {
-    let state = state(daemon, run)?;
+    let (state, ann) = (state(daemon, run)?, ann()?.name);
     no_question_is_left(daemon)?;
+    if state == "running" && daemon.world.troubles.of(run).is_some_and(|failure| failure.hint.contains("run --resume"))
+    {
+        // It has panicked as often as one daemon takes it up again: what the hint says is done.
+        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        return repeated(stage, |call| daemon.resume_run(&request, &ann, Some(call)), "resume_run").await;
+    }
     if state == "running" {
         return Err("the run is said to be running, and nobody works on it".to_owned());
     }
