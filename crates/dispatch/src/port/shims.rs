@@ -178,7 +178,10 @@ mod tests {
         assert_eq!((shims.state(folder), shims.forbid(folder).unwrap()), (Shim::Alive, false));
         assert!(!folder.join(ABANDONED_FILE).exists());
         drop(begun);
-        assert_eq!(shims.state(folder), Shim::Gone);
+        // A process that another test starts just now has the lock's file, too, until it becomes its program.
+        let is_gone = || shims.state(folder) == Shim::Gone;
+        let waits = std::iter::repeat_n(std::time::Duration::from_millis(10), 500);
+        assert!(is_gone() || waits.map(std::thread::sleep).any(|()| is_gone()), "{:?}", shims.state(folder));
 
         assert!(shims.forbid(folder).unwrap() && folder.join(ABANDONED_FILE).exists());
         assert!(shims.forbid(&folder.join("none")).unwrap(), "without a folder nothing can begin");
