@@ -114,7 +114,7 @@ impl FileCheck for PlaceholderScan {
         }
         // What a tool has packed into lines that nobody writes is somebody else's code.
         found.retain(|one| source.lines().bytes(&source.text, source.lines().line_of(one.range.start)).len() <= LINE);
-        if built::is_built(&source.path, &source.text, source.language) {
+        if built::is_built(source) {
             found = found.into_iter().map(|one| one.at_most(Weight::Note)).collect();
         }
         // Of each line the heaviest one.

@@ -1,6 +1,9 @@
 //! `placeholder_scan`: marks that wish for something, beside those that say that code is missing; and what is left empty on purpose.
 
+use switchboard_protocol::finding::{Base, CheckName};
+
 use crate::placeholder::blocking;
+use crate::scratch::{Scratch, report};
 
 #[test]
 fn a_mark_that_wishes_for_more_or_for_something_better_does_not_block() {
@@ -197,6 +200,21 @@ fn what_a_compiler_or_a_bundler_has_written_does_not_block() {
     for path in ["lib/a.js", "src/dist.js", "dist/a.ts"] {
         assert_eq!(blocking(path, stub).len(), 1, "{path}");
     }
+}
+
+#[test]
+fn a_file_that_somebody_has_written_is_not_made_a_built_one_by_a_change() {
+    let stub = "fn f() -> u8 {\n    todo!()\n}\n";
+    let blocks = |before: &str| {
+        let scratch = Scratch::repository();
+        scratch.write("a.rs", before).commit();
+        scratch.write("a.rs", format!("// @generated\n{stub}"));
+        let reply = scratch.check_against(Base::MergeBase);
+        report(&reply, CheckName::PlaceholderScan).findings.iter().filter(|finding| finding.blocks).count()
+    };
+
+    assert_eq!(blocks("fn f() -> u8 {\n    1\n}\n"), 1);
+    assert_eq!(blocks("// @generated\nfn f() -> u8 {\n    1\n}\n"), 0);
 }
 
 #[test]
