@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use switchboard_protocol::plan::{Task, TaskId};
-use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::run::TaskView;
 use switchboard_protocol::text::cut;
 
 use crate::plan::RunPlan;
@@ -34,7 +34,7 @@ pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> St
     let is_own_work =
         |view: &&TaskView| plan.shape(&view.task).is_none_or(|shape| shape.of.is_none() && !shape.is_landing());
     let all: Vec<_> = views.iter().filter(is_own_work).collect();
-    let (done, open): (Vec<_>, Vec<_>) = all.iter().copied().partition(|view| is_done(&view.state));
+    let (done, open): (Vec<_>, Vec<_>) = all.iter().copied().partition(|view| view.state.is_done());
     let mark = if done.is_empty() { "." } else { ":" };
     let _ = writeln!(text, "{} of {} tasks are merged or done{mark}", done.len(), all.len());
     let left_out = done.len().saturating_sub(MERGED);
@@ -61,10 +61,6 @@ pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> St
     text
 }
 
-const fn is_done(state: &TaskState) -> bool {
-    matches!(state, TaskState::Merged { .. } | TaskState::Done { .. })
-}
-
 fn line(text: &mut String, plan: &RunPlan, id: &TaskId, state: &str) {
     let Some((_, task)) = plan.positions.find(&plan.plan, id) else { return };
     let Task { description, files_touched, .. } = task;
@@ -81,6 +77,7 @@ fn line(text: &mut String, plan: &RunPlan, id: &TaskId, state: &str) {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use switchboard_protocol::run::TaskState;
 
     use super::*;
     use crate::tests::{run_plan, view};

@@ -133,7 +133,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let worktree = plan.worktree(&view.task);
     let waits = world.shared.state().wait_of(&plan.run, &view.task);
     // The work on a task with subtasks is done by theirs.
-    let is_done = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+    let is_done = view.state.is_done();
     let was_tried = !workers.is_empty() || !view.gates.is_empty() || is_done;
     Ok(TaskReport {
         id: view.task.to_string(),

@@ -163,6 +163,12 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// Whether what the task was to do is done, with or without a merge.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        matches!(self, Self::Merged { .. } | Self::Done { .. })
+    }
+
     /// Whether nothing more happens to the task unless a person asks for it.
     #[must_use]
     pub fn is_settled(&self) -> bool {

@@ -10,7 +10,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
 use switchboard_store::Query;
 
-use super::phase::{Ran, is_done};
+use super::phase::Ran;
 use super::{Driver, Follows};
 use crate::work::WORKERS;
 use crate::{Error, evidence};
@@ -32,9 +32,9 @@ impl Driver {
     fn preflight(&self, phase: u64, ran: &[Ran]) -> Result<Vec<String>, Error> {
         let (plan, _) = self.plan()?;
         let done: BTreeSet<TaskId> =
-            ran.iter().filter(|ran| is_done(&ran.view)).map(|ran| ran.view.task.clone()).collect();
+            ran.iter().filter(|ran| ran.view.state.is_done()).map(|ran| ran.view.task.clone()).collect();
         let mut proven = BTreeSet::new();
-        for Ran { run, view } in ran.iter().filter(|ran| is_done(&ran.view)) {
+        for Ran { run, view } in ran.iter().filter(|ran| ran.view.state.is_done()) {
             if evidence::lacking(&self.dispatch.world, run, view)?.is_empty() {
                 proven.insert(view.task.clone());
             }
@@ -60,7 +60,7 @@ impl Driver {
         let ran: BTreeMap<&TaskId, &Ran> = ran.iter().map(|ran| (&ran.view.task, ran)).collect();
         let mut missing = Vec::new();
         for task in of_plan.tasks.iter().filter(|task| of_plan.may_do(task)) {
-            match ran.get(&task.id).filter(|ran| is_done(&ran.view)) {
+            match ran.get(&task.id).filter(|ran| ran.view.state.is_done()) {
                 None => missing.push(format!("{}: it is not done", task.id)),
                 Some(Ran { run, view }) => {
                     let lacking = evidence::lacking(&self.dispatch.world, run, view)?;

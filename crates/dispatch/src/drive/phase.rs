@@ -184,7 +184,7 @@ impl Driver {
         let before = self.record.state().known().map(|known| known.done.clone()).unwrap_or_default();
         let of_before = plan.tasks().filter(|task| before.contains(&task.phase)).map(|task| task.id.clone());
         let ran = self.ran().await?.into_iter();
-        Ok(ran.filter(|ran| is_done(&ran.view)).map(|ran| ran.view.task).chain(of_before).collect())
+        Ok(ran.filter(|ran| ran.view.state.is_done()).map(|ran| ran.view.task).chain(of_before).collect())
     }
 
     /// What the record says of a phase, for its retrospective.
@@ -211,11 +211,6 @@ impl Driver {
             refused(&|cause| matches!(cause, RefusalCause::MergeConflict)),
         ))
     }
-}
-
-/// Whether a task is done, with or without a merge.
-pub(super) fn is_done(view: &TaskView) -> bool {
-    matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })
 }
 
 /// Whether it has no attempts left: the change of the last one was refused.

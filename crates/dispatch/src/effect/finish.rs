@@ -2,7 +2,7 @@
 
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, TaskView};
+use switchboard_protocol::run::{RunEvent, RunOutcome, TaskView};
 
 use super::context::Ctx;
 use crate::backoff::Backoff;
@@ -54,7 +54,7 @@ async fn tidy(ctx: &Ctx) {
         Ok(views) => views,
         Err(error) => return tracing::debug!(%error, "nothing is tidied"),
     };
-    let is_merged = |view: &TaskView| matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+    let is_merged = |view: &TaskView| view.state.is_done();
     let is_whole = views.iter().all(is_merged);
     let open: Vec<_> = views.iter().filter(|view| !is_merged(view)).map(|view| view.task.clone()).collect();
     let merged = views.into_iter().filter(is_merged);

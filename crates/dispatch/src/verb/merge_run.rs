@@ -5,7 +5,7 @@ use std::path::Path;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::run::TaskView;
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MergeRunReply, MergeRunRequest};
 
@@ -82,7 +82,7 @@ fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Err
 fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let state = history::fold(&world.store, run)?;
     let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();
-    let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+    let is_missing = |view: &&TaskView| !view.state.is_done();
     let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {
         return Ok(None);

@@ -122,8 +122,7 @@ impl Dispatch {
     async fn unmerged(&self, run: &RunId, mut tasks: Vec<TaskId>) -> Result<Vec<TaskId>, Error> {
         let Some(first) = tasks.first().cloned() else { return Ok(tasks) };
         let state = self.state(run).await?;
-        let is_done = |state: &TaskState| matches!(state, TaskState::Merged { .. } | TaskState::Done { .. });
-        tasks.retain(|task| state.task(task).is_none_or(|view| !is_done(&view.state)));
+        tasks.retain(|task| state.task(task).is_none_or(|view| !view.state.is_done()));
         if tasks.is_empty() {
             let word = state.task(&first).map_or("", |view| report::state_word(&view.state)).to_owned();
             let what = format!("task {first} of {run} is {word}: there is nothing to stop");

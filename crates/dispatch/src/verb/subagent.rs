@@ -124,7 +124,7 @@ impl Dispatch {
         };
         let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, Told::Turn { .. }));
         let is_failed = matches!(view.state, TaskState::Blocked { .. } | TaskState::DepFailed { .. });
-        let is_good = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+        let is_good = view.state.is_done();
         let why = report::ending(&view.state).or_else(|| report.refusals.last().cloned()).filter(|_| !is_good);
         let why = why.map(|why| cut(&why, WHY)).unwrap_or_default();
         Ok(SubagentResult {

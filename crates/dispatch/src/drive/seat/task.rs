@@ -82,7 +82,7 @@ impl Driver {
         let (run, state) = self.phase(&format!("the status of task {task} can't be set")).await?;
         self.expect_task(&state, &task)?;
         let Some(view) = state.task(&task) else { return Err(Error::Missing(task.to_string())) };
-        let is_done = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+        let is_done = view.state.is_done();
         let word = report::state_word(&view.state);
         let unearned = |why: String, hint: String| Err(Failure::new("seat.not-earned", why).hint(hint).into());
         let steps = match status {
