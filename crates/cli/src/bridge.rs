@@ -130,8 +130,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
         Ok(())
     }
 
-    /// Tells the daemon that nothing more comes, and forwards what it says until it hangs up: what a line is answered with that is no request has no id to
-    /// wait for.
+    /// Ends the input to the daemon and forwards its output until it closes the connection: the error about a malformed line has no id to wait for.
     fn hear_out(&mut self, deadline: Instant) {
         if self.link.as_ref().is_none_or(|link| link.shutdown(Shutdown::Write).is_err()) {
             return;

@@ -156,7 +156,7 @@ impl Seat<'_> {
             }
             3 => self.ask::<BeginStepReply>(begin(fence, Some("coffee"))).await.is_ok(),
             4 => {
-                // It is, while somebody works on it.
+                // Allowed only while somebody works on it, which may be so: it is tried for the promises that the observer checks.
                 let (task, status) = (task.clone(), TaskStatus::InProgress);
                 let request = UpdateTaskStatusRequest { run: run.clone(), fence, task, status, reason: None };
                 drop(self.ask::<SeatReply>(SeatAsk::SetStatus(request)).await);

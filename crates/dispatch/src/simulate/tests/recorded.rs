@@ -1,5 +1,5 @@
-//! Histories as they are recorded: the logs of a few, whole, and what came of many. Whoever changes what a run writes down, when or in which order sees
-//! here what of it changes for those who read logs. `INSTA_UPDATE=always cargo test -p switchboard-dispatch recorded` takes the new ones over.
+//! Snapshots of simulated histories: the whole logs of a few, and the outcome of many. They show a reviewer what a change of the engine changes in the
+//! log. `INSTA_UPDATE=always cargo test -p switchboard-dispatch simulate` accepts the new ones.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -114,7 +114,7 @@ fn the_modes_of_a_run_that_a_team_leads_are_recorded() {
     insta::assert_snapshot!(log(&store, &["modes/", "need/"]));
 }
 
-/// A line of what came of a history. Whatever the engine does differently, it draws other dice from there on, and most of these differ.
+/// The outcome of a history in one line. Once the engine behaves differently, the history draws other random numbers, so that most of these differ.
 pub(super) fn line(seed: u64, report: &SimReport) -> String {
     let SimReport { outcome, simulated_ms, events, steps, writes, workers, merged, lost, waited, calls, .. } = report;
     format!(
