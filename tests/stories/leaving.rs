@@ -159,8 +159,7 @@ fn an_agent_whose_run_ended_while_the_daemon_died_has_left_when_the_next_one_is_
     sandbox.switchboard(&["run", &plan, "--yes"]);
     sandbox.unset("SWITCHBOARD_CRASH_AT");
 
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-
+    // Asking starts the next daemon, unless the command has done so before it gave up.
     assert!(within(Duration::from_secs(30), || status_of(&sandbox, "exec") == "left"), "it is still there");
 }
 
