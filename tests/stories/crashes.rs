@@ -7,7 +7,7 @@ use serde_json::json;
 use super::sandbox::{Sandbox, within};
 
 /// The points at which the daemon of a test dies; `dispatch` names the same.
-const POINTS: [&str; 14] = [
+const POINTS: [&str; 15] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -18,6 +18,7 @@ const POINTS: [&str; 14] = [
     "change-committed",
     "change-captured",
     "gate-tree-made",
+    "lint-fixed",
     "gates-judged",
     "merge-intended",
     "merge-done",
@@ -29,7 +30,10 @@ fn plan(sandbox: &Sandbox) -> String {
         json!({ "id": id, "phase": 1, "description": format!("do {id}"),
         "depends": depends, "x-switchboard": { "command": ["sh", "-c", line] } })
     };
-    sandbox.trusted_plan(&json!([task("1.1", &[], "echo one >> one"), task("1.2", &["1.1"], "cat one one > two")]))
+    // The blank at the end is what the plan's `lint_fix` takes out.
+    let tasks = json!([task("1.1", &[], "echo 'one ' >> one"), task("1.2", &["1.1"], "cat one one > two")]);
+    let settings = json!({ "lint_fix": ["sh", "-c", "sed -i 's/ *$//' one two"] });
+    sandbox.trusted_phases(&settings, &json!([{ "id": 1, "name": "P", "tasks": tasks }]))
 }
 
 #[track_caller]
@@ -40,8 +44,9 @@ fn survives(point: &str) {
     sandbox.set("SWITCHBOARD_CRASH_AT", point);
 
     let crashed = sandbox.switchboard(&["run", &plan, "--yes"]);
-    // A start that was recorded is answered again under its key, and the command goes on with the next daemon.
-    if point != "run-recorded" {
+    // A start that was recorded is answered again under its key, and the command goes on with the next daemon. An end that was recorded may be heard before
+    // the daemon dies.
+    if !["run-recorded", "run-finished"].contains(&point) {
         assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
     }
 
@@ -80,6 +85,7 @@ survives! {
     a_run_survives_a_crash_once_a_change_is_committed "change-committed";
     a_run_survives_a_crash_once_a_change_is_captured "change-captured";
     a_run_survives_a_crash_once_a_gate_tree_is_made "gate-tree-made";
+    a_run_survives_a_crash_once_a_change_is_mended "lint-fixed";
     a_run_survives_a_crash_once_gates_have_judged "gates-judged";
     a_run_survives_a_crash_once_a_merge_is_intended "merge-intended";
     a_run_survives_a_crash_once_a_merge_is_done "merge-done";

@@ -96,6 +96,31 @@ fn the_lint_of_a_plan_runs_as_a_gate_though_nobody_names_it() {
 }
 
 #[test]
+fn what_a_linter_can_mend_becomes_part_of_the_change_before_its_gates_and_other_files_stay() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.root().join("other.txt"), "wild\n").unwrap();
+    sandbox.commit("other");
+    let fix = "sed -i s/wild/tidy/ state.txt other.txt; touch new.txt; echo 2 left >&2; exit 1";
+    let settings =
+        json!({ "lint": ["sh", "-c", "grep -q tidy state.txt"], "lint_fix": ["sh", "-c", fix], "attempts": 1 });
+    let plan =
+        sandbox.trusted_phases(&settings, &json!([phase(1, &[task("1.1", "echo wild > state.txt", &json!({}))])]));
+
+    let run = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let run = run.says("1 of 1 tasks merged").says("lint_fix mended 1 file: state.txt, lint_fix: exit 1: 2 left");
+    run.says("left as they were: new.txt, other.txt");
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    let text = |file: &str| std::fs::read_to_string(sandbox.root().join(file)).unwrap_or_default();
+    assert_eq!(
+        (text("state.txt").as_str(), text("other.txt").as_str(), text("new.txt").as_str()),
+        ("tidy\n", "wild\n", "")
+    );
+    sandbox.switchboard(&["timeline"]).ends_with(0).says("1.1 lint_fix: 1 mended: state.txt");
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("lint_fix mended 1 file");
+}
+
+#[test]
 fn the_second_phase_waits_for_all_of_the_first() {
     let sandbox = Sandbox::new();
     let first = [task("1.1", "echo 1 > a.txt", &json!({})), task("1.2", "sleep 1; echo 2 > b.txt", &json!({}))];

@@ -166,6 +166,14 @@ fn gates(task: &TaskReport) -> String {
     words.join(", ")
 }
 
+/// What a `lint_fix` command did to a change.
+pub(crate) fn mended(files: u32) -> String {
+    match files {
+        0 => "lint_fix had nothing to mend".to_owned(),
+        files => format!("lint_fix mended {}", crate::output::counted(files.into(), "file")),
+    }
+}
+
 /// Who has reserved what a held task changes, and until when.
 pub(crate) fn held_by(lease: &HeldBy) -> String {
     format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), when(lease.until))

@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 35] = [
+pub const POINTS: [&str; 36] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -13,6 +13,7 @@ pub const POINTS: [&str; 35] = [
     "change-committed",
     "change-captured",
     "gate-tree-made",
+    "lint-fixed",
     "gates-judged",
     "answer-taken",
     "merge-intended",

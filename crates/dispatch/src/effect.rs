@@ -12,6 +12,7 @@ mod judged;
 mod kept_from;
 mod lease;
 mod left_out;
+mod lint_fix;
 mod merge;
 mod proposals;
 mod rebase;
@@ -83,8 +84,15 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             let done = Box::pin(run_checks::run_checks(&ctx, judged, &checks)).await;
             done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }
+        Effect::FixLint { task, attempt, commit, base } => {
+            let change = Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &task, declared: &[] };
+            let done = Box::pin(lint_fix::lint_fix(&ctx, change)).await;
+            done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
+        }
         Effect::RunCommand { task, attempt, kind, commit, tree_of } => {
             let done = match kind {
+                // An effect of its own: it doesn't wait for a turn.
+                CommandStep::LintFix => Err(crate::Error::Missing("the change that lint_fix is to mend".to_owned())),
                 CommandStep::Gather => Box::pin(gather::gather(&ctx, &task, attempt, false)).await,
                 CommandStep::Rebase if ctx.plan.is_landing(&task) => {
                     Box::pin(gather::gather(&ctx, &task, attempt, true)).await

@@ -353,7 +353,8 @@ impl Engine {
             Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunChecks { task, .. } => {
                 self.last.get(task).cloned()
             }
-            Effect::RunCommand { .. }
+            Effect::FixLint { .. }
+            | Effect::RunCommand { .. }
             | Effect::Merge { .. }
             | Effect::TakeAnswer { .. }
             | Effect::AwaitLease { .. }

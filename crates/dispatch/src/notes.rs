@@ -64,6 +64,7 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::StepSkipped { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::GateReported { .. }
+        | RunEvent::ChangeFixed { .. }
         | RunEvent::ChangeRebased { .. }
         | RunEvent::BranchMoved { .. }
         | RunEvent::MergeHeld { .. }

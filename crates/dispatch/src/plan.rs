@@ -404,6 +404,7 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
         );
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
+        found.extend(settings.lint_fix.iter().map(|line| ("lint_fix".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
     }
     let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());

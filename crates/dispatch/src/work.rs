@@ -265,6 +265,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::UnitExtended { .. }
         | RunEvent::TaskDone { of: Some(_), .. }
         | RunEvent::CandidateChosen { .. }
+        | RunEvent::ChangeFixed { .. }
         | RunEvent::ChangeRebased { .. }
         | RunEvent::BranchMoved { .. }
         | RunEvent::WorkerIntended { .. }

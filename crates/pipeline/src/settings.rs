@@ -40,6 +40,8 @@ pub struct Settings {
     pub build: Option<CommandLine>,
     /// Command of the lint gate, and of the lint in the batch.
     pub lint: Option<CommandLine>,
+    /// Command that mends what a linter finds, before the gates.
+    pub lint_fix: Option<CommandLine>,
     /// What the plan wants run in each new work tree; an empty argument list means nothing. `None` lets lock files decide.
     pub setup: Option<CommandLine>,
     /// Longest time of the set-up of one tree in milliseconds.
@@ -268,6 +270,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         test: first([&own.test, &phase.test, &plan.test]),
         build: plan.build.clone(),
         lint: plan.lint.clone(),
+        lint_fix: plan.lint_fix.clone(),
         setup: plan.setup.clone(),
         setup_ms: u64::from(plan.setup_minutes.unwrap_or(SETUP_MINUTES)) * MINUTE_MS.unsigned_abs(),
         ports: plan.ports.map_or(TREE_PORTS, |ports| u16::try_from(ports).unwrap_or(u16::MAX)),

@@ -87,6 +87,7 @@ impl Timeline {
         self.entries
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn happened(&mut self, at: At<'_>, fact: RunEvent) {
         match fact {
             RunEvent::LoopTurned { turn, why, .. } => self.loop_turned(at, turn, why),
@@ -111,6 +112,9 @@ impl Timeline {
             RunEvent::AnswerRefused { task, step, reason, .. } => self.answer_refused(&task, &step, &reason),
             RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
                 self.gate_reported(at, (task, attempt), gate, verdict, &reasons);
+            }
+            RunEvent::ChangeFixed { task, attempt, files, files_total, told, .. } => {
+                self.fixed(at, (&task, attempt), (&files, files_total), &told);
             }
             RunEvent::ChangeRebased { task, attempt, .. } => self.rebased(at, (&task, attempt)),
             RunEvent::MergeIntended { task, attempt, .. } => self.merge_intended(at, (&task, attempt)),
@@ -308,6 +312,21 @@ impl Timeline {
         } else if line.refused.is_some() && line.refused > cause {
             line.last = before;
         }
+    }
+
+    fn fixed(
+        &mut self,
+        at: At<'_>,
+        (task, attempt): (&TaskId, u32),
+        (files, total): (&[String], u32),
+        told: &[String],
+    ) {
+        let names = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let mended = if total == 0 { "nothing to mend".to_owned() } else { format!("{total} mended: {names}") };
+        let cause = self.line(task).last;
+        let entry = self.add_to(at, TimelineKind::LintFix, TimelineState::Done, (task, Some(attempt)), cause);
+        self.entries[entry].detail = cut(&[&[mended], told].concat().join("; "), DETAIL);
+        self.line(task).change = Some(at.id);
     }
 
     fn rebased(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32)) {

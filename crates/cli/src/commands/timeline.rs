@@ -82,6 +82,7 @@ const fn indent(what: TimelineKind) -> usize {
         TimelineKind::LoopTurn | TimelineKind::Run | TimelineKind::Branch => 0,
         TimelineKind::Worker
         | TimelineKind::Gate
+        | TimelineKind::LintFix
         | TimelineKind::Rebase
         | TimelineKind::Hold
         | TimelineKind::Merge
@@ -107,6 +108,7 @@ fn says(entry: &TimelineEntry, run: &str) -> String {
         TimelineKind::Turn => with(format!("turn {} {state}", entry.turn.unwrap_or(0))),
         TimelineKind::Question => with(format!("asks {state}")),
         TimelineKind::Gate => with(format!("{task}{name} {}", passed(entry.state))),
+        TimelineKind::LintFix => with(format!("{task}lint_fix")),
         TimelineKind::Rebase => format!("{task}rebased"),
         TimelineKind::Hold => with(format!("{task}held by {name}")),
         TimelineKind::Merge => match entry.state {

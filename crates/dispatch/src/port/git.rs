@@ -78,6 +78,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>>;
     /// Files of the work tree at `path` that are not as in a commit, committed or not, whatever its index says; ignored ones left out.
     fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>>;
+    /// The tree of a commit with these files as they are in the work tree at `path`.
+    fn worktree_tree(&self, path: &Path, commit: &Oid, files: &[PathBuf]) -> Result<Oid>;
     /// Bytes of the files in the work tree at `path`, ignored ones included; `None` where it is not there, or is removed meanwhile.
     fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
@@ -245,6 +247,11 @@ impl Git for Repo {
     fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.files_unlike(commit)?)
+    }
+
+    fn worktree_tree(&self, path: &Path, commit: &Oid, files: &[PathBuf]) -> Result<Oid> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.tree_with(commit, files)?)
     }
 
     fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>> {

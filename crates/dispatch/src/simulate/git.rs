@@ -227,6 +227,11 @@ impl Git for SimGit {
         self.with(|repo| repo.changed_from(path, commit))
     }
 
+    /// Nothing but files of the change is written in the trees of gates.
+    fn worktree_tree(&self, path: &Path, _commit: &Oid, _files: &[PathBuf]) -> Result<Oid> {
+        self.changing(|repo| repo.captured(path))
+    }
+
     fn worktree_bytes(&self, _path: &Path) -> Result<Option<u64>> {
         Ok(Some(0))
     }

@@ -263,7 +263,8 @@ impl Observer {
             RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
                 self.changes.insert((task, attempt), vec![commit]);
             }
-            RunEvent::ChangeRebased { task, attempt, commit, .. } => {
+            RunEvent::ChangeFixed { task, attempt, commit, .. }
+            | RunEvent::ChangeRebased { task, attempt, commit, .. } => {
                 self.changes.entry((task, attempt)).or_default().push(commit);
             }
             RunEvent::GateReported { task, attempt, gate, verdict, asks, .. } => {

@@ -118,7 +118,7 @@ fn another(field: &str) -> Option<Value> {
         ("DebateSettings.quorum", _) => json!(2),
         (_, "title" | "name" | "description" | "acceptance" | "agent" | "slice" | "model" | "prompt") => json!("other"),
         (_, "gates") => json!(["-syntax_check"]),
-        (_, "test" | "build" | "lint" | "setup" | "command") => json!(["make", "other"]),
+        (_, "test" | "build" | "lint" | "lint_fix" | "setup" | "command") => json!(["make", "other"]),
         (_, "setup_minutes" | "round_minutes" | "timeout_minutes" | "wrap_up_minutes" | "ports" | "attempts") => {
             json!(7)
         }

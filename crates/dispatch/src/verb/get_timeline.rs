@@ -41,6 +41,7 @@ impl Dispatch {
                 | TimelineKind::Turn
                 | TimelineKind::Question
                 | TimelineKind::Gate
+                | TimelineKind::LintFix
                 | TimelineKind::Rebase
                 | TimelineKind::Hold
                 | TimelineKind::Merge

@@ -144,6 +144,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("test", Kind::Command),
     optional("build", Kind::Command),
     optional("lint", Kind::Command),
+    optional("lint_fix", Kind::Command),
     optional("setup", Kind::CommandOrNone),
     optional("setup_minutes", Kind::Number(1, MAX_SETUP_MINUTES)),
     optional("ports", Kind::Number(0, MAX_PORTS)),

@@ -25,7 +25,11 @@ impl RunState {
             || is_asked
             || matches!(
                 open,
-                OpenFor::Gather { .. } | OpenFor::Checks { .. } | OpenFor::Person { .. } | OpenFor::Lease
+                OpenFor::Gather { .. }
+                    | OpenFor::LintFix { .. }
+                    | OpenFor::Checks { .. }
+                    | OpenFor::Person { .. }
+                    | OpenFor::Lease
             );
         match open {
             OpenFor::Worker { step } if self.may_begin(&self.records[at], step) => {
@@ -36,6 +40,7 @@ impl RunState {
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
+            | OpenFor::LintFix { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. }
             | OpenFor::Lease

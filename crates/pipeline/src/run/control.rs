@@ -61,7 +61,8 @@ impl RunState {
             .collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
-            Some(AtCeiling::Pause) if self.pause.is_none() => {
+            // A run that is being stopped starts nobody any more.
+            Some(AtCeiling::Pause) if self.pause.is_none() && !self.stopping => {
                 self.pause = Some(PauseCause::Budget);
                 consequences.push(RunEvent::RunPaused { cause: PauseCause::Budget });
             }

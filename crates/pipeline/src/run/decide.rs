@@ -156,6 +156,7 @@ impl RunState {
         let change = record.captured()?;
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match record.open_for() {
+            OpenFor::LintFix { .. } => Some(Effect::FixLint { task, attempt, commit, base }),
             OpenFor::Checks { steps } => {
                 let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
                 let checks = steps.iter().filter_map(asked).collect();
@@ -202,6 +203,7 @@ const fn ends(effect: &Effect) -> bool {
         Effect::StartWorker { .. }
         | Effect::AskPerson { .. }
         | Effect::RunChecks { .. }
+        | Effect::FixLint { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }
         | Effect::AwaitLease { .. }
@@ -218,6 +220,7 @@ const fn needs_no_room(effect: &Effect) -> bool {
         | Effect::TakeAnswer { .. }
         | Effect::AskPerson { .. }
         | Effect::RunChecks { .. }
+        | Effect::FixLint { .. }
         | Effect::RunCommand { .. }
         | Effect::RebaseTree { .. }
         | Effect::Merge { .. }

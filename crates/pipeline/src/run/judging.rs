@@ -38,6 +38,7 @@ impl RunState {
             | OpenFor::LeftOut { .. }
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::LintFix { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. }
             | OpenFor::Lease
@@ -49,6 +50,29 @@ impl RunState {
         };
         self.records[at].resume = false;
         let captured = self.records[at].unit.capture(step, change);
+        let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        Ok(self.after(at, moved, String::new()))
+    }
+
+    /// The linter's command has mended the change, or left it as it was: the gates judge what stands now.
+    pub(super) fn change_fixed(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        commit: &str,
+        tree: &str,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        let known = self.records[at].captured().cloned();
+        let OpenFor::LintFix { step } = self.records[at].open_for() else {
+            let is_known = known.is_some_and(|known| known.commit == commit);
+            let other = || Refused::illegal(format!("task {id} has no change that is to be mended"));
+            return if is_known { Ok(Vec::new()) } else { Err(other()) };
+        };
+        let known = known.ok_or_else(|| Refused::illegal(format!("task {id} has no change")))?;
+        let fixed = Change { commit: commit.to_owned(), tree: tree.to_owned(), ..known };
+        let captured = self.records[at].unit.capture(step, fixed);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
     }
@@ -203,6 +227,7 @@ impl RunState {
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
+            | OpenFor::LintFix { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that is to be merged")));
@@ -247,6 +272,7 @@ impl RunState {
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Gather { .. }
+            | OpenFor::LintFix { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
@@ -304,6 +330,7 @@ impl RunState {
             | OpenFor::Worker { .. }
             | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::LintFix { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => self.expect_merging(at)?,
         };

@@ -529,6 +529,7 @@ impl Record {
             Do::Work { .. } => OpenFor::Worker { step: *first },
             Do::Choose { .. } => OpenFor::Choice { step: *first },
             Do::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
+            Do::Command { kind: CommandStep::LintFix, .. } => OpenFor::LintFix { step: *first },
             Do::Check { .. } => OpenFor::Checks { steps: open },
             Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
             Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
@@ -551,6 +552,8 @@ pub(super) enum OpenFor {
     Choice { step: usize },
     /// The change of its group, which git knows.
     Gather { step: usize },
+    /// The command that mends what a linter finds.
+    LintFix { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
     /// A person's yes.

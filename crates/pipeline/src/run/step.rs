@@ -43,6 +43,7 @@ impl RunState {
                 OpenFor::Nothing
                 | OpenFor::Worker { .. }
                 | OpenFor::Gather { .. }
+                | OpenFor::LintFix { .. }
                 | OpenFor::Checks { .. }
                 | OpenFor::Lease
                 | OpenFor::Turn { .. } => Vec::new(),
@@ -105,6 +106,9 @@ impl RunState {
                 *attempt,
                 Report { gate, input: *input, verdict: *verdict, asks: *asks, halts: *halts, reasons },
             ),
+            RunEvent::ChangeFixed { task, attempt, commit, tree, files: _, files_total: _, told: _ } => {
+                self.change_fixed(task, *attempt, commit, tree)
+            }
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), onto.clone());
                 self.change_rebased(task, *attempt, Change { commit, tree, base, files: 0, lines: 0 })

@@ -104,6 +104,7 @@ pub fn compile(
                 tries,
                 limits: *limits,
                 shape,
+                fixes_lint: settings.lint_fix.is_some(),
                 confirm: settings.confirm.as_deref(),
                 asks_nobody: settings.asks_nobody,
                 asks_about_scope: settings.on_violation == OnViolation::Pause,
@@ -150,6 +151,8 @@ struct Kind<'a> {
     tries: Tries,
     limits: TeamLimits,
     shape: &'a Shape,
+    /// Whether the plan brings a command that mends what a linter finds.
+    fixes_lint: bool,
     /// What a person is asked before the merge.
     confirm: Option<&'a str>,
     /// Whether nobody is asked about what gates find, either.
@@ -231,10 +234,10 @@ impl Compiler {
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
         let Kind { tries, shape: Shape { result, quorums, begins_on, among, asks: role, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
-        let (team, is_landing) = (kind.team, kind.shape.is_landing());
+        let (team, is_landing, fixes_lint) = (kind.team, kind.shape.is_landing(), kind.fixes_lint);
         let team = team.map(|team| team.key().collect::<Vec<_>>());
         let rest = format!(
-            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing} {role:?}"
+            "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing} {fixes_lint} {role:?}"
         );
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {

@@ -174,6 +174,12 @@ impl Checker {
                 self.lines.insert(task.clone(), *lines);
                 self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, base));
             }
+            RunEvent::ChangeFixed { task, attempt, commit, tree, .. } => {
+                let known =
+                    self.captured.get_mut(&(task.clone(), *attempt)).expect("a change is mended that was captured");
+                assert!(self.merging.as_ref() != Some(task), "{task} is mended while it is merged");
+                (known.commit, known.tree) = (commit.clone(), tree.clone());
+            }
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
                 assert!(self.turn.as_ref().is_none_or(|other| other == task), "one task at a time has its turn");
                 self.turn = Some(task.clone());
@@ -549,6 +555,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
         Effect::Capture { .. }
         | Effect::TakeAnswer { .. }
         | Effect::RunChecks { .. }
+        | Effect::FixLint { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }
         | Effect::AwaitLease { .. }

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{Do, Input, Limits, RoleId, Step, StepId, Way, When, Zone};
+use switchboard_protocol::run::way::{CommandStep, Do, Input, Limits, RoleId, Step, StepId, Way, When, Zone};
 use switchboard_protocol::run::{Effect, MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, RunEvent, Verdict};
 
 use super::draw::chance;
@@ -56,8 +56,11 @@ pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
     let Way { steps } = way;
     let is_maker = |step: &&Step| matches!(step.does, Do::Work { .. } | Do::Choose { .. });
     let Some(maker) = steps.iter().find(is_maker).map(|step| step.id.clone()) else { return Way { steps } };
-    let is_before =
-        |step: &Step| matches!(step.does, Do::Units { .. } | Do::Work { .. } | Do::Choose { .. } | Do::Check { .. });
+    let is_before = |step: &Step| match step.does {
+        Do::Units { .. } | Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } => true,
+        Do::Command { kind, .. } => kind == CommandStep::LintFix,
+        Do::Ask { .. } | Do::Merge => false,
+    };
     let (mut all, rest): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_before);
     let first = all.len();
     for (id, answer, writes_tests) in STEPS {

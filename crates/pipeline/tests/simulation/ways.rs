@@ -127,7 +127,9 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
         let is_maker = step.id == StepId::work();
         let is_wanted = match (kind.end, &step.does) {
             _ if is_maker => true,
-            (End::Merged, _) | (End::Candidate, Do::Check { .. }) => true,
+            (End::Merged, _) | (End::Candidate, Do::Check { .. } | Do::Command { kind: CommandStep::LintFix, .. }) => {
+                true
+            }
             (End::Draft | End::Report | End::Candidate, _) => false,
         };
         if !is_wanted {
@@ -186,10 +188,16 @@ pub(crate) fn task(gates: usize) -> Way {
     );
     let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, refusals: MAX_REPEATS, ..Limits::default() };
     let mut steps = vec![Step { reads: vec![Input::Spec], limits, ..work }];
+    let mut judged = ids(&["work"]);
+    if gates == 3 {
+        judged = ids(&["work", "lint_fix"]);
+        let fix = step("lint_fix", Do::Command { kind: CommandStep::LintFix, writes: zones.clone() });
+        steps.push(Step { after: ids(&["work"]), reads: vec![Input::Output(StepId::work())], back: None, ..fix });
+    }
     for gate in 0..gates {
         let name = format!("gate{gate}");
         let check = step(&name, Do::Check { gate: GateId::new(name.clone()).expect("a gate") });
-        steps.push(Step { after: ids(&["work"]), reads: vec![Input::Tree], need: need(&name), ..check });
+        steps.push(Step { after: judged.clone(), reads: vec![Input::Tree], need: need(&name), ..check });
     }
     if let Some(question) = question(gates) {
         let after = steps.iter().map(|step| step.id.clone()).collect();

@@ -85,6 +85,21 @@ impl Worktree {
         Ok(paths.into_iter().collect())
     }
 
+    /// The tree of a commit with these files as they lie in the work tree; one that is gone is left out of it.
+    ///
+    /// # Errors
+    /// [`Error::Git`], [`Error::Io`].
+    pub fn tree_with(&self, commit: &Oid, files: &[PathBuf]) -> Result<Oid> {
+        self.restore_link()?;
+        let index = self.index_of(commit)?;
+        let named = files.iter().flat_map(|path| [b":(top,literal)", path.as_os_str().as_bytes(), b"\0"].concat());
+        let add = ["add", "--all", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        self.private(&index, &add)?.input(named.collect::<Vec<u8>>()).done()?;
+        let tree = self.private_tree(&index)?;
+        remove_file(&index)?;
+        Ok(tree)
+    }
+
     /// Makes an index of our own of a commit: flags that an agent set in its index hide nothing.
     fn index_of(&self, commit: &Oid) -> Result<PathBuf> {
         let index = self.admin.join("switchboard-capture");

@@ -231,6 +231,10 @@ pub struct PlanSettings {
     /// Command of the lint gate, which every task must then pass, and of the lint in `pre_check_batch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint: Option<CommandLine>,
+    /// Command that mends what a linter or formatter can mend by itself, such as `ruff check --fix`. It is run once on each change before its gates, and what it
+    /// does to the files of the change becomes part of it; other files stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lint_fix: Option<CommandLine>,
     /// Command that is run once in each new work tree, before its worker: what `npm ci` is to a project. An empty list means none. Where nothing
     /// is said, lock files decide (`docs/worktrees.md`).
     #[serde(skip_serializing_if = "Option::is_none")]

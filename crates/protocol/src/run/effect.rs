@@ -167,6 +167,17 @@ pub enum Effect {
         /// The files that its coder may change, where the agent that leads the run has named them.
         declared: Vec<String>,
     },
+    /// Run the plan's `lint_fix` command on the change. Answered by `ChangeFixed`.
+    FixLint {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+        /// The commit below it.
+        base: String,
+    },
     /// Do a step that is a command of our own. A rebase is answered by `ChangeRebased` or `MergeConflicted`.
     RunCommand {
         /// Of which task.
@@ -281,6 +292,7 @@ impl Effect {
             | Self::Capture { task, attempt, .. }
             | Self::TakeAnswer { task, attempt, .. }
             | Self::RunChecks { task, attempt, .. }
+            | Self::FixLint { task, attempt, .. }
             | Self::RunCommand { task, attempt, .. }
             | Self::Merge { task, attempt, .. }
             | Self::AwaitLease { task, attempt, .. }
@@ -315,6 +327,7 @@ impl Effect {
             Self::WithdrawQuestion { task, need } => key(9, Some(task), 0, Some(need.as_str())),
             Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker.as_str())),
             Self::RebaseTree { task, worker } => key(12, Some(task), 0, Some(worker.as_str())),
+            Self::FixLint { task, attempt, .. } => key(13, Some(task), *attempt, None),
             Self::Finish { .. } => key(5, None, 0, None),
         }
     }

@@ -357,6 +357,23 @@ pub enum RunEvent {
         /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
         reasons: Vec<String>,
     },
+    /// The plan's `lint_fix` command was run on the change, before its gates.
+    ChangeFixed {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The commit with what it has mended; the captured one where that is nothing.
+        commit: String,
+        /// Its tree.
+        tree: String,
+        /// Files of the change that it has mended, from the root of the repository; may be cut to fit.
+        files: Vec<String>,
+        /// How many these are.
+        files_total: u32,
+        /// What else is to be said of it: an exit code that is not 0, files beside the change that it touched and that stay as they were.
+        told: Vec<String>,
+    },
     /// The change was put on top of the run branch's head; what judges its tree judges it again.
     ChangeRebased {
         /// Of which task.

@@ -208,7 +208,7 @@ impl Do {
                 true
             }
             Self::Work { answer: Some(_), .. }
-            | Self::Command { kind: CommandStep::Rebase, .. }
+            | Self::Command { kind: CommandStep::LintFix | CommandStep::Rebase, .. }
             | Self::Check { .. }
             | Self::Ask { .. }
             | Self::Units { .. }
@@ -245,6 +245,8 @@ impl Do {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandStep {
+    /// Runs the plan's `lint_fix` command on the change.
+    LintFix,
     /// Puts the change on top of the run branch's head.
     Rebase,
     /// Takes what a group has merged into its own branch as the change, put on top of the run branch's head.

@@ -33,6 +33,8 @@ pub enum TimelineKind {
     Question,
     /// The verdict of a gate.
     Gate,
+    /// The plan's `lint_fix` command was run on a change.
+    LintFix,
     /// A change was put on top of what others have merged.
     Rebase,
     /// The merge of a change waits for files that somebody else has reserved.

@@ -182,6 +182,10 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             let (tone, word) = crate::verdict::shown(verdict);
             with_text(Some(tone), format!("gate {gate} {word}"), &reasons.join("\n"))
         }
+        RunEvent::ChangeFixed { files, files_total, told, .. } => {
+            let what = crate::run_report::mended(files_total);
+            with_text(None, what, &[files, told].concat().join("\n"))
+        }
         RunEvent::ChangeRebased { .. } => told(None, "rebased onto what was merged meanwhile"),
         RunEvent::MergeHeld { lease, .. } => {
             told(Some(Tone::Notice), format!("is held: {}", one_line(&crate::run_report::held_by(&lease), WIDTH)))

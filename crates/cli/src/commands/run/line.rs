@@ -140,6 +140,7 @@ impl Printer {
             RunEvent::GateReported { .. }
                 | RunEvent::StepSkipped { .. }
                 | RunEvent::ConfirmationAsked { .. }
+                | RunEvent::ChangeFixed { .. }
                 | RunEvent::ChangeRebased { .. }
                 | RunEvent::MergeHeld { .. }
                 | RunEvent::MergeIntended { .. }
@@ -329,6 +330,7 @@ impl Printer {
             | RunEvent::WayRecorded { .. }
             | RunEvent::UnitAdded { .. }
             | RunEvent::UnitExtended { .. }
+            | RunEvent::ChangeFixed { .. }
             | RunEvent::ChangeRebased { .. }
             | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerIntended { .. }
@@ -497,6 +499,11 @@ impl Printer {
             }
             RunEvent::WorkerLost { reason, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} was lost: {}", one_line(&reason, WIDTH)))]
+            }
+            RunEvent::ChangeFixed { files_total, files, told, .. } => {
+                let names = files.iter().chain(&told).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let colon = if names.is_empty() { "" } else { ": " };
+                vec![format!("{head} {}{colon}{}", crate::run_report::mended(files_total), one_line(&names, WIDTH))]
             }
             RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],

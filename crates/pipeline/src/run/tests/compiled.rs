@@ -11,8 +11,12 @@ pub(super) fn compiled_way() -> Way {
 
 /// The way of a task with settings of its own.
 pub(super) fn way_with(settings: &serde_json::Value) -> Way {
-    let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
-        "x-switchboard": { "gates": ["-build_check", "-test_runner"] },
+    way_of(&serde_json::json!({ "gates": ["-build_check", "-test_runner"] }), settings)
+}
+
+/// The way of a task with settings of its plan and its own.
+fn way_of(of_plan: &serde_json::Value, settings: &serde_json::Value) -> Way {
+    let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": of_plan,
         "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
     let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
     let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
@@ -323,4 +327,45 @@ fn a_left_out_gate_is_shown_as_skipped_and_one_that_is_not_configured_never_lets
     run.answer_checks("1.1", Verdict::NotConfigured);
 
     assert_eq!(run.view("1.1").attempt, 2, "syntax_check and secretscan are required");
+}
+
+#[test]
+fn what_a_linter_can_mend_is_mended_once_before_the_gates_and_they_judge_and_merge_what_came_of_it() {
+    let way = way_of(&serde_json::json!({ "lint_fix": ["fix"] }), &serde_json::json!({}));
+    let mut run = Run::on(&way, 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let change = |commit: &str, tree: &str| Change {
+        commit: commit.to_owned(),
+        tree: tree.to_owned(),
+        base: "b".to_owned(),
+        files: 1,
+        lines: 1,
+    };
+    run.captured("1.1", &change("c", "t"));
+    let fixed = |commit: &str| RunEvent::ChangeFixed {
+        task: id("1.1"),
+        attempt: 1,
+        commit: commit.to_owned(),
+        tree: format!("tree of {commit}"),
+        files: vec!["a".to_owned()],
+        files_total: 1,
+        told: Vec::new(),
+    };
+
+    let (commit, base) = ("c".to_owned(), "b".to_owned());
+    assert_eq!(run.effects(), [Effect::FixLint { task: id("1.1"), attempt: 1, commit, base }]);
+    run.tell(fixed("f"));
+
+    let [Effect::RunChecks { commit, base, .. }] = &run.effects()[..] else { panic!("{:?}", run.effects()) };
+    assert_eq!((commit.as_str(), base.as_str()), ("f", "b"));
+    run.tell(fixed("f"));
+    assert_eq!(run.refused(fixed("other")).code, RefusedCode::Illegal);
+    run.answer_checks("1.1", Verdict::Pass);
+    run.rebase("1.1", "head");
+    assert_eq!(run.doing(), ["run_checks"], "what is rebased is judged again and not mended again");
+    run.answer_checks("1.1", Verdict::Fail);
+    assert_eq!(run.view("1.1").attempt, 2);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    run.captured("1.1", &change("c2", "t2"));
+    assert_eq!(run.doing(), ["fix_lint"], "the next change is another one");
 }

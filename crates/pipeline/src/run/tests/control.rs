@@ -355,3 +355,16 @@ fn a_stop_names_how_long_the_agent_may_take_to_end() {
     };
     assert_eq!(run.effects(), [stop("1.1", first, Some(0)), stop("1.2", second, None)]);
 }
+
+#[test]
+fn a_run_that_is_being_stopped_is_not_paused_by_what_its_workers_still_cost_so_that_its_log_can_be_folded() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.tell(budget(100, 10, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(RunEvent::RunStopRequested);
+
+    run.tell(cost("1.1", &worker, 100));
+
+    assert_eq!(run.state.pause(), None);
+    assert!(!run.last.iter().any(|event| matches!(event, RunEvent::RunPaused { .. })), "{:?}", run.last);
+}

@@ -176,7 +176,8 @@ impl Played {
                     self.history.push(format!("merge {task}"));
                     self.merged.insert(task);
                 }
-                Effect::StartWorker { .. }
+                Effect::FixLint { .. }
+                | Effect::StartWorker { .. }
                 | Effect::StopWorker { .. }
                 | Effect::RebaseTree { .. }
                 | Effect::Capture { .. }

@@ -34,8 +34,13 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     if matches!(shape.result, WorkResult::Draft | WorkResult::Report) {
         return Some(Way { steps });
     }
+    // What is chosen or gathered was mended where it was made.
+    let is_made_here = shape.among.is_empty() && !shape.is_landing();
+    let fix = if kind.fixes_lint && is_made_here { Some(lint_fix(&maker_id)?) } else { None };
+    let judged: Vec<_> = [&maker_id].into_iter().chain(fix.as_ref().map(|fix| &fix.id)).cloned().collect();
+    steps.extend(fix);
     for wanted in wanted {
-        steps.push(check(wanted, &maker_id)?);
+        steps.push(check(wanted, &judged, &maker_id)?);
     }
     for one in kind.team.into_iter().flat_map(TeamSteps::steps) {
         let after = steps.iter().map(|step| step.id.clone()).collect();
@@ -154,9 +159,22 @@ fn gather() -> Option<Step> {
     })
 }
 
-fn check(wanted: &Wanted, maker: &StepId) -> Option<Step> {
+/// Before the gates, so that these judge what is merged. It refuses nothing: what it can't mend is the gate's to say.
+fn lint_fix(maker: &StepId) -> Option<Step> {
     Some(Step {
         after: vec![maker.clone()],
+        reads: vec![Input::Output(maker.clone())],
+        ..step(
+            step_id("lint_fix")?,
+            Do::Command { kind: CommandStep::LintFix, writes: vec![Zone::Source, Zone::Tests] },
+        )
+    })
+}
+
+/// Judges what stands after the steps that make the change, and goes back to the maker with what it refuses.
+fn check(wanted: &Wanted, judged: &[StepId], maker: &StepId) -> Option<Step> {
+    Some(Step {
+        after: judged.to_vec(),
         reads: vec![Input::Tree],
         when: wanted.when.clone(),
         need: wanted.need,

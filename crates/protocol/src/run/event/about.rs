@@ -65,6 +65,7 @@ impl RunEvent {
             | Self::AnswerRefused { task, .. }
             | Self::StepSkipped { task, .. }
             | Self::GateReported { task, .. }
+            | Self::ChangeFixed { task, .. }
             | Self::ChangeRebased { task, .. }
             | Self::BranchMoved { task, .. }
             | Self::MergeHeld { task, .. }
@@ -122,6 +123,7 @@ impl RunEvent {
             | Self::StepSkipped { .. }
             | Self::NothingChanged { .. }
             | Self::GateReported { .. }
+            | Self::ChangeFixed { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }
             | Self::MergeHeld { .. }

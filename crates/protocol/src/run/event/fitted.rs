@@ -18,6 +18,10 @@ impl RunEvent {
             | Self::MergeConflicted { files, .. }
             | Self::TreeNotRebased { files, .. }
             | Self::ScopeDeclared { files, .. } => fit_list(files),
+            Self::ChangeFixed { files, told, .. } => {
+                fit_list_to(told, TEXT_BUDGET / 2);
+                fit_list_to(files, TEXT_BUDGET / 2 - CHANGE_BYTES);
+            }
             Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
             Self::StepAnswered { reasons, change: Some(_), .. } => fit_list_to(reasons, TEXT_BUDGET - CHANGE_BYTES),
             Self::GateReported { reasons, .. } | Self::StepAnswered { reasons, .. } => fit_list(reasons),
