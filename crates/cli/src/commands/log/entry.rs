@@ -160,6 +160,7 @@ const fn how_ended(outcome: TurnOutcome) -> &'static str {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each event")]
 fn of_run(fact: RunEvent) -> Option<Told> {
     match fact {
         RunEvent::WorkerLost { reason, .. } => with_text(Some(Tone::Bad), "the worker was lost", &reason),

@@ -451,6 +451,7 @@ impl Printer {
     }
 
     /// What happens to a task beside its turns and gates.
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn of_task(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         let Some(task) = fact.task().map(TaskId::as_str).map(str::to_owned) else { return Vec::new() };
         let head = self.head(&task);
