@@ -107,11 +107,26 @@ pub(super) fn plan(phases: &[u64]) -> Value {
 }
 
 #[test]
+fn words_are_a_request_that_a_team_plans_also_without_its_flag_and_a_misspelt_file_is_none() {
+    let team = Team::new(&[]);
+    std::fs::write(team.sandbox.root().join("plan.json"), plan(&[1]).to_string()).unwrap();
+    let run = |args: &[&str]| team.sandbox.switchboard(&[&["run", "--dry-run", "--agent", "ada"], args].concat());
+
+    run(&["Print one and two", "--without", "clarify"]).ends_with(0).says("a team makes the plan first");
+
+    run(&["plna.json"]).ends_with(1).says("did you mean plan.json?");
+    run(&["Print"]).ends_with(1).says("the plan can't be read");
+    run(&["Print one.json"]).ends_with(1).says("add --team");
+    run(&["plan.json", "--without", "clarify"]).ends_with(1).says("--without belongs to a team");
+}
+
+#[test]
 fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
     let team = Team::new(&[]);
 
     let out = team.run(&["Print one and two", "--auto", "--merge", "--with", "specify"]).ends_with(0).out;
 
+    assert!(out.contains("checklist: review passed; security_review"), "{out}");
     let modes: Vec<_> = out.lines().filter_map(|line| line.strip_prefix("MODE: ")).collect();
     let once = ["CLARIFY", "DISCOVER", "REALITY", "CONSULT", "SPECIFY", "PLAN", "CRITIC-GATE"];
     let phases = ["EXECUTE", "PHASE-WRAP", "EXECUTE", "PHASE-WRAP"];

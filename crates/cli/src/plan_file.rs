@@ -36,7 +36,7 @@ fn hint(path: &Path, name: &str) -> String {
         return "name the plan's file in this folder".to_owned();
     }
     if name.contains(char::is_whitespace) {
-        return "words are not a plan: a team plans a request with --team, and one job without a plan is `switchboard dispatch \"…\"`".to_owned();
+        return "if it is a request: add --team, and a team plans it and carries it out; one job without a plan is `switchboard dispatch \"…\"`".to_owned();
     }
     let Some((folder, file)) = path.parent().zip(path.file_name()) else { return String::new() };
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());

@@ -255,6 +255,7 @@ mod tests {
         TaskReport {
             judged: Vec::new(),
             at_step: String::new(),
+            swarm_state: String::new(),
             paused: None,
             id: id.to_owned(),
             of: None,

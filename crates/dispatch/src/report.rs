@@ -6,6 +6,7 @@ use std::path::Path;
 
 use switchboard_pipeline::run::{describe, words_of};
 use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::team::swarm_state::SwarmState;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::isolation::Isolation;
@@ -151,6 +152,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         attempts: if was_tried { view.attempt } else { 0 },
         gates: view.gates.iter().map(gate).collect(),
         judged: view.steps.iter().map(judged).collect(),
+        swarm_state: if settings.team { SwarmState::of(view).as_str().to_owned() } else { String::new() },
         at_step: view.step.as_ref().map(ToString::to_string).unwrap_or_default(),
         refusals: view.refusals.iter().map(refusal).chain(ending_after(&view.refusals, &view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },

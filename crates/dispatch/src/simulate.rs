@@ -354,6 +354,9 @@ fn plan(stage: &Stage, phase: u64) -> String {
         settings["team"] = json!(true);
         settings["always_security_review"] = json!(is_secured);
     }
+    if stage.fixes_lint && !is_big {
+        settings["lint_fix"] = json!(["make", "tidy"]);
+    }
     if by_slice {
         settings["merge"] = json!("slice");
     }

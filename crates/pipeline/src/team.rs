@@ -14,5 +14,6 @@ pub mod repeat;
 pub mod retry;
 pub mod size;
 pub mod steps;
+pub mod swarm_state;
 pub mod tier;
 pub mod verdict;

@@ -2,6 +2,7 @@
 
 pub(super) mod agents;
 mod auto;
+mod checklist;
 mod follow;
 mod line;
 mod modes;
@@ -38,7 +39,7 @@ use crate::settings::Agents;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: start_run, resume_run, get_run, next_unit")]
 pub(crate) struct Args {
-    /// The plan: a plan.json or a plan.md; with --team also what is wanted, in words
+    /// The plan: a plan.json or a plan.md; or what is wanted, in words, which a team plans and carries out
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run a built-in example (`hello`, `team`) in a scratch folder, with scripts that play agents; `hello` when none is named
@@ -111,7 +112,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     match (&args.example, &args.resume) {
         (Some(name), _) => example::run(name, args.agent.as_deref(), context),
         (None, Some(run)) => resume(run.clone(), context),
-        (None, None) => run_plan(&args, context),
+        (None, None) => run_plan(args, context),
     }
 }
 
@@ -134,22 +135,32 @@ impl Source {
     }
 }
 
-/// What is wanted, where that is said in words: no file has this name, and it doesn't look like one.
-fn wish(args: &Args, path: &Path, context: &Context) -> Option<String> {
+/// What is wanted, where that is said in words: no file has this name, and it doesn't look like one. Without `--team` it takes more than one word, so that a
+/// misspelt file is no request.
+fn wish(is_team: bool, path: &Path, context: &Context) -> Option<String> {
     let words = path.to_str()?;
     let is_file = context.resolve(path).exists();
-    let looks_like_one = !words.contains(char::is_whitespace)
-        && (words.contains('/') || matches!(path.extension().and_then(|end| end.to_str()), Some("json" | "md")));
-    (args.team.team && !is_file && !looks_like_one).then(|| words.to_owned())
+    let is_named_like_one = matches!(path.extension().and_then(|end| end.to_str()), Some("json" | "md"));
+    let is_request = match (is_team, words.contains(char::is_whitespace)) {
+        (true, true) => true,
+        (true, false) => !words.contains('/') && !is_named_like_one,
+        (false, true) => !is_named_like_one,
+        (false, false) => false,
+    };
+    (is_request && !is_file).then(|| words.to_owned())
 }
 
-fn run_plan(args: &Args, context: &mut Context) -> Outcome {
-    let path = args.plan.as_deref().unwrap_or(Path::new(""));
-    let wish = wish(args, path, context);
+fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
+    let path = args.plan.take().unwrap_or_default();
+    let path = path.as_path();
+    let wish = wish(args.team.team, path, context);
+    args.team.team |= wish.is_some();
+    args.team.expect_team()?;
     let source = match &wish {
         Some(_) => Source::none(),
         None => read(path, context)?,
     };
+    let args = &args;
     let scope = args.scope.unit()?;
     let plan = scope.as_ref().map_or_else(|| source.plan.clone(), |unit| unit.of_plan(&source.plan));
     let is_team = args.team.is_team(&source.plan);

@@ -19,6 +19,9 @@ pub(super) const MAIN: &str = "main";
 /// Tasks of the first phase that remove a file beside what they write.
 pub(super) const REMOVERS: u64 = 8;
 
+/// What a formatter adds to a file.
+const TIDY: &str = "\ntidy";
+
 /// A commit.
 #[derive(Clone)]
 pub(super) struct Made {
@@ -278,6 +281,17 @@ impl Repo {
         let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return false };
         let changed = self.trees[&tree].files.changed_since(&before).into_iter();
         changed.filter_map(|(_, content)| content).any(|text| is_bad(text))
+    }
+
+    /// Mends what differs from a commit in a work tree, as a formatter does: once it is tidy, it stays as it is.
+    pub(super) fn tidy(&mut self, at: &Path, base: &Oid) {
+        let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return };
+        let changed = self.trees[&tree].files.changed_since(&before).into_iter();
+        let untidy = changed.filter_map(|(path, content)| Some((path.to_string(), content.as_ref()?.to_string())));
+        let untidy: Vec<_> = untidy.filter(|(_, content)| !content.ends_with(TIDY)).collect();
+        for (path, content) in untidy {
+            self.write(at, &path, &format!("{content}{TIDY}"));
+        }
     }
 
     // === merging ===

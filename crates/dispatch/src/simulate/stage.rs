@@ -23,6 +23,8 @@ pub(super) struct Stage {
     pub(super) spec: SimSpec,
     /// Whether a team carries its plans out, and whether security is always reviewed then.
     pub(super) team: Option<bool>,
+    /// Whether its plan brings a command that mends what a linter finds.
+    pub(super) fixes_lint: bool,
     /// What the run may cost at first.
     pub(super) budget: Option<Budget>,
     /// What all runs of the user have in common.
@@ -68,6 +70,7 @@ impl Stage {
         });
         let day = (apart.u64(..1000) < spec.budgets).then(|| COST * apart.u64(1..4));
         let workers = (apart.u8(..3) == 0).then(|| apart.u32(1..4));
+        let fixes_lint = apart.u8(..4) == 0;
         let workers = spec.workers.or(workers.filter(|_| spec.budgets > 0));
         let mut of_team = Rng::with_seed(seed.wrapping_mul(31) ^ u64::MAX);
         let team = (of_team.u64(..1000) < spec.teams).then(|| of_team.bool());
@@ -75,6 +78,7 @@ impl Stage {
         Self {
             spec,
             team,
+            fixes_lint,
             budget,
             limits: Mutex::new(limits),
             clock: SimClock::new(),

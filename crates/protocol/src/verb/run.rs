@@ -278,6 +278,9 @@ pub struct TaskReport {
     /// The step of a team that is at work or next: `review`, `tests` …
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at_step: String,
+    /// Where a team's task is in the words of the swarm: `idle`, `coder_delegated`, `pre_check_passed`, `reviewer_run`, `tests_run` or `complete`; empty for other tasks.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub swarm_state: String,
     /// The commit that was merged into the run's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

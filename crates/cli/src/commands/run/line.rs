@@ -20,6 +20,8 @@ use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 use crate::output::{Output, Tone, counted, money, one_line};
 use crate::run_report::paused;
 
+use super::checklist::Checklists;
+
 /// Widest text of an agent in a line.
 const WIDTH: usize = 160;
 
@@ -39,6 +41,7 @@ pub(super) struct Printer {
     has_ended: bool,
     /// Gates of which it was said that they are not configured.
     not_configured: BTreeSet<String>,
+    checklists: Checklists,
 }
 
 // === impl Printer ===
@@ -51,7 +54,8 @@ impl Printer {
         let (tasks, merged) = (before.summary.tasks, before.summary.merged);
         let is_begun = |task: &&TaskReport| matches!(task.state.as_str(), "starting" | "working");
         let at_work = before.list.iter().filter(is_begun).map(|task| task.id.clone()).collect();
-        Self { agents, at_work, tasks, merged, ..Self::of_part(run) }
+        let checklists = Checklists::of(before);
+        Self { agents, at_work, tasks, merged, checklists, ..Self::of_part(run) }
     }
 
     /// Begins with a run that has just been started for another one.
@@ -66,6 +70,7 @@ impl Printer {
             merged: 0,
             has_ended: false,
             not_configured: BTreeSet::new(),
+            checklists: Checklists::default(),
         }
     }
 
@@ -109,6 +114,7 @@ impl Printer {
         if event.subject == format!("run/{}", self.run) {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| {
                 self.end_judging(&fact);
+                self.checklists.see(&fact);
                 self.of_run(fact, out)
             });
         }
@@ -555,8 +561,11 @@ impl Printer {
             // The block that follows from it says why.
             | RunEvent::TreeSetupFailed { .. }
             | RunEvent::SetupChosen { .. }
-            | RunEvent::LoopTurned { .. }
-            | RunEvent::MergeIntended { .. } => Vec::new(),
+            | RunEvent::LoopTurned { .. } => Vec::new(),
+            RunEvent::MergeIntended { .. } => {
+                let list = self.checklists.of_task(&task);
+                list.map(|list| format!("{head} checklist: {}", one_line(&list, WIDTH * 2))).into_iter().collect()
+            }
         }
     }
 }

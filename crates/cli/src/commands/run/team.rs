@@ -26,16 +26,16 @@ pub(crate) struct TeamFlags {
     #[arg(long = "role", value_name = "ROLE=AGENT", value_parser = named, conflicts_with_all = ["example", "resume"])]
     pub(crate) roles: Vec<(String, String)>,
     /// An agent that the team's plan may give tasks to, beside the one of --agent; may be given several times
-    #[arg(long = "coder", value_name = "NAME", requires = "team")]
+    #[arg(long = "coder", value_name = "NAME")]
     pub(crate) coders: Vec<String>,
     /// The agent that has the architect's seat from the start: it plans, and begins each step of the others
-    #[arg(long, value_name = "NAME", requires = "team", requires = "budget", value_parser = leader)]
+    #[arg(long, value_name = "NAME", requires = "budget", value_parser = leader)]
     pub(crate) lead: Option<AgentName>,
     /// A step that the team takes beside the usual ones: specify, hallucination
-    #[arg(long, value_name = "STEP", requires = "team", value_parser = step)]
+    #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) with: Vec<Optional>,
     /// A step that the team leaves out: clarify, consult, docs, drift
-    #[arg(long, value_name = "STEP", requires = "team", value_parser = step)]
+    #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) without: Vec<Optional>,
 }
 
@@ -86,6 +86,26 @@ impl TeamFlags {
     /// Whether a team's steps are taken for each change.
     pub(crate) fn is_team(&self, plan: &Plan) -> bool {
         self.team || plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true))
+    }
+
+    /// Refuses what belongs to a team that leads a run where none does.
+    ///
+    /// # Errors
+    /// `request.bad-args` with the flag.
+    pub(crate) fn expect_team(&self) -> Result<(), Failure> {
+        let flags = [
+            ("--coder", !self.coders.is_empty()),
+            ("--lead", self.lead.is_some()),
+            ("--with", !self.with.is_empty()),
+            ("--without", !self.without.is_empty()),
+        ];
+        match flags.iter().find(|(_, is_given)| *is_given && !self.team) {
+            None => Ok(()),
+            Some((flag, _)) => {
+                let what = format!("{flag} belongs to a team, and none leads the run");
+                Err(Failure::new("request.bad-args", what).hint("add --team"))
+            }
+        }
     }
 
     /// The roles that the team has.

@@ -4,6 +4,7 @@ use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::{MAX_ANSWERS, StepWork};
 
 use super::*;
+use crate::team::swarm_state::SwarmState;
 
 /// The way of a team's task, with the gates that need no command.
 fn team_way() -> Way {
@@ -116,6 +117,30 @@ fn a_change_is_reviewed_and_tested_by_others_before_it_is_merged() {
     assert!(said.iter().all(|(_, verdict)| *verdict == Verdict::Pass));
     run.merge_onto(TASK, "c-with tests", "b");
     assert!(matches!(run.view(TASK).state, TaskState::Merged { .. }));
+}
+
+#[test]
+fn the_six_states_of_the_swarm_follow_from_the_record_and_start_again_with_the_next_attempt() {
+    let state = |run: &Run| SwarmState::of(&run.view(TASK)).as_str();
+    let mut run = Run::on(&team_way(), 1, &[(TASK, &[], &[])]);
+    let mut states = vec![state(&run)];
+    run.start(TASK);
+    states.push(state(&run));
+    let mut run = Run::of_team();
+    states.push(state(&run));
+    for _ in 0..4 {
+        run.approve(None);
+        states.push(state(&run));
+    }
+    run.merge_onto(TASK, &format!("c-{TASK}-1"), "b");
+    states.push(state(&run));
+
+    let reviewed = ["pre_check_passed", "pre_check_passed", "reviewer_run", "reviewer_run", "tests_run"];
+    assert_eq!(states, [&["idle", "coder_delegated"][..], &reviewed, &["complete"]].concat());
+    let mut run = Run::of_team();
+    run.approve(None);
+    run.answer(Verdict::Fail);
+    assert_eq!(state(&run), "coder_delegated");
 }
 
 #[test]
