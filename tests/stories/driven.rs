@@ -117,7 +117,7 @@ fn words_are_a_request_that_a_team_plans_also_without_its_flag_and_a_misspelt_fi
     run(&["plna.json"]).ends_with(1).says("did you mean plan.json?");
     run(&["Print"]).ends_with(1).says("the plan can't be read");
     run(&["Print one.json"]).ends_with(1).says("add --team");
-    run(&["plan.json", "--without", "clarify"]).ends_with(1).says("--without belongs to a team");
+    run(&["plan.json", "--without", "clarify"]).ends_with(2).says("--without belongs to a team");
 }
 
 #[test]

@@ -350,3 +350,28 @@ fn a_worker_ends_at_the_calls_that_its_role_file_allows() {
     assert!(out.contains("coder has used 2 of 4 calls"), "{out}");
     assert!(out.contains("is stopped: coder has used 4 of 4 calls"), "{out}");
 }
+
+#[test]
+fn a_coder_that_leaves_its_task_is_told_once_before_its_turn_counts_and_may_take_that_back() {
+    let sandbox = Sandbox::new();
+    let say = |step: &str, answer: &str| json!({ "step": step, "steps": [{ "do": "say", "text": format!("```json\n{answer}\n```") }] });
+    let write = |path: &str| json!({ "do": "write", "path": path, "content": "echo 2\n" });
+    sandbox.script(
+        "ada",
+        &json!([
+            say("review", APPROVED), say("tests", PASSED), say("adversarial_tests", PASSED),
+            { "turn": 1, "steps": [write("sum.sh"), write("extra.sh"), write("more.sh")] },
+            { "turn": 2, "steps": [{ "do": "shell", "argv": ["rm", "extra.sh", "more.sh"] }] },
+        ]),
+    );
+    let path =
+        sandbox.trusted_plan_with(&json!({ "test": "true" }), &json!([task("1.1", "Return the sum", &["sum.sh"])]));
+
+    let out = team(&sandbox, &path, &[]).ends_with(0).out;
+
+    assert_eq!(out.matches("is not in the task's files_touched").count(), 1, "{out}");
+    assert!(out.contains("extra.sh is not in the task's files_touched") && !out.contains("attempt 2"), "{out}");
+    let task = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
+    assert_eq!(task["task"]["attempts"], 1, "{task:#}");
+    assert_eq!(sandbox.read("sum.sh"), "echo 2\n");
+}

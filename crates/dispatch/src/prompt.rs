@@ -118,6 +118,14 @@ pub(crate) fn first(
     text
 }
 
+/// What a coder is told that has changed a file outside of its task.
+pub(crate) fn outside(words: &str) -> String {
+    format!(
+        "Before you end: {words}. The gate `scope` refuses a change with such a file. Take back what you have changed there; if the task can't be done without \
+         it, say so and end."
+    )
+}
+
 /// What an agent is told whose time is over in so many milliseconds.
 pub(crate) fn wrap_up(left_ms: i64) -> String {
     let left = match u64::try_from(left_ms).unwrap_or(0) {

@@ -206,7 +206,8 @@ impl Watch {
             Some(role) => plan.choice_in_role(&task, &settings, role).ok(),
             None => plan.choice(&task, &settings).ok(),
         };
-        let guarded = Guarded::recall(&world.store, &plan, (&settings, choice.as_ref()), (&worker, role))?;
+        let guarded =
+            Guarded::recall(&world.store, &plan, (&settings, choice.as_ref()), (&worker, role, &plan.worktree(&task)))?;
         Ok(Self {
             account: choice.as_ref().map_or_else(String::new, crate::shared::account),
             price: choice.and_then(|choice| choice.price),

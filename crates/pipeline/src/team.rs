@@ -3,6 +3,7 @@
 //! Every rule is a pure function. A refusal names what was found and what to do instead; a [`repeat::Finding`] also says whether to warn or to stop
 //! the worker.
 
+pub mod advisory;
 pub mod design;
 pub mod explorer;
 pub mod fallback;

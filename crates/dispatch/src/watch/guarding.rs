@@ -1,8 +1,10 @@
 //! Stops a worker of a team that makes no progress or uses up what its role may, and tells which of its failures are its model's.
 
+use std::path::Path;
 use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::team::advisory::Advisory;
 use switchboard_pipeline::team::fallback::Models;
 use switchboard_pipeline::team::repeat::{Finding, FindingKind, Guard, Reaction};
 use switchboard_protocol::answer::AnswerKind;
@@ -36,6 +38,10 @@ const NO_MODEL: &str = "agent.no-model";
 /// A worker of a team as the guardrails see it.
 pub(super) struct Guarded {
     guard: Guard,
+    /// Of a coder: what it changes outside of its task.
+    advisory: Option<Advisory>,
+    /// What it is told of that when its turn is over.
+    advice: Option<String>,
     models: Models,
     /// The model that it was told.
     model: Option<String>,
@@ -53,7 +59,7 @@ impl Guarded {
         store: &Store,
         plan: &RunPlan,
         (settings, choice): (&Settings, Option<&AgentChoice>),
-        (worker, role): (&WorkerId, Option<RoleId>),
+        (worker, role, root): (&WorkerId, Option<RoleId>, &Path),
     ) -> Result<Option<Self>, Error> {
         let (true, Some(choice)) = (settings.team || role.is_some(), choice) else { return Ok(None) };
         let answers = role.is_some();
@@ -62,8 +68,11 @@ impl Guarded {
         let kind = answers.then_some(AnswerKind::Review);
         let work = StepWork { role: role.clone(), writes: Vec::new(), answer: kind, input: Digest::ZERO };
         let models = plan.models(choice, settings, &work);
+        let advisory = (!answers).then(|| Advisory::new(settings.clone(), crate::plan::text(root)));
         let mut guarded = Self {
             guard: Guard::new(role.as_str(), limits, store.now()),
+            advisory,
+            advice: None,
             models,
             model: None,
             halted: None,
@@ -79,7 +88,14 @@ impl Guarded {
                 if let (WorkerEvent::TurnEnded { text, .. }, Some(body)) = (&mut what, &event.body) {
                     text.clone_from(body);
                 }
+                if let WorkerEvent::TurnStarted { .. } = &what {
+                    guarded.advice = None;
+                }
                 drop(guarded.guard.step(&what, event.ts));
+            }
+            Some(WorkerFact::WorkerFlagged { rule, words, .. }) if rule == FindingKind::Scope.as_str() => {
+                guarded.advisory.iter_mut().for_each(Advisory::silence);
+                guarded.advice = Some(words);
             }
             Some(WorkerFact::WorkerFlagged { rule, stops: true, words, .. }) => {
                 guarded.halted = Some((words, rule == FindingKind::Minutes.as_str()));
@@ -106,9 +122,18 @@ impl Watch {
         let Some(guarded) = self.guarded.as_mut().filter(|guarded| guarded.halted.is_none()) else {
             return Ok((Vec::new(), false));
         };
-        let found = guarded.guard.step(event, now);
+        let mut found = guarded.guard.step(event, now);
+        if let Some(outside) = guarded.advisory.as_mut().and_then(|advisory| advisory.step(event)) {
+            guarded.advice = Some(outside.words.clone());
+            found.push(outside);
+        }
         let must_end = guarded.halt(&found);
         Ok((self.flags(&found)?, must_end))
+    }
+
+    /// What a worker that says that it is done is told of first, once.
+    pub(super) fn advice(&mut self) -> Option<String> {
+        self.guarded.as_mut()?.advice.take()
     }
 
     /// When time alone leads to the next finding, or to the end of a worker that was stopped.

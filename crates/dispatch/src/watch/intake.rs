@@ -334,15 +334,20 @@ impl Watch {
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
                 let may_go_on = stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
                 let waiting = if may_go_on { self.unseen()? } else { Vec::new() };
+                let advice = if may_go_on { self.advice() } else { None };
+                let is_over = waiting.is_empty() && advice.is_none();
                 // What is not seen for want of budget, the next worker of the task is shown.
-                if waiting.is_empty() || !self.engine.has_room_for_turn(&self.worker).await? {
+                if is_over || !self.engine.has_room_for_turn(&self.worker).await? {
                     self.tell(ShimCommand::Finish).await;
                 } else {
                     self.turns += 1;
-                    let text = match self.plan.coordination.is_managed() {
-                        true => prompt::mail(&waiting),
-                        false => prompt::told(&waiting),
+                    let mail = match (waiting.is_empty(), self.plan.coordination.is_managed()) {
+                        (true, _) => None,
+                        (false, true) => Some(prompt::mail(&waiting)),
+                        (false, false) => Some(prompt::told(&waiting)),
                     };
+                    let advice = advice.map(|words| prompt::outside(&words));
+                    let text = advice.into_iter().chain(mail).collect::<Vec<_>>().join("\n\n");
                     let mail = waiting.into_iter().map(|message| message.id).collect();
                     self.tell(ShimCommand::Prompt { text, mail }).await;
                 }

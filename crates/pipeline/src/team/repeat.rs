@@ -17,6 +17,7 @@ mod usage;
 use std::collections::VecDeque;
 
 pub use finding::{Finding, FindingKind, Reaction};
+pub(super) use guard::CHANGING;
 pub use guard::Guard;
 pub use output::{Turn, Turns};
 pub use usage::{Usage, Used};

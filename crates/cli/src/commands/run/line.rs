@@ -297,7 +297,9 @@ impl Printer {
             }
             RunEvent::RunFinished { outcome } => {
                 self.has_ended = true;
-                vec![ended(outcome)]
+                // What came of a part that went well, the modes tell.
+                let is_told = self.tasks > 0 || outcome != RunOutcome::Succeeded;
+                is_told.then(|| ended(outcome)).into_iter().collect()
             }
             RunEvent::RunConfigured { .. }
             | RunEvent::SetupChosen { .. }

@@ -28,6 +28,8 @@ pub enum FindingKind {
     NoChange,
     /// Turns of nothing but text.
     Runaway,
+    /// A file that the task does not declare.
+    Scope,
 }
 
 impl FindingKind {
@@ -43,6 +45,7 @@ impl FindingKind {
             Self::Idle => "idle",
             Self::NoChange => "no-change",
             Self::Runaway => "runaway-output",
+            Self::Scope => "scope",
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::roles::tool_of;
 const CALLS_KNOWN: usize = 64;
 
 /// Kinds of tool calls that change files, in ACP's words.
-const CHANGING: [&str; 3] = ["edit", "delete", "move"];
+pub(in crate::team) const CHANGING: [&str; 3] = ["edit", "delete", "move"];
 
 /// A worker as far as the rules look at it.
 #[derive(Debug, Clone)]
