@@ -381,6 +381,43 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     assert_eq!(gaps["completeness"], 0.0);
 }
 
+/// In the tools that the format comes from, one part wrote the bundle and another the gate record, so that a task that was reviewed could not be completed.
+#[test]
+fn upstream_956_and_929_the_bundle_and_the_gate_record_of_a_task_never_disagree() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
+        "x-switchboard": {
+            "command": ["sh", "-c", "echo $SWITCHBOARD_ATTEMPT > state.txt; echo 'fn one() {}' > one.rs"],
+            "test": ["sh", "-c", "grep -q 2 state.txt && echo 'test result: ok. 3 passed; 0 failed; 0 ignored'"],
+            "attempts": 2,
+        } }]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(evidence_file(&sandbox, name)).unwrap()).unwrap()
+    };
+    let (bundle, record) = (read("1.1/evidence.json"), read("1.1.json"));
+    let of_last = |gate: &str| {
+        let is_it = |entry: &&Value| entry["metadata"]["check"] == gate && entry["metadata"]["attempt"] == 2;
+        bundle["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(is_it)
+            .map(|entry| entry["verdict"].clone())
+            .collect::<Vec<_>>()
+    };
+    let passed: Vec<&str> = record["gates"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(passed, ["secretscan", "syntax_check", "test_integrity", "test_runner"]);
+    assert_eq!(record["required_gates"], serde_json::json!(passed));
+    for gate in passed {
+        assert_eq!(of_last(gate), ["pass"], "{gate}: {bundle:#}");
+    }
+    let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
+    assert_eq!((&status["status"], &status["passed_gates"]), (&"all_passed".into(), &record["required_gates"]));
+}
+
 #[test]
 fn the_lint_that_the_plan_names_is_a_gate_and_a_part_of_the_batch() {
     let sandbox = Sandbox::new();
