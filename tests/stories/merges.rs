@@ -30,9 +30,11 @@ fn a_branch_that_is_to_be_confirmed_waits_for_a_yes_also_over_a_restart() {
     let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo made > made.txt");
     let before = sandbox.state_of_user();
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    let out = sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0).out;
 
     let need = sandbox.question();
+    let ends = format!("may it be merged into main? switchboard approve {}", need["id"].as_str().unwrap());
+    assert!(out.contains(&ends), "{out}");
     assert_eq!(need["kind"], "merge");
     assert!(need["title"].as_str().unwrap().contains("into main"), "{need}");
     sandbox.switchboard(&["restart"]).ends_with(0);

@@ -280,7 +280,7 @@ pub(super) fn start(
     }
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
-    follow::follow(client, &run, reply.cursor, reply.auto_merge == AutoMerge::Auto, context)
+    follow::follow(client, &run, reply.cursor, reply.auto_merge, context)
 }
 
 /// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.
@@ -307,7 +307,7 @@ fn resume(run: Option<String>, context: &mut Context) -> Outcome {
     if !context.json {
         context.out.line(format!("{} is {}", reply.run, reply.state));
     }
-    follow::follow(client, &reply.run, reply.cursor, false, context)
+    follow::follow(client, &reply.run, reply.cursor, AutoMerge::Manual, context)
 }
 
 fn read(path: &Path, context: &Context) -> Result<Source, Failure> {

@@ -544,7 +544,8 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
         return Ok(());
     }
     let names: Vec<_> = touched.iter().take(NAMED).map(|path| path.as_str()).collect();
-    let what = format!("{} files that the plan touches have changes of yours: {}", touched.len(), names.join(", "));
+    let count = if touched.len() == 1 { "a file".to_owned() } else { format!("{} files", touched.len()) };
+    let what = format!("changes of yours are in {count} that the plan touches: {}", names.join(", "));
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
 }
 

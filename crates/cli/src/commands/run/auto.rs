@@ -156,11 +156,11 @@ impl Auto<'_> {
         Ok(true)
     }
 
-    /// Whether each run is merged into the user's branch by itself.
-    fn merges(&self) -> bool {
+    /// Whether each run is merged into the user's branch.
+    fn merges(&self) -> AutoMerge {
         let planned = || self.shown.plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
         let asked = self.request.auto_merge.or_else(|| self.request.merge.then_some(AutoMerge::Auto));
-        asked.or_else(planned) == Some(AutoMerge::Auto)
+        asked.or_else(planned).unwrap_or_default()
     }
 
     fn follow(&mut self, run: &RunId, cursor: u64, context: &mut Context) -> Result<Turned, Ending> {

@@ -9,8 +9,10 @@ use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::need::{Need, NeedEvent, NeedKind};
+use switchboard_protocol::plan::AutoMerge;
 use switchboard_protocol::run::PauseCause;
+use switchboard_protocol::verb::need::{ListNeeds, ListNeedsRequest};
 use switchboard_protocol::verb::run::{
     Answer, GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, ShowTask, ShowTaskRequest, StopRun,
     StopRunRequest, TaskReport,
@@ -37,6 +39,10 @@ const COME_BACK: Duration = Duration::from_secs(5);
 /// How long a store that is busy is asked again.
 const BUSY: Duration = Duration::from_secs(120);
 
+/// How long the question about the merge is waited for, and how often it is looked for.
+const ASKED: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(50);
+
 /// How long the merge at the end of a run is waited for.
 const MERGE_LIMIT: Duration = Duration::from_secs(300);
 
@@ -50,7 +56,7 @@ const ANSWERS: usize = 20;
 ///
 /// # Errors
 /// What the run came to, where that is not success.
-pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
+pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: AutoMerge, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() })?;
@@ -258,11 +264,28 @@ impl Watch<'_> {
         Ok(answers)
     }
 
+    /// The question whether the run's branch is merged into the user's. One that the run `is_to_ask` is asked once its end is recorded.
+    fn merge_question(&mut self, report: &GetRunReply, is_to_ask: bool) -> Result<Option<Need>, Failure> {
+        let deadline = Instant::now() + if is_to_ask { ASKED } else { Duration::ZERO };
+        if report.summary.state != "succeeded" || report.summary.is_merged {
+            return Ok(None);
+        }
+        loop {
+            let needs = self.client.call::<ListNeeds>(&ListNeedsRequest::default())?.needs;
+            let is_it = |need: &Need| need.kind == NeedKind::Merge && need.run.as_ref() == Some(self.run);
+            let found = needs.into_iter().find(is_it);
+            if found.is_some() || Instant::now() >= deadline {
+                return Ok(found);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// The report, the merge that was asked for, and what the record says of itself.
-    fn conclude(mut self, merge: bool, context: &mut Context) -> Outcome {
+    fn conclude(mut self, merge: AutoMerge, context: &mut Context) -> Outcome {
         let mut report = self.get(context)?;
         let mut refused = None;
-        if merge && report.summary.state == "succeeded" {
+        if merge == AutoMerge::Auto && report.summary.state == "succeeded" {
             let request = MergeRunRequest { run: Some(self.run.to_string()), partial: false };
             match self.client.call_within::<MergeRun>(&request, MERGE_LIMIT) {
                 Ok(merged) => merged.notes.iter().for_each(|note| self.say(&format!("note: {note}"), context)),
@@ -281,7 +304,8 @@ impl Watch<'_> {
             run_report::print(&report, &mut context.out);
             answers.iter().for_each(|(task, answer)| run_report::print_answer(task, answer, &mut context.out));
             context.out.line(format!("record: {} events, {}", verified.events, verified.summary));
-            next_step(&report, context);
+            let asks = self.merge_question(&report, merge == AutoMerge::Confirm)?;
+            next_step(&report, asks.as_ref(), context);
         }
         if let Some(failure) = refused {
             return Err(failure.into());
@@ -311,9 +335,13 @@ fn is_at_rest(task: &TaskReport) -> bool {
     !matches!(task.state.as_str(), "starting" | "working" | "capturing" | "gating" | "merging")
 }
 
-fn next_step(report: &GetRunReply, context: &mut Context) {
+fn next_step(report: &GetRunReply, asks: Option<&Need>, context: &mut Context) {
     let run = &report.summary.run;
     let line = match run_report::exit(report) {
+        None if asks.is_some() => {
+            let need = asks.map(|need| need.id.as_str()).unwrap_or_default();
+            format!("may it be merged into {}? switchboard approve {need}, or deny", report.summary.target)
+        }
         None if report.summary.is_merged => format!("merged into {}", report.summary.target),
         None if report.list.iter().all(|task| task.state != "merged") => "nothing is to be merged".to_owned(),
         None => format!("take it over: switchboard merge {run}"),
