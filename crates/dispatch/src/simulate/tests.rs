@@ -6,6 +6,7 @@ use switchboard_store::Batch;
 
 use super::*;
 
+mod briefing;
 mod merges;
 mod recorded;
 mod starts;
