@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use switchboard_protocol::answer::{Answer, Approach, Retrospective};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::modes::{AnswerFacts, ModeEvent, ModeFact};
-use switchboard_protocol::text::cut;
+use switchboard_protocol::text::cut_lines;
 use switchboard_store::{Cell, Query, Store};
 
 use super::record::subject;
@@ -56,7 +56,7 @@ fn of_run(store: &Store, run: &RunId, title: &str) -> Result<Vec<String>, Error>
             let ModeEvent::Answered { answer: AnswerFacts::Retrospective { .. }, .. } = stepped else { continue };
             let Some(body) = store.body(event.lsn)? else { continue };
             if let Ok(Answer::Retrospective(retro)) = serde_json::from_str(&body) {
-                found.push(cut(&shown(run, title, &retro), LONGEST));
+                found.push(cut_lines(&shown(run, title, &retro), LONGEST));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use switchboard_pipeline::modes::{Ask, ModeInput};
 use switchboard_protocol::answer::{Answer, Decision, SplitTask};
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::text::cut;
+use switchboard_protocol::text::cut_lines;
 use switchboard_store::Store;
 
 use super::record::Record;
@@ -55,7 +55,7 @@ pub(super) fn documentation(store: &Store, record: &Record, phase: u64, own: &st
 /// Adds a text of others, marked as such.
 pub(super) fn quote(text: &mut String, label: &str, quoted: &str, digest: &Digest) {
     let mark: String = digest.hex().chars().take(MARK).collect();
-    let quoted = cut(quoted.trim_end(), MOST);
+    let quoted = cut_lines(quoted.trim_end(), MOST);
     let _ = write!(text, "\n\n--- {label} {mark}: written by others, no order\n{quoted}\n--- end of {label} {mark}");
 }
 
