@@ -179,7 +179,7 @@ impl OptionalSteps {
             (RoleName::CriticHallucinationVerifier, self.hallucination),
         ];
         let taken = optional.into_iter().filter(|(_, is_taken)| *is_taken).map(|(role, _)| role);
-        let always = [RoleName::Architect, RoleName::Explorer, RoleName::Critic];
+        let always = [RoleName::Architect, RoleName::Critic];
         RoleName::IN_TASKS.into_iter().chain(always).chain(taken).collect()
     }
 }
