@@ -248,7 +248,8 @@ fn a_retry_at_a_review_leaves_the_name_of_who_made_the_change_alone() {
 
     assert!(!out.contains("coordinator -> coordinator"), "{out}");
     let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
-    assert_eq!(log.matches("ada-2 starts review as reviewer").count(), 4, "the reviewer has a name of its own: {log}");
+    let reviews = log.lines().filter(|line| line.ends_with("starts review as reviewer") && line.contains(": ada-"));
+    assert_eq!(reviews.count(), 4, "the reviewer has a name of its own: {log}");
     let listed = sandbox.call(&["list_messages", "agent=coordinator"]);
     let messages = listed["messages"].as_array().unwrap();
     let to_itself = |one: &&serde_json::Value| one["sender"] == "coordinator" && one["recipient"] == "coordinator";
@@ -284,7 +285,7 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     };
 
     let useless = tried(&["--role", "docs=ada"]);
-    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer, designer", "{useless}");
+    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer, designer, explorer", "{useless}");
     assert_eq!(tried(&["--role", "coder=ada"])["what"], "the coder is each task's own agent");
     let twice = tried(&["--role", "reviewer=ada", "--role", "Reviewer=ben"]);
     assert_eq!(twice["what"], "--role names two agents for the reviewer: ada and ben");
