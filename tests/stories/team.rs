@@ -68,8 +68,13 @@ fn a_change_is_reviewed_and_tested_by_others_and_merged_with_the_tests() {
     let done = sandbox.switchboard(&team(&path));
 
     let out = done.ends_with(0).out;
-    for line in ["review passed", "security_review skipped", "tests passed", "adversarial_tests passed with a warning"]
-    {
+    for line in [
+        "impact skipped",
+        "review passed",
+        "security_review skipped",
+        "tests passed",
+        "adversarial_tests passed with a warning",
+    ] {
         assert!(out.contains(line), "{line}: {out}");
     }
     let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
@@ -89,8 +94,13 @@ fn a_change_is_reviewed_and_tested_by_others_and_merged_with_the_tests() {
     let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).json();
     let judged = shown["task"]["judged"].as_array().unwrap();
     let judged: Vec<_> = judged.iter().map(|step| (step["gate"].as_str(), step["verdict"].as_str())).collect();
-    let verdicts =
-        [("review", "pass"), ("security_review", "skipped"), ("tests", "pass"), ("adversarial_tests", "warn")];
+    let verdicts = [
+        ("impact", "skipped"),
+        ("review", "pass"),
+        ("security_review", "skipped"),
+        ("tests", "pass"),
+        ("adversarial_tests", "warn"),
+    ];
     assert_eq!(judged, verdicts.map(|(step, verdict)| (Some(step), Some(verdict))), "{shown}");
 }
 
@@ -238,7 +248,8 @@ fn a_retry_at_a_review_leaves_the_name_of_who_made_the_change_alone() {
 
     assert!(!out.contains("coordinator -> coordinator"), "{out}");
     let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
-    assert_eq!(log.matches("ada-2 starts review as reviewer").count(), 4, "the reviewer has a name of its own: {log}");
+    let reviews = log.lines().filter(|line| line.ends_with("starts review as reviewer") && line.contains(": ada-"));
+    assert_eq!(reviews.count(), 4, "the reviewer has a name of its own: {log}");
     let listed = sandbox.call(&["list_messages", "agent=coordinator"]);
     let messages = listed["messages"].as_array().unwrap();
     let to_itself = |one: &&serde_json::Value| one["sender"] == "coordinator" && one["recipient"] == "coordinator";
@@ -274,7 +285,7 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     };
 
     let useless = tried(&["--role", "docs=ada"]);
-    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer, designer", "{useless}");
+    assert_eq!(useless["hint"], "a team has: reviewer, test_engineer, designer, explorer", "{useless}");
     assert_eq!(tried(&["--role", "coder=ada"])["what"], "the coder is each task's own agent");
     let twice = tried(&["--role", "reviewer=ada", "--role", "Reviewer=ben"]);
     assert_eq!(twice["what"], "--role names two agents for the reviewer: ada and ben");
@@ -300,7 +311,7 @@ fn a_role_that_no_step_has_or_that_is_named_twice_is_refused_by_flag_settings_an
     ]);
     let led = led.ends_with(2).failure();
     assert_eq!(
-        led["hint"], "a team has: reviewer, test_engineer, designer, architect, explorer, critic, sme, docs",
+        led["hint"], "a team has: reviewer, test_engineer, designer, explorer, architect, critic, sme, docs",
         "{led}"
     );
 
@@ -404,4 +415,45 @@ fn a_test_that_passes_without_the_change_and_adds_no_case_is_asked_for_again() {
     assert!(sandbox.read("test_new.py").contains("assertEqual(total(1, 1), 2)"));
     let shown = sandbox.switchboard(&["show", "1.1", "--json"]).ends_with(0).out;
     assert!(shown.contains("of 1 new tests 1 fail without the change"), "{shown}");
+}
+
+#[test]
+fn who_a_changed_contract_affects_is_analysed_before_the_review_which_is_told() {
+    let sandbox = Sandbox::new();
+    let report = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\nOBSERVED CHANGES:\n- total(a, b): BREAKING\nCONSUMERS_AFFECTED: shop.py\nRELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: none";
+    let analysis = format!(
+        r#"say '{{"report":"{report}","changes":[{{"change":"total(a, b)","file":"sum.py","class":"BREAKING","consumers":["shop.py:3"]}}]}}'"#
+    );
+    let approved = format!("say '{}'", review("APPROVED", ""));
+    agents(
+        &sandbox,
+        &["ada", "ben", "cem", "eve"],
+        &[
+            ("work", r"printf 'def total(a, b):\n    return a + b\n' > sum.py"),
+            ("impact", &analysis),
+            ("review", &approved),
+            ("*", r#"say '{"verdict":"PASS","added":[]}'"#),
+        ],
+    );
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
+        "files_touched": ["sum.py"] });
+    let path = sandbox.trusted_plan_with(&json!({ "test": "true", "team": true }), &json!([task]));
+
+    let done = sandbox.switchboard(&[&team(&path)[..], &["--role", "explorer=eve"]].concat());
+
+    done.ends_with(0).says("impact passed").says("1 of 1 tasks merged");
+    let asked = told(&sandbox, "impact");
+    for words in
+        ["You are the explorer", "Integration impact analysis", "sum.py: what others may call: +`def total(a, b):`"]
+    {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let review = told(&sandbox, "review");
+    for words in
+        ["- BREAKING: sum.py: total(a, b); consumers: shop.py:3\n", "Nobody has verified it: confirm or refute it"]
+    {
+        assert!(review.contains(words), "{words}: {review}");
+    }
+    let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0).out;
+    assert!(shown.contains("BREAKING: sum.py: total(a, b)"), "what breaks somebody is shown: {shown}");
 }

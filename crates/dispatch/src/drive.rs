@@ -19,6 +19,7 @@ mod ask;
 mod begin;
 mod branch;
 mod check;
+mod earlier;
 mod order;
 mod part;
 mod person;

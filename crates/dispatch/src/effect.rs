@@ -5,6 +5,7 @@ mod author;
 mod blocked;
 mod capture;
 mod context;
+mod contracts;
 mod finish;
 mod gate_tree;
 mod gather;

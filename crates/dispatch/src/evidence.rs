@@ -8,7 +8,7 @@ use switchboard_protocol::evidence::{
     TestFailure, Verdict,
 };
 use switchboard_protocol::finding::{
-    CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding, placeholder_kind,
+    CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, DIFF_CONTRACT, Finding, placeholder_kind,
 };
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
@@ -23,6 +23,12 @@ use crate::{Error, plan};
 /// Findings that one entry lists; all are counted.
 const FINDINGS: usize = 200;
 
+/// Changed contracts that one entry lists; all are counted.
+const CONTRACTS: usize = 40;
+
+/// Where an entry has them.
+const CONTRACTS_FIELD: &str = "contracts";
+
 /// Bytes kept of the end of a command's output.
 const TAIL: usize = 4000;
 
@@ -32,6 +38,8 @@ pub(crate) struct Found {
     pub(crate) verdict: Verdict,
     pub(crate) summary: String,
     pub(crate) detail: Detail,
+    /// What the change alters that others may call, where the gate looks for that; `None` for all others.
+    pub(crate) contracts: Option<Vec<String>>,
 }
 
 /// Puts the report of a check into the form of evidence.
@@ -45,7 +53,33 @@ pub(crate) fn of_report(report: &CheckReport) -> Found {
         },
         summary: report.summary.clone(),
         detail: detail(report),
+        contracts: (report.check == CheckName::Diff).then(|| contracts(report)),
     }
+}
+
+/// The findings of changed contracts, each with its file. What is left out of the report is counted, so that it is not taken for nothing.
+fn contracts(report: &CheckReport) -> Vec<String> {
+    let found = report.findings.iter().filter(|finding| finding.rule == DIFF_CONTRACT);
+    let mut lines: Vec<_> = found.map(|finding| format!("{}: {}", finding.path, finding.message)).collect();
+    let left = lines.len().saturating_sub(CONTRACTS) as u64 + report.findings_left_out;
+    lines.truncate(CONTRACTS);
+    if left > 0 {
+        lines.push(format!("and {left} findings more"));
+    }
+    lines
+}
+
+/// Returns what the change of a task's present attempt alters that others may call, as the gate `diff` has found it; `None` where no evidence says so.
+pub(crate) fn contracts_of(world: &World, run: &RunId, view: &TaskView) -> Result<Option<Vec<String>>, Error> {
+    let Some(bundle) = read(world, run, &view.task)? else { return Ok(None) };
+    let of_entry = |entry: &Entry| {
+        let Entry::Known(entry) = entry else { return None };
+        let metadata = entry.metadata.as_ref()?;
+        let is_present = metadata.get("attempt").and_then(serde_json::Value::as_u64) == Some(u64::from(view.attempt));
+        let found = metadata.get(CONTRACTS_FIELD).filter(|_| is_present)?;
+        serde_json::from_value(found.clone()).ok()
+    };
+    Ok(bundle.entries.iter().rev().find_map(of_entry))
 }
 
 /// Adds what the checks reported on an attempt to the task's bundle, and writes its gate record anew.
@@ -88,6 +122,8 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
             };
             (if passes { Verdict::Pass } else { Verdict::Fail }, detail)
         }
+        // It says what is so, and judges nothing.
+        Answer::Impact(_) => (Verdict::Info, Detail::Note),
         Answer::SecurityReview(_)
         | Answer::Exploration(_)
         | Answer::Reality(_)
@@ -108,7 +144,7 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
         Some(first) => cut(first, 300),
         None => format!("{step}: nothing to say"),
     };
-    Found { gate: step.to_string(), verdict, summary, detail }
+    Found { gate: step.to_string(), verdict, summary, detail, contracts: None }
 }
 
 /// Adds one finding to the task's bundle, in an agent's name; none that is there from before the daemon died.
@@ -259,6 +295,9 @@ fn entry(id: &TaskId, attempt: u32, timestamp: &str, found: Found) -> Evidence {
     let mut metadata = Map::new();
     metadata.insert("attempt".to_owned(), json!(attempt));
     metadata.insert("check".to_owned(), json!(found.gate));
+    if let Some(contracts) = &found.contracts {
+        metadata.insert(CONTRACTS_FIELD.to_owned(), json!(contracts));
+    }
     Evidence {
         task_id: id.to_string(),
         timestamp: timestamp.to_owned(),

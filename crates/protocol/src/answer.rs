@@ -6,6 +6,7 @@
 mod bad;
 mod example;
 mod fence;
+mod impact;
 mod kind;
 mod limits;
 mod outline;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value, json};
 
 pub use bad::BadAnswer;
 pub use example::example;
+pub use impact::{ChangeClass, ContractChange, Impact};
 pub use kind::AnswerKind;
 pub use limits::{MAX_ANSWER_BYTES, MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
 pub use outline::outline;
@@ -154,6 +156,7 @@ impl Answer {
             Self::Work(answer) => answer.contradiction(),
             Self::Decision(answer) => answer.contradiction(),
             Self::Spec(answer) => answer.contradiction(),
+            Self::Impact(answer) => answer.contradiction(),
             Self::Exploration(_)
             | Self::Reality(_)
             | Self::Guidance(_)

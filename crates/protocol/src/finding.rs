@@ -202,6 +202,9 @@ pub struct Finding {
     pub commit: Option<String>,
 }
 
+/// The rule by which `diff` names what a change alters that others may call.
+pub const DIFF_CONTRACT: &str = "diff/contract";
+
 /// The word of `.swarm/` evidence for where a placeholder stands, by the rule that found it.
 #[must_use]
 pub fn placeholder_kind(rule: &str) -> &'static str {

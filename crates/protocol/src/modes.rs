@@ -22,7 +22,7 @@ pub const MAX_PHASE: u64 = 99;
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TeamMode")]
 pub enum Mode {
-    /// It looks for what an earlier run left.
+    /// It looks for what an earlier run left; the explorer consolidates what such runs have taught.
     Resume,
     /// The architect asks a person what the request leaves open.
     Clarify,
@@ -63,6 +63,9 @@ pub struct Setup {
     pub from_phase: Option<u64>,
     /// Whether the repository holds nothing that could be explored.
     pub is_empty_project: bool,
+    /// Retrospectives that earlier runs have left which a team led.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retrospectives: u32,
     /// Who is asked.
     pub person: AgentName,
     /// Who says that the next phase begins.
@@ -70,7 +73,7 @@ pub struct Setup {
     /// Which of the steps are taken that may be left out.
     pub steps: OptionalSteps,
     /// How often something is tried again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "ModeLimits::is_usual")]
     pub limits: ModeLimits,
 }
 
@@ -100,6 +103,8 @@ pub enum Proceed {
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "a setting each")]
 pub struct OptionalSteps {
+    /// The explorer consolidates what earlier runs have taught.
+    pub briefing: bool,
     /// The architect may ask questions.
     pub clarify: bool,
     /// Experts are asked.
@@ -134,7 +139,29 @@ impl Default for ModeLimits {
 impl Default for OptionalSteps {
     /// All but a specification and the check of claims, which are asked for.
     fn default() -> Self {
-        Self { clarify: true, consult: true, specify: false, docs: true, drift: true, hallucination: false }
+        Self {
+            briefing: true,
+            clarify: true,
+            consult: true,
+            specify: false,
+            docs: true,
+            drift: true,
+            hallucination: false,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+// === impl ModeLimits ===
+
+impl ModeLimits {
+    /// Whether they are those of `docs/team.md`, which a record need not repeat.
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -152,7 +179,7 @@ impl OptionalSteps {
             (RoleName::CriticHallucinationVerifier, self.hallucination),
         ];
         let taken = optional.into_iter().filter(|(_, is_taken)| *is_taken).map(|(role, _)| role);
-        let always = [RoleName::Architect, RoleName::Explorer, RoleName::Critic];
+        let always = [RoleName::Architect, RoleName::Critic];
         RoleName::IN_TASKS.into_iter().chain(always).chain(taken).collect()
     }
 }

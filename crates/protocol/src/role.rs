@@ -91,11 +91,9 @@ pub struct RoleLimits {
 // === impl RoleName ===
 
 impl RoleName {
-    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent.
-    pub const OF_TEAM: [Self; 2] = [Self::Reviewer, Self::TestEngineer];
-
-    /// The same with those that only some tasks have: a designer prepares what touches a user interface.
-    pub const IN_TASKS: [Self; 3] = [Self::Reviewer, Self::TestEngineer, Self::Designer];
+    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent. Some tasks have them all: a designer prepares what touches a user interface, an explorer looks for who is
+    /// affected by changes of contracts.
+    pub const IN_TASKS: [Self; 4] = [Self::Reviewer, Self::TestEngineer, Self::Designer, Self::Explorer];
 
     /// The roles that a team may have which leads a run through its modes.
     pub const OF_MODES: [Self; 10] = [

@@ -9,13 +9,23 @@ const MAX_SEQUENCE: usize = 256;
 /// spaces: what agents write is shown to people.
 #[must_use]
 pub fn cut(text: &str, bytes: usize) -> String {
+    cut_with(text, bytes, |c| if c.is_control() { ' ' } else { c })
+}
+
+/// The same for a text of several lines, whose line breaks and tabs stay: what agents are told as data.
+#[must_use]
+pub fn cut_lines(text: &str, bytes: usize) -> String {
+    cut_with(text, bytes, |c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c })
+}
+
+fn cut_with(text: &str, bytes: usize, shown: impl Fn(char) -> char) -> String {
     let mut out = String::new();
     for c in unstyled(text).chars() {
         if out.len() + c.len_utf8() > bytes {
             out.push('…');
             break;
         }
-        out.push(if c.is_control() { ' ' } else { c });
+        out.push(shown(c));
     }
     out
 }
@@ -115,6 +125,7 @@ mod tests {
     #[test]
     fn a_text_is_cut_between_characters_and_holds_no_control_character() {
         assert_eq!(cut("a\tb", 10), "a b");
+        assert_eq!(cut_lines("a\n\tb\u{7}\u{1b}[31mc", 10), "a\n\tb c");
         assert_eq!(cut("üüü", 4), "üü…");
         assert_eq!(cut("üüü", 3), "ü…");
         assert_eq!(cut("", 0), "");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use switchboard_protocol::finding::{CheckName, CheckRequest, Finding, Severity, SkippedFile, Span};
+use switchboard_protocol::finding::{CheckName, CheckRequest, DIFF_CONTRACT, Finding, Severity, SkippedFile, Span};
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
@@ -19,7 +19,7 @@ use crate::report::{Looked, Report};
 use crate::selection::Against;
 
 /// The rules.
-pub(crate) const RULES: [&str; 3] = ["diff/protected", "diff/contract", "diff/file"];
+pub(crate) const RULES: [&str; 3] = ["diff/protected", DIFF_CONTRACT, "diff/file"];
 /// Lines of one file that are named as a contract.
 const LINES: usize = 3;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use switchboard_pipeline::modes::{Ask, ModeInput, facts_of};
 use switchboard_protocol::answer::{Answer, Docs};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{AgentName, RunId, WorkerId};
+use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::modes::{ModeEvent, PartWork};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::role::RoleName;
@@ -16,7 +16,7 @@ use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::Query;
 
 use super::phase::is_of_tasks;
-use super::{Driver, Follows, Waited, told};
+use super::{Driver, Follows, Waited, earlier, told};
 use crate::work::WORKERS;
 use crate::{Error, answer, report};
 
@@ -76,6 +76,12 @@ impl Driver {
         let text = told::question(&self.dispatch.world.store, &self.record, ask, inputs, refused)?;
         Ok(match ask {
             Ask::Retrospective { phase } => format!("{text}\n\nThe record: {}", self.counted(*phase).await?),
+            Ask::Briefing => {
+                let mut text = text;
+                let earlier = earlier::retrospectives(&self.dispatch.world.store, Some(&self.run))?.join("\n");
+                told::quote(&mut text, "retrospectives", &earlier, &Digest::of(earlier.as_bytes()));
+                text
+            }
             Ask::Plan => format!("{text}\n\n{}", self.coders()),
             Ask::Questions
             | Ask::Discover

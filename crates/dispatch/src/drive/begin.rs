@@ -11,7 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{ModeEvent, ModeLimits, Proceed, Setup as Begun};
+use switchboard_protocol::modes::{ModeEvent, ModeLimits, OptionalSteps, Proceed, Setup as Begun};
 use switchboard_protocol::plan::{AutoMerge, Plan};
 use switchboard_protocol::role::{RoleName, Zone};
 use switchboard_protocol::run::RunEvent;
@@ -21,6 +21,7 @@ use switchboard_protocol::verb::lead::LEASE_MS;
 use switchboard_protocol::verb::run::{Drive, MAX_REQUEST, RoleChoice, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Idempotency, Query};
 
+use super::earlier;
 use super::phase::is_of_tasks;
 use super::record::Record;
 use super::setup::Setup;
@@ -53,6 +54,8 @@ impl Dispatch {
         };
         let is_dry = request.dry_run;
         let mut reply = self.probe(&request, &drive, given.as_ref(), caller).await?;
+        let retrospectives = earlier::retrospectives(&self.world.store, None)?.len();
+        reply.notes.extend(left_out(drive.steps, retrospectives));
         if is_dry {
             return Ok(reply);
         }
@@ -77,6 +80,7 @@ impl Dispatch {
             plan: given.as_ref().map(facts_of_plan),
             approved,
             from_phase,
+            retrospectives: u32::try_from(retrospectives).unwrap_or(u32::MAX),
             is_empty_project: self.is_empty(&reply.base).await?,
             person: caller.name.clone(),
             proceed: proceed(&drive, given.as_ref()),
@@ -184,6 +188,15 @@ impl Dispatch {
         let is_code = |path: &String| matches!(roles::zone_of(path), Zone::Production | Zone::Test | Zone::Build);
         Ok(!files.iter().map(|path| plan::text(path)).any(|path| is_code(&path)))
     }
+}
+
+/// What the run leaves out from the start though nobody said so, and why.
+fn left_out(steps: OptionalSteps, retrospectives: usize) -> Option<String> {
+    let is_left_out = steps.briefing && retrospectives == 0;
+    is_left_out.then(|| {
+        "the briefing is left out: no earlier run of this repository that a team led has left a retrospective"
+            .to_owned()
+    })
 }
 
 /// Refuses what a run that a team leads would not heed.

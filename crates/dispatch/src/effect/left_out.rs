@@ -1,27 +1,43 @@
 //! Whether a change makes a step of a team unnecessary: what it touches decides, beside what the plan said of it.
 
+use switchboard_pipeline::team::steps::IMPACT;
 use switchboard_pipeline::team::tier::{Assessment, left_out};
 use switchboard_process::git::Oid;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StartFrom};
 
 use super::context::Ctx;
+use super::contracts::{self, Contracts};
 use super::start_worker::Start;
 use crate::Error;
 
 /// Bytes of a change that are searched for words.
 const SEARCHED: usize = 1 << 20;
 
-/// The event that skips the step, where nothing calls for it. What the plan said of the task's files is not believed: the change itself is looked at, which
-/// can only add to it.
+/// The event that skips the step, where nothing calls for it.
 pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Option<RunEvent>, Error> {
     let StartFrom::Change { commit, base } = &start.from else { return Ok(None) };
     if start.work.answer.is_none() {
         return Ok(None);
     }
+    let reason = match of_tier(ctx, id, start.step.as_str(), (base, commit)).await? {
+        Some(reason) => Some(reason),
+        None if start.step.as_str() == IMPACT => match contracts::of_change(ctx, id).await? {
+            Contracts::Kept(reason) => Some(reason),
+            Contracts::Altered(_) => None,
+        },
+        None => None,
+    };
+    let (step, attempt, input) = (start.step.clone(), start.attempt, start.work.input);
+    Ok(reason.map(|reason| RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason }))
+}
+
+/// Why the tier of the change leaves the step out. What the plan said of the task's files is not believed: the change itself is looked at, which can only
+/// add to it.
+async fn of_tier(ctx: &Ctx, id: &TaskId, step: &str, (base, commit): (&str, &str)) -> Result<Option<String>, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let of_plan = Assessment::of(&settings.files_touched, &task.description);
-    if left_out(start.step.as_str(), &of_plan, settings.wishes()).is_none() {
+    if left_out(step, &of_plan, settings.wishes()).is_none() {
         return Ok(None);
     }
     let (old, new) = (Oid::parse(base)?, Oid::parse(commit)?);
@@ -37,7 +53,5 @@ pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Opt
     let changed = diff.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: String = changed.flat_map(|line| [line, "\n"]).collect();
     let found = of_plan.raise(Assessment::of(&files, &changed));
-    let (step, attempt, input) = (start.step.clone(), start.attempt, start.work.input);
-    let skipped = |reason| RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason };
-    Ok(left_out(start.step.as_str(), &found, settings.wishes()).map(skipped))
+    Ok(left_out(step, &found, settings.wishes()))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks;
 use switchboard_pipeline::team::retry::Retry;
+use switchboard_pipeline::team::steps::{IMPACT, REVIEW, SECOND_REVIEW};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -24,6 +25,7 @@ use switchboard_protocol::worker::{JudgingStep, PortRange, WorkerFact};
 
 use super::blocked::blocked;
 use super::context::Ctx;
+use super::contracts::{self, Contracts};
 use super::replies::Replies;
 use super::set_up::{MadeTree, TreeSetup, set_up};
 use super::start_point::{StartPoint, group_head, run_head};
@@ -133,6 +135,8 @@ struct Judged {
     again: Option<String>,
     /// What the change is, as text.
     diff: String,
+    /// What others have found of its contracts.
+    contracts: Option<String>,
 }
 
 /// What became of a worker's start.
@@ -333,6 +337,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let judged = match judges {
         true => Some(Judged {
             diff: if ctx.plan.asks(id).is_some() { String::new() } else { diff(ctx, &start_point).await? },
+            contracts: contracts_for(ctx, id, start.step.as_str(), &start_point).await?,
             step: start.step,
             work: start.work,
             again: start.again,
@@ -384,6 +389,18 @@ fn retry(refusal: &Refusal, (number, of): (u32, u32)) -> Retry {
 async fn diff(ctx: &Ctx, start_point: &StartPoint) -> Result<String, Error> {
     let (base, start) = (start_point.base.clone(), start_point.start.clone());
     ctx.world.git(move |git| git.diff_text(&base, &start, DIFF)).await
+}
+
+/// What whoever judges the change is told of its contracts: the explorer what the gate has found, the reviewer what the explorer has said.
+async fn contracts_for(ctx: &Ctx, id: &TaskId, step: &str, start_point: &StartPoint) -> Result<Option<String>, Error> {
+    match step {
+        IMPACT => Ok(match contracts::of_change(ctx, id).await? {
+            Contracts::Altered(found) if !found.is_empty() => Some(found.join("\n")),
+            Contracts::Altered(_) | Contracts::Kept(_) => None,
+        }),
+        REVIEW | SECOND_REVIEW => contracts::analysis(ctx, id, &start_point.start).await,
+        _ => Ok(None),
+    }
 }
 
 async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &WorkerSetup) -> Result<(), Error> {
@@ -505,6 +522,7 @@ impl Judged {
             attempt,
             again: self.again.as_deref(),
             diff: &self.diff,
+            contracts: self.contracts.as_deref(),
             instructions,
             has_tools,
         };

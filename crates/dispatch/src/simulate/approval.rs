@@ -47,6 +47,8 @@ pub(super) fn yes(kind: AnswerKind) -> Value {
         AnswerKind::Retrospective => json!({ "phase_number": 1, "total_tool_calls": 1, "coder_revisions": 0,
             "reviewer_rejections": 0, "test_failures": 0, "security_findings": 0, "integration_issues": 0, "task_count": 1,
             "task_complexity": "simple" }),
+        AnswerKind::Impact => json!({ "report": REPORT,
+            "changes": [{ "change": "one()", "file": "src/a", "class": "COMPATIBLE", "consumers": [] }] }),
         AnswerKind::Design | AnswerKind::Docs | AnswerKind::Work | AnswerKind::Decision => json!({}),
     }
 }
@@ -62,5 +64,5 @@ fn plan() -> Value {
 }
 
 /// A report that keeps the explorer's contract, whatever it is asked for.
-const REPORT: &str = "STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\n\
+const REPORT: &str = "STRUCTURE: one file\nOBSERVED CHANGES: none\nCONSUMERS_AFFECTED: none\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\n\
     RELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: rust\nOBSERVATIONS: one file";

@@ -69,7 +69,7 @@ pub(super) fn play_modes(seed: u64, spec: SimSpec) -> Result<(ModesReport, Store
     let mut rng = Rng::with_seed(seed);
     let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
     let drive = Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
-    live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive).await)?;
+    live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive, 0).await)?;
     Ok((conclude(&stage, &store)?, store))
 }
 
@@ -90,10 +90,10 @@ pub fn die_at_each_step(seed: u64, spec: SimSpec, every: usize) -> Result<u64, S
     Ok(whole.steps)
 }
 
-/// Works until the run is over and nobody lets it go on.
-async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), String> {
+/// Works until the run is over and nobody lets it go on; `before` led runs were there already.
+pub(super) async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -> Result<(), String> {
     people::boot(stage, daemon).await;
-    let run = start(stage, daemon, drive).await?;
+    let run = start(stage, daemon, drive, before).await?;
     let mut live = daemon.live_runs();
     loop {
         if !people::look_away(stage, &mut live).await {
@@ -117,15 +117,15 @@ async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<(), Str
 }
 
 /// Starts the run unless an earlier life did; the key makes sure that it is one.
-async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<RunId, String> {
+async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -> Result<RunId, String> {
     loop {
         let query = Query::table(RUNS).asc("seq");
         let known = daemon.world.store.read(&query).map_err(|error| error.to_string())?;
         let whole: Vec<&Row> = known.iter().filter(|row| row.get_text("mode").is_some()).collect();
-        match whole.as_slice() {
-            [] => {}
-            [row] => return run_id(row).map_err(|error| error.to_string()),
-            _ => return Err("the run was started twice".to_owned()),
+        match whole.get(before..) {
+            Some([]) => {}
+            Some([row]) => return run_id(row).map_err(|error| error.to_string()),
+            Some(_) | None => return Err("the run was started twice".to_owned()),
         }
         let asked = request(stage, "").map_err(|failure| failure.to_string())?;
         // Simulated shims have no limits of their own.
@@ -138,7 +138,7 @@ async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive) -> Result<RunId,
             ..asked
         };
         let call = Idempotency {
-            key: "start".to_owned(),
+            key: format!("start {before}"),
             caller: "ann".to_owned(),
             verb: "start_run",
             args: Digest::of(b"args"),

@@ -62,7 +62,7 @@ pub(super) struct Observer {
     done: BTreeSet<TaskId>,
     /// The first attempt, or the first since a person's retry, that got a worker.
     first_attempt: BTreeMap<TaskId, u32>,
-    losses: BTreeMap<(TaskId, Option<StepId>), u32>,
+    losses: BTreeMap<(String, TaskId, Option<StepId>), u32>,
     /// The step of each worker.
     steps: BTreeMap<WorkerId, StepId>,
     pub(super) judges: Judges,
@@ -242,7 +242,7 @@ impl Observer {
                 if self.end(worker.clone()) {
                     self.lost += 1;
                     let step = self.steps.get(&worker).cloned();
-                    let losses = self.losses.entry((task.clone(), step)).or_default();
+                    let losses = self.losses.entry((run.to_owned(), task.clone(), step)).or_default();
                     *losses += 1;
                     let losses = *losses;
                     self.insist(losses <= MAX_LOSSES, || format!("{task} has lost {losses} workers"));
@@ -284,7 +284,7 @@ impl Observer {
             RunEvent::TaskRetryRequested { task, .. } => {
                 self.done.remove(&task);
                 self.first_attempt.remove(&task);
-                self.losses.retain(|(of, _), _| *of != task);
+                self.losses.retain(|(in_run, of, _), _| in_run != run || *of != task);
             }
             RunEvent::BudgetSet { budget, .. } => self.run(run).budget = budget,
             RunEvent::TurnBegun { worker, .. } => {

@@ -11,7 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Lsn, NewEvent};
-use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest};
+use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest, DIFF_CONTRACT};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
@@ -333,7 +333,7 @@ impl Checks for SimChecks {
             if request.id.is_none() {
                 lock(&stage.repo).tidy(Path::new(&request.root), &base);
                 stage.step().await;
-                return request.only.iter().map(|check| report(*check, true, false)).collect();
+                return request.only.iter().map(|check| report(*check, true, false, false)).collect();
             }
             let is_bad =
                 lock(&stage.repo).any_changed(Path::new(&request.root), &base, |content| content.contains(BAD));
@@ -342,7 +342,8 @@ impl Checks for SimChecks {
             lock(&stage.observer).judged(request.id.as_deref().unwrap_or_default(), !is_bad && !is_strict);
             stage.step().await;
             let is_odd = passes && stage.spec.people > 0 && stage.chance(60);
-            request.only.iter().map(|check| report(*check, passes, is_odd)).collect()
+            let alters = alters_contracts(request.id.as_deref().unwrap_or_default());
+            request.only.iter().map(|check| report(*check, passes, is_odd, alters)).collect()
         })
     }
 
@@ -373,8 +374,14 @@ impl Checks for SimChecks {
     }
 }
 
-/// What a check says; where `is_odd`, that a person should look at what it has found.
-fn report(check: CheckName, passes: bool, is_odd: bool) -> Result<CheckReport, Error> {
+/// Whether the change of `TASK@COMMIT` alters what others may call: that of every other task does.
+fn alters_contracts(id: &str) -> bool {
+    let task = id.split('@').next().unwrap_or_default();
+    task.chars().last().and_then(|last| last.to_digit(10)).is_some_and(|last| last % 2 == 1)
+}
+
+/// What a check says; where `is_odd`, that a person should look at what it has found; where `alters`, that `diff` finds a changed contract.
+fn report(check: CheckName, passes: bool, is_odd: bool, alters: bool) -> Result<CheckReport, Error> {
     let verdict = match (passes, is_odd) {
         (true, true) => "warn",
         (true, false) => "pass",
@@ -382,7 +389,15 @@ fn report(check: CheckName, passes: bool, is_odd: bool) -> Result<CheckReport, E
     };
     let report = json!({
         "check": check, "verdict": verdict, "summary": "looked",
-        "findings": [], "files_checked": 1, "skipped": [], "duration_ms": 1,
+        "findings": if alters && check == CheckName::Diff { vec![contract()] } else { Vec::new() }, "files_checked": 1, "skipped": [], "duration_ms": 1,
     });
     serde_json::from_value(report).map_err(crate::error::shape("a report"))
+}
+
+fn contract() -> Value {
+    json!({
+        "check": "diff", "rule": DIFF_CONTRACT, "severity": "info", "message": "what others may call: +`pub fn one()`",
+        "remedy": "", "path": "src/a", "span": { "start_line": 1, "start_column": 1, "end_line": 1, "end_column": 1 },
+        "fingerprint": "f", "is_new": true, "blocks": false,
+    })
 }

@@ -99,6 +99,7 @@ pub enum Action {
 #[expect(missing_docs, reason = "each is explained at `Known`")]
 pub enum ModeInput {
     Request(Digest),
+    Briefing(Digest),
     Questions(Digest),
     PersonAnswer(Digest),
     Exploration(Digest),
@@ -180,6 +181,7 @@ fn inputs(known: &Known, ask: &Ask) -> Vec<ModeInput> {
     let some = |text: Option<Digest>, input: fn(Digest) -> ModeInput| text.map(input).into_iter();
     let request = || some(known.request, ModeInput::Request);
     let plan = || some(known.plan.as_ref().map(|plan| plan.plan), ModeInput::Plan);
+    let briefing = || some(known.briefing, ModeInput::Briefing);
     let spec = || some(known.spec, ModeInput::Spec);
     let exploration = || some(known.exploration, ModeInput::Exploration);
     let reality = || some(known.reality, ModeInput::Reality);
@@ -197,13 +199,14 @@ fn inputs(known: &Known, ask: &Ask) -> Vec<ModeInput> {
     };
     let wanted = || request().chain(answers());
     match ask {
-        Ask::Questions => request().collect(),
+        Ask::Briefing => request().chain(plan()).collect(),
+        Ask::Questions => request().chain(briefing()).collect(),
         Ask::Discover => wanted().chain(plan()).collect(),
         Ask::Reality | Ask::Consult { .. } => wanted().chain(exploration()).chain(plan()).collect(),
-        Ask::Spec => wanted().chain(exploration()).chain(reality()).chain(guidance()).collect(),
+        Ask::Spec => wanted().chain(briefing()).chain(exploration()).chain(reality()).chain(guidance()).collect(),
         Ask::Plan => {
             let revise = some(known.revise, ModeInput::Revise);
-            let known = exploration().chain(reality()).chain(guidance()).chain(spec());
+            let known = briefing().chain(exploration()).chain(reality()).chain(guidance()).chain(spec());
             wanted().chain(known).chain(plan()).chain(revise).collect()
         }
         Ask::Critique => wanted().chain(spec()).chain(reality()).chain(guidance()).chain(plan()).collect(),

@@ -53,6 +53,7 @@ pub fn fault_of(answer: &Answer) -> Option<String> {
         | Answer::Tests(_)
         | Answer::Design(_)
         | Answer::Work(_)
+        | Answer::Impact(_)
         | Answer::Decision(_) => None,
     }
 }
@@ -117,7 +118,12 @@ pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> 
         Answer::Docs(_) => AnswerFacts::Docs { text },
         Answer::Decision(decision) => AnswerFacts::Decision { text, decision: decision.decision },
         Answer::Retrospective(retro) => AnswerFacts::Retrospective { text, phase: u64::from(retro.phase_number) },
-        Answer::Review(_) | Answer::SecurityReview(_) | Answer::Tests(_) | Answer::Design(_) | Answer::Work(_) => {
+        Answer::Review(_)
+        | Answer::SecurityReview(_)
+        | Answer::Tests(_)
+        | Answer::Design(_)
+        | Answer::Work(_)
+        | Answer::Impact(_) => {
             return Err(NoModeAnswer::OfATask(answer.kind()));
         }
     };

@@ -8,6 +8,8 @@ use switchboard_protocol::role::RoleName;
 /// A question to a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ask {
+    /// What earlier runs have taught, in one briefing.
+    Briefing,
     /// What the request leaves open.
     Questions,
     /// What is there.
@@ -68,6 +70,7 @@ impl Ask {
     #[must_use]
     pub const fn mode(&self) -> Mode {
         match self {
+            Self::Briefing => Mode::Resume,
             Self::Questions => Mode::Clarify,
             Self::Discover => Mode::Discover,
             Self::Reality => Mode::Reality,
@@ -91,7 +94,7 @@ impl Ask {
             Self::Questions | Self::Spec | Self::Plan | Self::Decision { .. } | Self::Retrospective { .. } => {
                 RoleName::Architect
             }
-            Self::Discover | Self::Reality | Self::Rescan { .. } => RoleName::Explorer,
+            Self::Briefing | Self::Discover | Self::Reality | Self::Rescan { .. } => RoleName::Explorer,
             Self::Consult { .. } => RoleName::Sme,
             Self::Critique => RoleName::Critic,
             Self::Docs { .. } => RoleName::Docs,
@@ -105,7 +108,7 @@ impl Ask {
     pub const fn answer(&self) -> AnswerKind {
         match self {
             Self::Questions => AnswerKind::Questions,
-            Self::Discover | Self::Rescan { .. } => AnswerKind::Exploration,
+            Self::Briefing | Self::Discover | Self::Rescan { .. } => AnswerKind::Exploration,
             Self::Reality => AnswerKind::Reality,
             Self::Consult { .. } => AnswerKind::Guidance,
             Self::Spec => AnswerKind::Spec,
@@ -124,7 +127,8 @@ impl Ask {
     pub const fn domain(&self) -> Option<&String> {
         match self {
             Self::Consult { domain, .. } => Some(domain),
-            Self::Questions
+            Self::Briefing
+            | Self::Questions
             | Self::Discover
             | Self::Reality
             | Self::Spec
@@ -143,7 +147,8 @@ impl Ask {
     #[must_use]
     pub const fn may_skip(&self) -> bool {
         match self {
-            Self::Questions
+            Self::Briefing
+            | Self::Questions
             | Self::Discover
             | Self::Consult { .. }
             | Self::Spec

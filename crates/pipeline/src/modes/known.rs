@@ -15,6 +15,8 @@ pub struct Known {
     pub setup: Setup,
     /// The request; a run that began with a plan may have none.
     pub request: Option<Digest>,
+    /// What earlier runs have taught, in the words of an explorer.
+    pub briefing: Option<Digest>,
     /// The questions to a person, once they are asked: none where the request is clear.
     pub questions: Option<Digest>,
     /// How many there are.
@@ -110,6 +112,7 @@ impl Known {
         let phases = plan.iter().flat_map(|plan| plan.phases.iter().copied());
         Self {
             request: setup.request,
+            briefing: None,
             questions: None,
             question_count: 0,
             answers: Vec::new(),
@@ -168,8 +171,10 @@ impl Known {
         let steps = self.setup.steps;
         let is_brownfield = !self.setup.is_empty_project;
         let wants = |is_wanted: bool, ask: Ask| (is_wanted && !self.skipped.contains(&ask)).then_some(ask);
+        let has_earlier = self.setup.retrospectives > 0;
         let asks_questions = steps.clarify && self.plan.is_none() && self.questions.is_none();
-        wants(asks_questions, Ask::Questions)
+        wants(steps.briefing && has_earlier && self.briefing.is_none(), Ask::Briefing)
+            .or_else(|| wants(asks_questions, Ask::Questions))
             .or_else(|| wants(is_brownfield && self.exploration.is_none(), Ask::Discover))
             .or_else(|| wants(is_brownfield && self.reality.is_none(), Ask::Reality))
             .or_else(|| self.open_domain())

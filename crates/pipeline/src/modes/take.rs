@@ -27,6 +27,10 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken 
                 return Taken::Asks(Question::Clarify { questions: *text, number: 1, of: *count });
             }
         }
+        (Ask::Briefing, AnswerFacts::Exploration { text, domains }) => {
+            known.briefing = Some(*text);
+            known.domains.extend(domains.iter().cloned());
+        }
         (Ask::Discover, AnswerFacts::Exploration { text, domains }) => {
             known.exploration = Some(*text);
             known.domains.extend(domains.iter().cloned());

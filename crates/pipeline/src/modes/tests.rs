@@ -28,6 +28,7 @@ fn request() -> Setup {
         approved: None,
         from_phase: None,
         is_empty_project: false,
+        retrospectives: 0,
         person: ben(),
         proceed: Proceed::Ask,
         steps: OptionalSteps::default(),
@@ -195,6 +196,29 @@ fn each_role_is_told_what_is_known_for_it() {
             ModeInput::Guidance { domain: "rust".to_owned(), phase: 1, text: text("rust") },
         ]
     );
+}
+
+#[test]
+fn what_earlier_runs_have_taught_is_consolidated_once_and_told_to_the_architect() {
+    let setup = Setup { retrospectives: 2, ..request() };
+    let state = begun(setup.clone());
+    let Action::AskRole { role, inputs, mode, .. } = state.next() else { panic!("{:?}", state.next()) };
+    assert_eq!((role.as_str(), mode), ("explorer", Mode::Resume));
+    assert_eq!(inputs, [ModeInput::Request(text("request"))]);
+    let told = |state: &State| match state.next() {
+        Action::AskRole { inputs, ask, .. } => (ask, inputs.contains(&ModeInput::Briefing(text("report")))),
+        other => panic!("{other:?}"),
+    };
+
+    let briefed = after(&state, [explored(&[])]);
+    assert_eq!(told(&briefed), (Ask::Questions, true));
+    let planned = after(&briefed, [questions(0), explored(&[]), real(0)]);
+    assert_eq!(told(&planned), (Ask::Plan, true));
+    assert_eq!(chooses(&unanswered(&state), Choice::Skip).mode(), Mode::Clarify, "a person may leave it out");
+    let without = OptionalSteps { briefing: false, ..OptionalSteps::default() };
+    for setup in [request(), Setup { steps: without, ..setup }] {
+        assert_eq!(begun(setup).mode(), Mode::Clarify);
+    }
 }
 
 #[test]
@@ -512,6 +536,7 @@ fn the_longest_events_fit_into_the_facts_of_one() {
         plan: Some(PlanFacts { plan: text("p"), phases: phases.clone() }),
         approved: Some(text("p")),
         from_phase: Some(50),
+        retrospectives: 20,
         person: name.clone(),
         ..request()
     };

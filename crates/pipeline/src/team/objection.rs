@@ -2,7 +2,7 @@
 
 use switchboard_protocol::answer::{Answer, PlanVerdict, ReviewVerdict, TestVerdict};
 
-use super::explorer::{self, Brief, Violation};
+use super::explorer::{self, Brief, ReportMode, Violation};
 use super::rationalise;
 
 /// Violations that an objection names.
@@ -13,6 +13,10 @@ const NAMED: usize = 5;
 pub fn to(answer: &Answer, asked: &str) -> Option<String> {
     if let Answer::Exploration(exploration) = answer {
         return of_report(&explorer::violations(&exploration.report, Brief::of(asked)));
+    }
+    if let Answer::Impact(impact) = answer {
+        let brief = Brief { mode: ReportMode::Impact, names_files: true };
+        return of_report(&explorer::violations(&impact.report, brief));
     }
     let found = reasons(answer).into_iter().find_map(|reason| rationalise::offered(reason).into_iter().next())?;
     Some(format!("\"{}\" is no reason to accept or leave out anything: {}", found.wording, found.remedy))
@@ -40,6 +44,7 @@ fn reasons(answer: &Answer) -> Vec<&str> {
         | Answer::Tests(_)
         | Answer::PlanReview(_)
         | Answer::Exploration(_)
+        | Answer::Impact(_)
         | Answer::Reality(_)
         | Answer::Guidance(_)
         | Answer::Questions(_)

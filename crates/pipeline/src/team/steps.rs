@@ -1,5 +1,7 @@
 //! Names of the steps in which others than its maker judge a change.
 
+/// Who is affected by what the change alters that others may call.
+pub const IMPACT: &str = "impact";
 /// The review of correctness, edge cases and performance.
 pub const REVIEW: &str = "review";
 /// The same by another reviewer; only of a critical change.

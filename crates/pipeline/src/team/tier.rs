@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 metadata | ignore files, licence, list of authors | none |
 //! | 1 docs | documents | `review` |
-//! | 2 code | everything else, and what is not known | `review`, `security_review` where it is called for, `tests`, `adversarial_tests` |
+//! | 2 code | everything else, and what is not known | `impact` where a contract changes, `review`, `security_review` where it is called for, `tests`, `adversarial_tests` |
 //! | 3 critical | sign-in, sessions, keys, interfaces, what runs with credentials | those of code, review and tests twice |
 //!
 //! The turbo mode leaves review and tests of everything below tier 3 out. When a step is about to begin, the change itself is assessed beside what the

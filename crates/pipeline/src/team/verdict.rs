@@ -1,8 +1,8 @@
 //! The verdict of a step from the answer of its worker, with the reasons for people and for the next attempt.
 
 use switchboard_protocol::answer::{
-    Answer, Issue, PlanVerdict, Review, ReviewVerdict, SecurityReview, TestVerdict, Tests, Verification,
-    VerifierVerdict,
+    Answer, ContractChange, Impact, Issue, PlanVerdict, Review, ReviewVerdict, SecurityReview, TestVerdict, Tests,
+    Verification, VerifierVerdict,
 };
 use switchboard_protocol::run::Verdict;
 
@@ -21,6 +21,7 @@ pub fn of(answer: &Answer) -> (Verdict, Vec<String>) {
         | Answer::Hallucination(Verification { verdict, findings }) => {
             (passes(*verdict == VerifierVerdict::Approved), findings.clone())
         }
+        Answer::Impact(impact) => (Verdict::Pass, of_impact(impact)),
         Answer::Exploration(_)
         | Answer::Reality(_)
         | Answer::Guidance(_)
@@ -87,6 +88,20 @@ fn of_tests(tests: &Tests) -> (Verdict, Vec<String>) {
     }
 }
 
+/// What is said of the changes, those that break something first. Whether it is true is the reviewer's to say, so it refuses nothing.
+fn of_impact(impact: &Impact) -> Vec<String> {
+    let mut changes: Vec<&ContractChange> = impact.changes.iter().collect();
+    changes.sort_by_key(|change| change.class);
+    let line = |one: &ContractChange| {
+        let consumers = match one.consumers.as_slice() {
+            [] => "no consumer was found".to_owned(),
+            all => format!("consumers: {}", all.join(", ")),
+        };
+        format!("{}: {}: {}; {consumers}", one.class.as_str(), one.file, one.change)
+    };
+    changes.into_iter().map(line).collect()
+}
+
 fn at(file: Option<&str>, line: Option<u64>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!("{file}:{line}: "),
@@ -122,6 +137,20 @@ mod tests {
 
         assert_eq!(verdict, Verdict::Fail);
         assert_eq!(reasons, ["required fix: check for zero", "error: src/a.rs:3: divides by zero"]);
+    }
+
+    #[test]
+    fn what_breaks_somebody_is_said_first_and_refuses_nothing() {
+        let change = |name: &str, class: &str, consumers: &[&str]| json!({ "change": name, "file": "src/a.rs", "class": class, "consumers": consumers });
+        let changes = [change("one()", "COMPATIBLE", &[]), change("two(n)", "BREAKING", &["src/b.rs:3", "src/c.rs:9"])];
+
+        let said = read(AnswerKind::Impact, json!({ "report": "STRUCTURE: one file", "changes": changes }));
+
+        let lines = [
+            "BREAKING: src/a.rs: two(n); consumers: src/b.rs:3, src/c.rs:9",
+            "COMPATIBLE: src/a.rs: one(); no consumer was found",
+        ];
+        assert_eq!(said, (Verdict::Pass, lines.map(str::to_owned).to_vec()));
     }
 
     #[test]

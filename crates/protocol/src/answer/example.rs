@@ -72,6 +72,11 @@ fn made(kind: AnswerKind) -> Value {
             "requirements": [{ "id": "FR-001", "text": "The list can be exported as CSV." }],
             "criteria": [{ "id": "SC-001", "text": "An export of 1,000 items opens in a spreadsheet." }],
         }),
+        AnswerKind::Impact => json!({
+            "report": "OBSERVED CHANGES\n- list::load(path, strict): BREAKING",
+            "changes": [{ "change": "list::load(path) takes `strict`, too", "file": "src/list.rs", "class": "BREAKING",
+                "consumers": ["src/main.rs:14"] }],
+        }),
     }
 }
 

@@ -26,6 +26,7 @@ macro_rules! for_each_answer {
             Work Work "work";
             Decision Decision "decision";
             Spec Spec "spec";
+            Impact Impact "impact";
         }
     };
 }

@@ -10,7 +10,7 @@ use super::review::is_blank;
 use super::{MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
 
 /// Longest report of an explorer in characters. Its contract is under 2,000, which a linter holds; this only bounds what is read.
-const MAX_REPORT: usize = 8_000;
+pub(super) const MAX_REPORT: usize = 8_000;
 
 /// Most domains of one report: one expert is asked for each.
 const MAX_DOMAINS: usize = 8;

@@ -16,6 +16,7 @@ fn valid(kind: AnswerKind) -> Value {
         AnswerKind::Docs | AnswerKind::Work => value["summary"] = "Done.".into(),
         AnswerKind::Retrospective => value["task_count"] = 4.into(),
         AnswerKind::Decision => value["reason"] = "It is simpler.".into(),
+        AnswerKind::Impact => value["changes"][0]["class"] = "COMPATIBLE".into(),
         AnswerKind::Spec => value["criteria"][0]["text"] = "It opens.".into(),
         AnswerKind::Reality => value["items"] = json!([]),
         AnswerKind::Review => value["risk"] = "low".into(),
@@ -145,6 +146,7 @@ fn lengths_are_bounded() {
 #[test]
 fn an_answer_that_contradicts_itself_is_refused() {
     let error = json!([{ "severity": "error", "message": "m" }]);
+    let altered = |class: &str| json!({ "change": "f()", "file": "a.rs", "class": class, "consumers": [] });
     let contradicts = |bad: Result<Answer, BadAnswer>| matches!(bad, Err(BadAnswer::Contradiction { .. }));
 
     assert!(reviewed(|_| ()).is_ok());
@@ -161,6 +163,7 @@ fn an_answer_that_contradicts_itself_is_refused() {
         (AnswerKind::PlanReview, json!({ "verdict": "REJECTED", "reasons": [] })),
         (AnswerKind::Drift, json!({ "verdict": "NEEDS_REVISION", "findings": [] })),
         (AnswerKind::Work, json!({ "summary": "s", "files": [], "blocked_on": " " })),
+        (AnswerKind::Impact, json!({ "report": "r", "changes": [altered("BREAKING"), altered("COMPATIBLE")] })),
         (AnswerKind::Decision, json!({ "decision": "split", "reason": "r" })),
         (AnswerKind::Decision, json!({ "decision": "rescope", "reason": "r" })),
         (AnswerKind::Decision, json!({ "decision": "retry_with", "reason": "r" })),

@@ -34,7 +34,7 @@ pub(crate) struct TeamFlags {
     /// A step that the team takes beside the usual ones: specify, hallucination
     #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) with: Vec<Optional>,
-    /// A step that the team leaves out: clarify, consult, docs, drift
+    /// A step that the team leaves out: briefing, clarify, consult, docs, drift
     #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) without: Vec<Optional>,
 }
@@ -42,6 +42,7 @@ pub(crate) struct TeamFlags {
 /// A step that may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Optional {
+    Briefing,
     Clarify,
     Consult,
     Specify,
@@ -53,7 +54,8 @@ pub(crate) enum Optional {
 // === impl Optional ===
 
 impl Optional {
-    const ALL: [(&str, Self); 6] = [
+    const ALL: [(&str, Self); 7] = [
+        ("briefing", Self::Briefing),
         ("clarify", Self::Clarify),
         ("consult", Self::Consult),
         ("specify", Self::Specify),
@@ -64,6 +66,7 @@ impl Optional {
 
     fn of(self, steps: &mut OptionalSteps) -> &mut bool {
         match self {
+            Self::Briefing => &mut steps.briefing,
             Self::Clarify => &mut steps.clarify,
             Self::Consult => &mut steps.consult,
             Self::Specify => &mut steps.specify,

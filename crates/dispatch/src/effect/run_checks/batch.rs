@@ -86,5 +86,6 @@ pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -
             files_scanned: secrets.as_ref().map_or(0, |reply| reply.files_scanned),
             skipped_files: secrets.as_ref().map_or(0, |reply| reply.skipped_files),
         },
+        contracts: None,
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn evidence(judged: &Judged) -> Found {
         Verdict::Fail | Verdict::Error | Verdict::NoReply => Evidenced::Fail,
     };
     let summary = if reasons.is_empty() { "all files are the task's own".to_owned() } else { reasons.join("; ") };
-    Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note }
+    Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note, contracts: None }
 }
 
 /// The files of the change that the task's own agent has written, in any of the attempts that it stands on.

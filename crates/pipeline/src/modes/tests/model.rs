@@ -10,7 +10,7 @@ use super::*;
 /// Histories.
 const HISTORIES: u64 = 10_000;
 
-/// Most events without a person's: 4 phases of 6 steps and 8 before them, each asked at most 1 + 2 + 1 + 3 times, twice for the critic's cycles.
+/// Most events without a person's: 4 phases of 6 steps and 9 before them, each asked at most 1 + 2 + 1 + 3 times, twice for the critic's cycles.
 const MOST_ALONE: usize = 400;
 
 /// Most events of a history; a person who always wants everything again is cut off there.
@@ -42,6 +42,10 @@ struct World {
 #[derive(Default)]
 struct Model {
     is_brownfield: bool,
+    /// Whether the explorer is to consolidate what earlier runs have left.
+    is_briefed: bool,
+    /// Whether that was answered, or left out by a person.
+    has_briefing: bool,
     plan: Option<PlanFacts>,
     approved: BTreeSet<Digest>,
     cycles: u32,
@@ -107,6 +111,7 @@ impl World {
         let from_phase = plan.as_ref().filter(|_| rng.bool()).map(|_| rng.u64(1..4));
         let mut flag = || rng.bool();
         let steps = OptionalSteps {
+            briefing: flag(),
             clarify: flag(),
             consult: flag(),
             specify: flag(),
@@ -119,6 +124,7 @@ impl World {
             request: (plan.is_none() && !nothing).then(|| text("request")),
             approved: plan.as_ref().filter(|_| rng.u32(..3) == 0).map(|plan| plan.plan),
             is_empty_project: rng.bool(),
+            retrospectives: rng.u32(..3),
             proceed: [Proceed::Ask, Proceed::AutoProceed, Proceed::AutoFlag][rng.usize(..3)],
             person: ben(),
             limits: ModeLimits::default(),
@@ -356,7 +362,7 @@ impl World {
         let verdict = if is_bad { VerifierVerdict::NeedsRevision } else { VerifierVerdict::Approved };
         match ask {
             Ask::Questions => questions(self.rng.u32(..4)),
-            Ask::Discover | Ask::Rescan { .. } => explored(&domains),
+            Ask::Briefing | Ask::Discover | Ask::Rescan { .. } => explored(&domains),
             Ask::Reality => real(u32::from(is_bad)),
             Ask::Consult { domain, .. } => guided(domain),
             Ask::Spec => AnswerFacts::Spec { text: text("spec") },
@@ -415,6 +421,7 @@ impl World {
 impl Model {
     fn begin(&mut self, setup: &Setup) {
         self.is_brownfield = !setup.is_empty_project;
+        self.is_briefed = setup.steps.briefing && setup.retrospectives > 0;
         self.plan.clone_from(&setup.plan);
         self.approved.extend(setup.approved);
         let from = setup.from_phase.unwrap_or(0);
@@ -449,7 +456,14 @@ impl Model {
             Action::AskRole { ask: Ask::Consult { domain, .. }, .. } => {
                 assert!(!self.guided.contains(domain), "{domain} is asked about twice");
             }
+            Action::AskRole { ask: Ask::Briefing, .. } => {
+                assert!(self.is_briefed && !self.has_briefing, "a briefing is asked for twice, or out of nothing");
+            }
+            Action::AskRole { ask: Ask::Questions | Ask::Discover, .. } => {
+                assert!(self.has_briefing || !self.is_briefed, "the run begins without its briefing");
+            }
             Action::AskRole { ask: Ask::Plan | Ask::Critique, .. } => {
+                assert!(self.has_briefing || !self.is_briefed, "a plan without its briefing");
                 assert!(self.real || !self.is_brownfield, "a plan before the reality check");
             }
             Action::Done { .. } => {
@@ -540,6 +554,7 @@ impl Model {
                 self.real &= !matches!(decision, DecisionKind::Rescope | DecisionKind::Split);
                 self.cycles = if self.real { self.cycles } else { 0 };
             }
+            AnswerFacts::Exploration { .. } => self.has_briefing |= *ask == Ask::Briefing,
             AnswerFacts::Reality { .. } => self.real = true,
             AnswerFacts::Guidance { domain, .. } => {
                 assert!(self.guided.insert(domain.clone()), "guidance on {domain} was taken twice");
@@ -558,7 +573,6 @@ impl Model {
             }
             AnswerFacts::PlanReview { verdict: PlanVerdict::Rejected, .. }
             | AnswerFacts::Questions { .. }
-            | AnswerFacts::Exploration { .. }
             | AnswerFacts::Spec { .. }
             | AnswerFacts::Drift { .. }
             | AnswerFacts::Hallucination { .. }
@@ -579,6 +593,9 @@ impl Model {
         let PersonAnswer::Chose { choice, .. } = answer else { return };
         if choice != Choice::Stop && matches!(before.at(), At::Waiting(Question::PhaseHeld { .. })) {
             self.decided.clear();
+        }
+        if choice == Choice::Skip && matches!(before.at(), At::Waiting(Question::NoAnswer { ask: Ask::Briefing, .. })) {
+            self.has_briefing = true;
         }
         let is_of_plan = matches!(
             before.at(),

@@ -4,6 +4,7 @@ use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::{MAX_ANSWERS, StepWork};
 
 use super::*;
+use crate::team::steps::IMPACT;
 use crate::team::swarm_state::SwarmState;
 
 /// The way of a team's task, with the gates that need no command.
@@ -28,8 +29,17 @@ fn team_way() -> Way {
 pub(super) const TASK: &str = "1.1";
 
 impl Run {
+    /// A run of a change that alters no contract, so that the review comes first.
     pub(super) fn of_team() -> Self {
-        let mut run = Self::on(&team_way(), 1, &[(TASK, &[], &[])]);
+        let mut way = team_way();
+        way.steps.retain(|step| step.id.as_str() != IMPACT);
+        way.steps.iter_mut().for_each(|step| step.after.retain(|before| before.as_str() != IMPACT));
+        Self::judged_on(&way)
+    }
+
+    /// A run of a change that its first gates have let pass.
+    fn judged_on(way: &Way) -> Self {
+        let mut run = Self::on(way, 1, &[(TASK, &[], &[])]);
         run.pass_on(TASK, "b");
         run
     }
@@ -85,11 +95,11 @@ impl Run {
 }
 
 #[test]
-fn a_change_is_reviewed_and_tested_by_others_before_it_is_merged() {
-    let mut run = Run::of_team();
+fn a_change_is_analysed_reviewed_and_tested_by_others_before_it_is_merged() {
+    let mut run = Run::judged_on(&team_way());
     let mut roles = Vec::new();
 
-    for tests in [None, None, Some("with tests"), None] {
+    for tests in [None, None, None, Some("with tests"), None] {
         let (step, work, from) = run.next_step().unwrap();
         roles.push(format!("{step} {}", work.role));
         assert!(matches!(from, StartFrom::Change { .. }), "it looks at the change: {from:?}");
@@ -109,11 +119,17 @@ fn a_change_is_reviewed_and_tested_by_others_before_it_is_merged() {
 
     assert_eq!(
         roles,
-        ["review reviewer", "security_review reviewer", "tests test_engineer", "adversarial_tests test_engineer"]
+        [
+            "impact explorer",
+            "review reviewer",
+            "security_review reviewer",
+            "tests test_engineer",
+            "adversarial_tests test_engineer",
+        ]
     );
     assert_eq!(run.doing(), ["merge"]);
     let said: Vec<_> = run.view(TASK).steps.into_iter().map(|step| (step.step.to_string(), step.verdict)).collect();
-    assert_eq!(said.len(), 4);
+    assert_eq!(said.len(), 5);
     assert!(said.iter().all(|(_, verdict)| *verdict == Verdict::Pass));
     run.merge_onto(TASK, "c-with tests", "b");
     assert!(matches!(run.view(TASK).state, TaskState::Merged { .. }));

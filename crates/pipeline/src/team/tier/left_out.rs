@@ -1,7 +1,7 @@
 //! Which steps a tier and the turbo mode leave out, with the reason: evidence of the task, and a line on the screen.
 
 use super::{Assessment, Tier};
-use crate::team::steps::{ADVERSARIAL, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
+use crate::team::steps::{ADVERSARIAL, IMPACT, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
 
 /// What decides beside a change's tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,8 +20,8 @@ pub struct Wishes {
 #[must_use]
 pub fn steps(tier: Tier) -> &'static [&'static str] {
     match tier {
-        Tier::Metadata | Tier::Docs | Tier::Code => &[REVIEW, SECURITY, TESTS, ADVERSARIAL],
-        Tier::Critical => &[REVIEW, SECOND_REVIEW, SECURITY, TESTS, SECOND_TESTS, ADVERSARIAL],
+        Tier::Metadata | Tier::Docs | Tier::Code => &[IMPACT, REVIEW, SECURITY, TESTS, ADVERSARIAL],
+        Tier::Critical => &[IMPACT, REVIEW, SECOND_REVIEW, SECURITY, TESTS, SECOND_TESTS, ADVERSARIAL],
     }
 }
 
@@ -39,11 +39,12 @@ pub fn left_out(step: &str, found: &Assessment, wishes: Wishes) -> Option<String
     match step {
         SECURITY if wishes.always_security_review || found.is_security_relevant() => None,
         SECURITY => Some("no file and no word of the change has to do with security".to_owned()),
+        IMPACT if tier < Tier::Code => of_tier("which alters nothing that others may call"),
         REVIEW if wishes.needs_reviewer => None,
         TESTS | ADVERSARIAL if wishes.needs_test_engineer => None,
         REVIEW if tier == Tier::Metadata => of_tier("and its gates show all of the change"),
         TESTS | ADVERSARIAL if tier < Tier::Code => of_tier("which has no behaviour to test"),
-        REVIEW | TESTS | ADVERSARIAL => of_turbo(),
+        IMPACT | REVIEW | TESTS | ADVERSARIAL => of_turbo(),
         SECOND_REVIEW | SECOND_TESTS if tier < Tier::Critical => of_tier("for which one of each role is enough"),
         _ => None,
     }

@@ -207,11 +207,11 @@ fn what_a_tier_and_turbo_leave_out_has_a_reason_and_a_critical_change_is_judged_
         steps(found.tier).iter().filter(is_done).copied().collect()
     };
     let (usual, turbo) = (Wishes::default(), Wishes { turbo: true, ..Wishes::default() });
-    let all = ["review", "second_review", "security_review", "tests", "second_tests", "adversarial_tests"];
+    let all = ["impact", "review", "second_review", "security_review", "tests", "second_tests", "adversarial_tests"];
 
     assert_eq!(done(".gitignore", usual), [""; 0]);
     assert_eq!(done("README.md", usual), ["review"]);
-    assert_eq!(done("src/a.rs", usual), ["review", "tests", "adversarial_tests"]);
+    assert_eq!(done("src/a.rs", usual), ["impact", "review", "tests", "adversarial_tests"]);
     assert_eq!(done("src/auth.rs", usual), all);
     assert_eq!(done("README.md", turbo), [""; 0]);
     assert_eq!(done("src/a.rs", turbo), [""; 0]);

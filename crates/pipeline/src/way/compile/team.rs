@@ -13,7 +13,7 @@ use super::step_id;
 use super::steps::step as plain;
 use crate::settings::Settings;
 use crate::subtasks::{Shape, WorkResult};
-use crate::team::steps::{REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY};
+use crate::team::steps::{IMPACT, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY};
 use crate::team::tier::{self, Assessment, Tier};
 
 /// A step of a team, before it is one of a way.
@@ -39,6 +39,7 @@ pub(super) struct TeamSteps {
 impl TeamStep {
     fn new(id: &'static str, found: &Assessment, settings: &Settings) -> Self {
         let (role, answer) = match id {
+            IMPACT => (RoleName::Explorer, AnswerKind::Impact),
             SECURITY => (RoleName::Reviewer, AnswerKind::SecurityReview),
             REVIEW | SECOND_REVIEW => (RoleName::Reviewer, AnswerKind::Review),
             _ => (RoleName::TestEngineer, AnswerKind::Tests),
