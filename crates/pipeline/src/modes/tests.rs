@@ -205,9 +205,9 @@ fn what_earlier_runs_have_taught_is_consolidated_once_and_told_to_the_architect(
     let Action::AskRole { role, inputs, mode, .. } = state.next() else { panic!("{:?}", state.next()) };
     assert_eq!((role.as_str(), mode), ("explorer", Mode::Resume));
     assert_eq!(inputs, [ModeInput::Request(text("request"))]);
-    let told = |state: &State| match state.next() {
-        Action::AskRole { inputs, ask, .. } => (ask, inputs.contains(&ModeInput::Briefing(text("report")))),
-        other => panic!("{other:?}"),
+    let told = |state: &State| {
+        let Action::AskRole { inputs, ask, .. } = state.next() else { panic!("{:?}", state.next()) };
+        (ask, inputs.contains(&ModeInput::Briefing(text("report"))))
     };
 
     let briefed = after(&state, [explored(&[])]);
