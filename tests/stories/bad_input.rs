@@ -159,7 +159,7 @@ fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
 }
 
 #[test]
-fn a_folder_without_a_repository_a_commit_or_a_branch_is_refused() {
+fn a_folder_without_a_repository_a_commit_or_a_branch_is_refused_and_one_that_lost_its_commit() {
     let sandbox = Sandbox::empty();
     let plan = sandbox
         .plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } }]));
@@ -174,6 +174,12 @@ fn a_folder_without_a_repository_a_commit_or_a_branch_is_refused() {
     sandbox.commit("start");
     sandbox.git(&["switch", "--quiet", "--detach"]);
     assert_eq!(run(&sandbox, &plan).ends_with(2).failure()["code"], "git.detached");
+
+    sandbox.git(&["switch", "--quiet", "main"]);
+    let objects = sandbox.root().join(".git/objects");
+    std::fs::remove_dir_all(&objects).unwrap();
+    std::fs::create_dir(&objects).unwrap();
+    assert_eq!(run(&sandbox, &plan).ends_with(1).failure()["code"], "git.damaged");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn the_verbs_steer_a_standalone_run_and_its_worker_is_told_something_without_mai
     assert!(comes_to(&sandbox, 0, ("state", "merged")), "{}", sandbox.call(&["get_run"]));
     sandbox.switchboard(&["show", &unit("1.1")]).ends_with(0).says("seen: use the new parser");
     sandbox.switchboard(&["tell", &unit("1.1"), "too late"]).ends_with(1).says("bus.recipient-closed");
-    sandbox.switchboard(&["stop", &unit("1.2")]).ends_with(0);
+    sandbox.switchboard(&["stop", &unit("1.2")]).ends_with(0).says("1.2 of").says("is stopping");
     assert!(comes_to(&sandbox, 1, ("state", "stopped")), "{}", sandbox.call(&["get_run"]));
     assert_eq!(sandbox.call(&["read_events", "kinds:=[\"message_sent\"]"])["events"], json!([]));
 }

@@ -164,6 +164,21 @@ fn an_agent_whose_run_ended_while_the_daemon_died_has_left_when_the_next_one_is_
 }
 
 #[test]
+fn what_a_killed_daemon_left_of_a_work_tree_that_it_was_making_is_removed_by_the_next_one() {
+    let sandbox = Sandbox::new();
+    let of = |name: &str| sandbox.root().join(".git/worktrees").join(name);
+    for (name, reason) in [("1.1", "initializing by switchboard\n"), ("usb-stick", "not plugged in\n")] {
+        std::fs::create_dir_all(of(name)).unwrap();
+        std::fs::write(of(name).join("locked"), reason).unwrap();
+    }
+
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    assert!(!of("1.1").exists());
+    assert!(of("usb-stick").join("locked").exists(), "somebody else has locked it");
+}
+
+#[test]
 fn an_agent_whose_task_is_tried_again_is_back() {
     let sandbox = Sandbox::new();
     let plan = waiting_plan(&sandbox);

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::authority::Authority;
+use crate::blocking::blocking;
 use crate::bound::Bound;
 use crate::denials::Denials;
 use crate::error::io;
@@ -102,6 +103,16 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     ended.inspect_err(|error| leave_word(&place, error))
 }
 
+/// Removes what the last daemon left of work trees that it was just making. Before runs are taken up, which make some.
+async fn forget_unmade(place: &RootPaths) {
+    let repo = place.repo.clone();
+    match blocking(move || repo.worktrees_forget_unmade().map_err(|error| error.failure())).await {
+        Ok(0) => {}
+        Ok(forgotten) => tracing::info!(forgotten, "work trees that were never made are forgotten"),
+        Err(error) => tracing::warn!(%error, "work trees that were never made stay registered"),
+    }
+}
+
 /// The log goes to standard error, which is the state folder's `daemon.log` for a daemon in the background. `RUST_LOG` says
 /// how much; rmcp would log whole requests, which are not ours to keep.
 fn log() {
@@ -175,6 +186,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let resting = tokio::spawn(quiet::run(place.clone(), store.clone(), stop.clone()));
     verbs::withdraw_all(&store).await?;
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
+    forget_unmade(&place).await;
     dispatch.boot().await?;
     // After boot: before, nobody would seem to have anything to do.
     let keeping = tokio::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));

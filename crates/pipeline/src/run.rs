@@ -44,7 +44,7 @@ use std::sync::Arc;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
+use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskView};
 use switchboard_protocol::time::Millis;
 
 pub use attempt::{describe, words_of};
@@ -170,27 +170,6 @@ impl Refused {
         self.hint = hint.into();
         self
     }
-}
-
-/// How many tasks are in which part of their way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Wait for others, for a worker, for files or for a person.
-    pub waiting: usize,
-    /// Have a worker.
-    pub working: usize,
-    /// Are captured, judged or merged.
-    pub judged: usize,
-    /// Are in the run's branch.
-    pub merged: usize,
-    /// Are done, and not merged by themselves.
-    pub done: usize,
-    /// Are blocked.
-    pub blocked: usize,
-    /// Can't start.
-    pub dep_failed: usize,
-    /// Were stopped.
-    pub stopped: usize,
 }
 
 impl RunState {
@@ -357,37 +336,6 @@ impl RunState {
     #[must_use]
     pub fn next_deadline(&self, now: Millis) -> Option<Millis> {
         self.queue.next_deadline(now)
-    }
-
-    /// How many tasks are in which part of their way.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for at in self.tasks.values() {
-            counts.add(&self.records[*at].state());
-        }
-        counts
-    }
-}
-
-impl Counts {
-    fn add(&mut self, state: &TaskState) {
-        let place = match state {
-            TaskState::Pending | TaskState::Ready | TaskState::Waiting { .. } => &mut self.waiting,
-            TaskState::Starting { .. } | TaskState::Working { .. } => &mut self.working,
-            TaskState::Capturing { .. }
-            | TaskState::Captured { .. }
-            | TaskState::Gating { .. }
-            | TaskState::Passed { .. }
-            | TaskState::Held { .. }
-            | TaskState::Merging { .. } => &mut self.judged,
-            TaskState::Merged { .. } => &mut self.merged,
-            TaskState::Done { .. } => &mut self.done,
-            TaskState::Blocked { .. } => &mut self.blocked,
-            TaskState::DepFailed { .. } => &mut self.dep_failed,
-            TaskState::Stopped => &mut self.stopped,
-        };
-        *place += 1;
     }
 }
 

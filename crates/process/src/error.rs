@@ -111,6 +111,14 @@ pub enum Error {
         /// Which folder.
         path: PathBuf,
     },
+    /// A commit that `HEAD` names is not in the repository.
+    #[error("{} is damaged: HEAD names the commit {commit}, which is not there", .path.display())]
+    Damaged {
+        /// Which folder.
+        path: PathBuf,
+        /// Which commit.
+        commit: String,
+    },
     /// A git call ended badly.
     #[error("git {call} failed: {said}")]
     Git {
@@ -210,6 +218,7 @@ impl Error {
             Self::OtherRepository { .. } => "git.other-repository",
             Self::Bare { .. } => "git.bare",
             Self::NoCommits { .. } => "git.no-commits",
+            Self::Damaged { .. } => "git.damaged",
             Self::Git { .. }
             | Self::GitTimeout { .. }
             | Self::GitAnswer { .. }
@@ -238,6 +247,7 @@ impl Error {
             Self::NotARepository { .. } => "run it inside a repository, or `git init` one and commit",
             Self::OtherRepository { .. } => "run it in a work tree of the repository (git worktree list)",
             Self::Bare { .. } => "run it in a clone that has a work tree",
+            Self::Damaged { .. } => "git fsck; fetch what it misses, or restore the repository from a backup",
             Self::NoCommits { .. } => "make a first commit: `git commit --allow-empty -m start`",
             Self::Dirty { .. } => "commit or set aside the files that `git status` shows, then try again",
             Self::IndexBusy { .. } => "wait for it to end; if there is none, remove the lock file",

@@ -15,6 +15,7 @@ mod ignored_small;
 mod last_listed;
 mod left_out;
 mod merge;
+mod objects;
 mod refs;
 mod repo;
 mod status;

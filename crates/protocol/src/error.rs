@@ -151,6 +151,7 @@ codes! {
     "gate.not-configured" Gate "a required gate can't judge";
     "gate.refused" Gate "a gate refused the change";
     "git.bare" Usage "the repository has no work tree";
+    "git.damaged" Failed "the repository has lost a commit";
     "git.detached" Usage "HEAD is detached";
     "git.failed" Failed "git failed";
     "git.missing" Failed "git is missing or too old";

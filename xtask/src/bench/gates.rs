@@ -2,6 +2,7 @@
 //!
 //! What a machine lacks is skipped with a line, and its key is `null`.
 
+mod built;
 mod commits;
 mod compilers;
 mod generated;

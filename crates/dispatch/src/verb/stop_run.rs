@@ -47,8 +47,10 @@ impl Dispatch {
         let mut tasks = self.concerned(&run, &stopped).await?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
+        // Where tasks are named, the others go on, and the run with them.
+        let state = if stopped.is_empty() { "stopping" } else { row.try_text("state")? }.to_owned();
         let steps = self.stops(&run, stopped, request.grace_ms).await?;
-        let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks, more })?;
+        let answer = reply_value(&RunReply { run: run.clone(), state, tasks, more })?;
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 

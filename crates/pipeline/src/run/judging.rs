@@ -160,31 +160,34 @@ impl RunState {
         &mut self,
         id: &TaskId,
         attempt: u32,
-        change: Change,
+        (commit, tree): (&str, &str),
+        onto: &str,
     ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_attempt(at, attempt)?;
-        if self.records[at].captured().is_some_and(|known| known.commit == change.commit) {
+        if self.records[at].captured().is_some_and(|known| known.commit == commit) {
             return Ok(Vec::new());
         }
         let (OpenFor::Turn { step }, Some(known)) = (self.records[at].open_for(), self.records[at].captured()) else {
             return Err(Refused::illegal(format!("task {id} has no change that waits for its turn")));
         };
-        let files = known.files;
+        // It is as large as it was.
+        let (commit, tree, base) = (commit.to_owned(), tree.to_owned(), onto.to_owned());
+        let change = Change { commit, tree, base, ..known.clone() };
         self.expect_turn(at)?;
         let mut unit = self.records[at].unit.clone();
-        let mut moved = unit.move_head(&change.base);
+        let mut moved = unit.move_head(onto);
         if moved == Moved::On {
             let rebase = unit.open().first().copied().filter(|at| is_rebase(&unit.way().steps()[*at].does));
             let Some(rebase) = rebase else {
                 let what = &unit.way().steps()[step].id;
                 return Err(Refused::illegal(format!("step {what} of task {id} is no rebase")));
             };
-            let captured = unit.capture(rebase, Change { files, ..change.clone() });
+            let captured = unit.capture(rebase, change);
             moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         }
         self.records[at].unit = unit;
-        self.set_head(at, change.base);
+        self.set_head(at, onto.to_owned());
         self.queue.take_turn(at);
         Ok(self.after(at, moved, String::new()))
     }

@@ -110,8 +110,7 @@ impl RunState {
                 self.change_fixed(task, *attempt, commit, tree)
             }
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
-                let (commit, tree, base) = (commit.clone(), tree.clone(), onto.clone());
-                self.change_rebased(task, *attempt, Change { commit, tree, base, files: 0, lines: 0 })
+                self.change_rebased(task, *attempt, (commit, tree), onto)
             }
             RunEvent::BranchMoved { task, from, head } => self.branch_moved(task, from, head),
             RunEvent::MergeIntended { task, attempt, commit, onto } => {

@@ -520,6 +520,29 @@ fn late_events_change_nothing() {
 }
 
 #[test]
+fn a_gate_that_repeats_itself_changes_nothing_and_one_that_contradicts_itself_is_refused() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.capture("1.1");
+    let said = |verdict| RunEvent::GateReported {
+        task: id("1.1"),
+        attempt: 1,
+        gate: "secrets".to_owned(),
+        input: None,
+        verdict,
+        asks: false,
+        halts: false,
+        reasons: Vec::new(),
+    };
+    run.tell(said(Verdict::Pass));
+    let view = run.view("1.1");
+
+    run.tell(said(Verdict::Pass));
+    assert_eq!((run.last.len(), run.view("1.1").gates), (0, view.gates));
+    let refused = run.refused(said(Verdict::Fail));
+    assert_eq!(refused.code, RefusedCode::Stale, "{refused}");
+}
+
+#[test]
 fn a_dependency_that_is_not_known_yet_is_refused_so_that_no_circle_can_come_to_be() {
     let mut state = RunState::new();
     state.step(&started(3, 2), Millis(0)).unwrap();

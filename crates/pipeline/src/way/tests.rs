@@ -200,6 +200,22 @@ fn a_moved_head_opens_what_reads_it_and_nothing_else() {
 }
 
 #[test]
+fn a_unit_that_is_held_follows_no_head_before_somebody_lets_it_go_on() {
+    let mut unit = team();
+    for bits in 1..=2 {
+        unit.intend(0, worker(bits)).unwrap();
+        let _held = unit.lose(0);
+    }
+    let held = unit.held().cloned();
+
+    assert_eq!((unit.move_head("other"), unit.head(), unit.held().cloned()), (Moved::On, "head", held));
+
+    unit.release(Some(0));
+    unit.move_head("other");
+    assert_eq!((unit.head(), unit.open()), ("other", vec![0]));
+}
+
+#[test]
 fn resuming_at_a_step_only_invalidates() {
     let mut unit = team();
     do_work(&mut unit, 0, "1");

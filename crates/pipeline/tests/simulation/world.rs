@@ -146,7 +146,8 @@ impl World {
             self.interfere();
             self.work();
         }
-        panic!("the history doesn't end: {:?}", self.state.counts());
+        let states: Vec<_> = self.state.tasks().map(|view| (view.task, view.state)).collect();
+        panic!("the history doesn't end: {states:?}");
     }
 
     fn opening(&mut self) -> Vec<RunEvent> {

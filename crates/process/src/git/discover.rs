@@ -6,9 +6,9 @@ use std::sync::Arc;
 use switchboard_protocol::text::cut;
 
 use super::call::{Call, said};
-use super::refs;
 use super::repo::{Git, Repo};
 use super::types::{Head, Oid};
+use super::{objects, refs};
 use crate::{Error, Result};
 
 // === impl Git ===
@@ -63,7 +63,7 @@ impl Repo {
     /// Where `HEAD` of the user's work tree points.
     ///
     /// # Errors
-    /// [`Error::Git`].
+    /// [`Error::Damaged`] when its commit is gone, [`Error::Git`].
     pub fn head(&self) -> Result<Head> {
         if let Some(head) = self.loose_head() {
             return Ok(head);
@@ -82,17 +82,22 @@ impl Repo {
         })
     }
 
-    /// The branch that `HEAD` names, where that has a file of its own: two short files are read sooner than git starts. `None` leaves it to git.
+    /// The branch that `HEAD` names, where that has a file of its own and its commit is found: some short files are read sooner than git starts. `None`
+    /// leaves it to git.
     fn loose_head(&self) -> Option<Head> {
         let head = fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
         let name = head.trim_end().strip_prefix("ref: refs/heads/")?;
         let tip = fs::read_to_string(self.common_dir.join(refs::full_name(name).ok()?)).ok()?;
-        Some(Head::Branch { name: name.to_owned(), commit: Oid::parse(tip.trim_end()).ok()? })
+        let commit = Oid::parse(tip.trim_end()).ok()?;
+        objects::has(&self.common_dir.join("objects"), &commit).then(|| Head::Branch { name: name.to_owned(), commit })
     }
 
     /// Where `HEAD` points when it leads to no commit.
     fn head_without_commit(&self) -> Result<Head> {
         let (code, name) = self.call(["symbolic-ref", "--quiet", "HEAD"]).answer(&[0, 1])?;
+        if let Some(commit) = self.resolve("HEAD")? {
+            return Err(Error::Damaged { path: self.root.clone(), commit: commit.to_string() });
+        }
         if code == 1 {
             return Err(Error::NoCommits { path: self.root.clone() });
         }
@@ -103,7 +108,7 @@ impl Repo {
     /// The commit that `HEAD` of the user's work tree points at.
     ///
     /// # Errors
-    /// [`Error::NoCommits`], [`Error::Git`].
+    /// [`Error::NoCommits`], [`Error::Damaged`], [`Error::Git`].
     pub fn head_commit(&self) -> Result<Oid> {
         match self.head()? {
             Head::Branch { commit, .. } | Head::Detached(commit) => Ok(commit),

@@ -192,7 +192,8 @@ impl Repo {
         Err(Error::Moved { name: full.to_owned(), found })
     }
 
-    fn resolve(&self, expression: &str) -> Result<Option<Oid>> {
+    /// What an expression names, be it there or not; `None` if it names nothing.
+    pub(super) fn resolve(&self, expression: &str) -> Result<Option<Oid>> {
         if expression.bytes().any(|b| matches!(b, 0 | b'\n')) {
             return Ok(None);
         }

@@ -1,6 +1,7 @@
 //! Work trees of ours: made for an agent, brought back to a commit, removed without touching anybody else's.
 
 mod new;
+mod unmade;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,6 +17,7 @@ use crate::{Error, Result};
 /// The file that locks a work tree, and what git and we write into it while a work tree is made.
 const LOCK: &str = "locked";
 const IN_THE_MAKING: &str = "initializing";
+const OURS_IN_THE_MAKING: &str = "initializing by switchboard";
 
 /// A linked work tree. Its calls name the administrative folder themselves, so that an agent that replaces the `.git` file
 /// gains nothing.
@@ -240,12 +242,7 @@ impl Repo {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(Error::io(format!("read {}", folder.display()))(e)),
         };
-        let place = |admin: PathBuf| {
-            let text = fs::read_to_string(admin.join("gitdir")).ok()?;
-            let at = admin.join(Path::new(text.trim_end_matches('\n')).parent()?);
-            let at = registered_place(&at).unwrap_or(at);
-            Some((admin, at))
-        };
+        let place = |admin: PathBuf| place_of(&admin).map(|at| (admin, at));
         Ok(entries.filter_map(|entry| place(entry.ok()?.path())).collect())
     }
 
@@ -371,14 +368,35 @@ fn real(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
+/// Where an administrative folder says that its work tree lies; `None` where it says nothing.
+fn place_of(admin: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(admin.join("gitdir")).ok()?;
+    let at = admin.join(Path::new(text.trim_end_matches('\n')).parent()?);
+    Some(registered_place(&at).unwrap_or(at))
+}
+
 /// A work tree that is locked while it is made has no owner once whoever made it was killed.
 fn is_locked(admin: &Path) -> bool {
-    fs::read_to_string(admin.join(LOCK)).is_ok_and(|reason| reason.trim() != IN_THE_MAKING)
+    lock_reason(admin).is_some_and(|reason| !is_of_the_making(&reason))
 }
 
 /// Whether whoever made a work tree has not finished it.
 fn is_half_made(admin: &Path) -> bool {
-    fs::read_to_string(admin.join(LOCK)).is_ok_and(|reason| reason.trim() == IN_THE_MAKING)
+    lock_reason(admin).is_some_and(|reason| is_of_the_making(&reason))
+}
+
+/// The same, where it was us.
+fn is_ours_in_the_making(admin: &Path) -> bool {
+    lock_reason(admin).is_some_and(|reason| reason == OURS_IN_THE_MAKING)
+}
+
+/// Why a work tree is locked; `None` where it is not.
+fn lock_reason(admin: &Path) -> Option<String> {
+    fs::read_to_string(admin.join(LOCK)).ok().map(|reason| reason.trim().to_owned())
+}
+
+fn is_of_the_making(reason: &str) -> bool {
+    [IN_THE_MAKING, OURS_IN_THE_MAKING].contains(&reason)
 }
 
 pub(super) fn remove_file(path: &Path) -> Result<()> {

@@ -1,10 +1,12 @@
 //! Finding a repository, reading it, merging in it.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use switchboard_process::Error;
 use switchboard_process::env::Env;
-use switchboard_process::git::{Git, Head, Merged, Oid, Side};
+use switchboard_process::git::{Git, Head, Merged, Oid, Repo, Side};
 
 use crate::fixture::{Fixture, author};
 
@@ -21,6 +23,53 @@ fn a_folder_that_is_no_repository_bare_or_empty_is_refused_by_name() {
     assert!(matches!(git.discover(&outside.join("bare")), Err(Error::Bare { .. })));
     assert!(matches!(fixture.repo().head_commit(), Err(Error::NoCommits { .. })));
     assert_eq!(fixture.repo().head().unwrap(), Head::Unborn { name: "main".to_owned() });
+}
+
+/// What `head` says, and the first line of what it fails with.
+fn head_of(repo: &Repo) -> Result<Head, (&'static str, String)> {
+    repo.head().map_err(|error| (error.code(), error.to_string()))
+}
+
+#[test]
+fn a_head_whose_commit_is_gone_is_damage_wherever_the_commit_was() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    let at = repo.head_commit().unwrap();
+    let objects = fixture.root.join(".git/objects");
+    let loose = objects.join(&at.as_str()[..2]).join(&at.as_str()[2..]);
+    let content = fs::read(&loose).unwrap();
+    let on_main = Head::Branch { name: "main".to_owned(), commit: at.clone() };
+
+    fs::set_permissions(&loose, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&loose, "").unwrap();
+    let emptied = head_of(&repo);
+    fs::remove_file(&loose).unwrap();
+    let removed = head_of(&repo);
+    fixture.run(&["symbolic-ref", "HEAD", "refs/heads/none"]);
+    let unborn = head_of(&repo);
+    fs::write(fixture.root.join(".git/HEAD"), format!("{at}\n")).unwrap();
+    let detached = head_of(&repo);
+    fixture.run(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    fs::write(&loose, content).unwrap();
+
+    let damaged = |head: Result<Head, (&'static str, String)>| {
+        let (code, what) = head.unwrap_err();
+        assert!(code == "git.damaged" && what.contains(at.as_str()), "{code} {what}");
+    };
+    damaged(emptied);
+    damaged(removed);
+    damaged(detached);
+    assert_eq!(unborn, Ok(Head::Unborn { name: "none".to_owned() }));
+    assert_eq!(head_of(&repo), Ok(on_main.clone()));
+    // Packed: with its file, without the pack, without its index.
+    fixture.run(&["gc", "-q"]);
+    fixture.run(&["update-ref", "refs/heads/main", at.as_str()]);
+    assert!(!loose.exists());
+    assert_eq!(head_of(&repo), Ok(on_main));
+    for entry in fs::read_dir(objects.join("pack")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    damaged(head_of(&repo));
 }
 
 #[test]

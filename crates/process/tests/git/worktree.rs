@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use switchboard_process::Error;
-use switchboard_process::git::Oid;
+use switchboard_process::env::var;
+use switchboard_process::git::{Git, Oid};
 
 use crate::fixture::{Fixture, write};
 
@@ -143,6 +144,57 @@ fn pruning_forgets_ours_and_leaves_the_users() {
 
     let left: Vec<_> = repo.worktree_list().unwrap().into_iter().filter_map(|listed| listed.branch).collect();
     assert_eq!(left, ["main", "theirs"]);
+}
+
+#[test]
+fn what_a_killed_maker_left_without_a_place_is_forgotten_and_nothing_else() {
+    let fixture = Fixture::new();
+    let (repo, whole, _) = fixture.worktree("t1");
+    let (_, half, _) = fixture.worktree("t2");
+    let (_, gone, _) = fixture.worktree("t3");
+    let (_, theirs, _) = fixture.worktree("t4");
+    let admin = |name: &str| repo.common_dir().join("worktrees").join(name);
+    let ours = "initializing by switchboard\n";
+    for name in ["t2", "t3"] {
+        fs::write(admin(name).join("locked"), ours).unwrap();
+    }
+    for path in [gone.path(), theirs.path()] {
+        fs::remove_dir_all(path).unwrap();
+    }
+    for (name, reason) in [("1.1", ours), ("git-makes", "initializing\n"), ("locked-by-a-person", "")] {
+        fs::create_dir(admin(name)).unwrap();
+        fs::write(admin(name).join("locked"), reason).unwrap();
+    }
+
+    assert_eq!(repo.worktrees_forget_unmade().unwrap(), 2);
+    assert_eq!(repo.worktrees_forget_unmade().unwrap(), 0);
+
+    let left: Vec<_> =
+        ["1.1", "git-makes", "locked-by-a-person", "t1", "t2", "t3", "t4"].map(|name| admin(name).exists()).into();
+    assert_eq!(left, [false, true, true, true, true, false, true]);
+    assert!(whole.path().join("a.txt").exists() && half.path().join("a.txt").exists());
+}
+
+#[test]
+fn a_work_tree_is_locked_with_a_reason_of_ours_while_its_files_are_written() {
+    let fixture = Fixture::new();
+    let (path, tools) = (var("PATH").unwrap(), fixture.folder.path().join("tools"));
+    let seen = fixture.folder.path().join("seen");
+    // Git, but for a look at the lock before it writes files.
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *read-tree*) cp \"$GIT_DIR/locked\" '{}';; esac\nexec git \"$@\"\n",
+        seen.display()
+    );
+    write(&tools, "git", &script);
+    fs::set_permissions(tools.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let env = fixture.env.clone().set("PATH", format!("{}:{path}", tools.display()));
+    let repo = Git::find(env).unwrap().discover(&fixture.root).unwrap();
+    let at = repo.head_commit().unwrap();
+
+    repo.worktree_add(&fixture.base().join("t1"), "switchboard/t1", &at, &[]).unwrap();
+
+    assert_eq!(fs::read_to_string(seen).unwrap(), "initializing by switchboard\n");
+    assert!(!repo.common_dir().join("worktrees/t1/locked").exists());
 }
 
 #[test]

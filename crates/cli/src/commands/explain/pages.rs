@@ -107,6 +107,7 @@ pages! {
     "gate.not-configured"
     "gate.refused"
     "git.bare"
+    "git.damaged"
     "git.detached"
     "git.failed"
     "git.missing"

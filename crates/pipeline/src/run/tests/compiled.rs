@@ -269,6 +269,29 @@ fn a_branch_that_somebody_moved_is_rebased_onto_and_too_many_moves_block() {
 }
 
 #[test]
+fn a_merge_that_was_intended_is_off_when_somebody_moves_the_branch_and_a_stop_that_waited_for_it_is_done() {
+    for is_stopped in [false, true] {
+        let mut run = Run::on(&compiled_way(), 2, &[("1.1", &[], &[])]);
+        run.pass_on("1.1", "b");
+        let (commit, onto) = ("c-1.1-1".to_owned(), "b".to_owned());
+        run.tell(RunEvent::MergeIntended { task: id("1.1"), attempt: 1, commit, onto });
+        if is_stopped {
+            run.tell(RunEvent::TaskStopRequested { task: id("1.1"), grace_ms: None });
+        }
+        assert!(matches!(run.view("1.1").state, TaskState::Merging { .. }), "{:?}", run.view("1.1").state);
+
+        run.tell(RunEvent::BranchMoved { task: id("1.1"), from: "b".to_owned(), head: "other".to_owned() });
+
+        assert_eq!(run.state.in_doubt().count(), 0, "nobody has to find out what became of it");
+        if is_stopped {
+            assert_eq!(run.view("1.1").state, TaskState::Stopped);
+        } else {
+            assert_eq!(run.doing(), ["run_command"]);
+        }
+    }
+}
+
+#[test]
 fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
     let children = Way {
         steps: vec![switchboard_protocol::run::way::Step {

@@ -2,13 +2,14 @@
 //! folder is written here, and one call of git writes the index and the files, while another one makes the branches.
 //!
 //! Git takes no notice of an administrative folder without the file `gitdir`, so that file is written last but one. Until the work tree is complete it is
-//! locked as git itself locks it: `git worktree prune` leaves it alone, and after the death of whoever made it the next call makes it anew.
+//! locked as git itself locks it, with a reason that is ours: `git worktree prune` leaves it alone, and after the death of whoever made it the next call
+//! makes it anew.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{IN_THE_MAKING, LOCK, Worktree, registered_place, remove_file, remove_tree};
+use super::{LOCK, OURS_IN_THE_MAKING, Worktree, registered_place, remove_file, remove_tree};
 use crate::git::refs;
 use crate::git::repo::{Repo, utf8};
 use crate::git::types::Oid;
@@ -102,7 +103,7 @@ impl Worktree {
     fn write_links(&self, head: &str) -> Result<()> {
         let link = self.path.join(".git");
         let files = [
-            (self.admin.join(LOCK), IN_THE_MAKING.to_owned()),
+            (self.admin.join(LOCK), OURS_IN_THE_MAKING.to_owned()),
             (self.admin.join("commondir"), "../..".to_owned()),
             (self.admin.join("HEAD"), head.to_owned()),
             (self.admin.join("gitdir"), utf8(&link)?.to_owned()),

@@ -29,7 +29,7 @@ pub const MAX_GRACE_MS: u64 = 600_000;
 pub struct RunReply {
     /// The run.
     pub run: RunId,
-    /// Its state now.
+    /// Its state now; `stopping` where all of it is stopped, and not only tasks of it.
     pub state: String,
     /// The tasks that it concerns, in their order, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
