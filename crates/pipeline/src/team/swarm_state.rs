@@ -5,7 +5,7 @@ use switchboard_protocol::run::{TaskState, TaskView};
 
 use super::steps::{ADVERSARIAL, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
 
-/// A state of the swarm's workflow, in the order in which a task goes through them; the seed's chapter on task states names them.
+/// A state of the swarm's workflow, in the order in which a task goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SwarmState {
     /// Nobody has worked on it.
