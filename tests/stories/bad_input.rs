@@ -155,7 +155,9 @@ fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
     sandbox.write("plan.json", "{}");
 
     sandbox.switchboard(&["run", "plna.json"]).ends_with(1).says("did you mean plan.json?");
-    sandbox.switchboard(&["run", "Print one"]).ends_with(1).says("--team").says("switchboard dispatch");
+    sandbox.switchboard(&["run", "Print one.json"]).ends_with(1).says("--team").says("switchboard dispatch");
+    // Of more than one word, it is a request, which a team would plan.
+    sandbox.switchboard(&["run", "Print one", "--dry-run"]).ends_with(5).says("nobody is named for the role architect");
 }
 
 #[test]

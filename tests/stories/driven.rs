@@ -126,7 +126,7 @@ fn a_request_is_planned_reviewed_and_carried_out_phase_by_phase() {
 
     let out = team.run(&["Print one and two", "--auto", "--merge", "--with", "specify"]).ends_with(0).out;
 
-    assert!(out.contains("checklist: review passed; security_review"), "{out}");
+    assert!(out.contains("checklist: impact skipped; review passed; security_review"), "{out}");
     let modes: Vec<_> = out.lines().filter_map(|line| line.strip_prefix("MODE: ")).collect();
     let once = ["CLARIFY", "DISCOVER", "REALITY", "CONSULT", "SPECIFY", "PLAN", "CRITIC-GATE"];
     let phases = ["EXECUTE", "PHASE-WRAP", "EXECUTE", "PHASE-WRAP"];

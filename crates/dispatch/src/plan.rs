@@ -176,7 +176,7 @@ impl RunPlan {
     /// How to start the worker of a step: that of the role, where it judges, else the task's.
     pub(crate) fn choice_of(&self, id: &TaskId, settings: &Settings, work: &StepWork) -> Result<AgentChoice, Failure> {
         match work.answer {
-            Some(_) => self.choice_in_role(id, settings, &work.role),
+            Some(_) => self.choice_in_role(settings, &work.role),
             None => self.choice(id, settings),
         }
     }
@@ -202,18 +202,15 @@ impl RunPlan {
     }
 
     /// How to start the agent of a role: the one that the role names, else the run's, else the task's.
-    pub(crate) fn choice_in_role(
-        &self,
-        id: &TaskId,
-        settings: &Settings,
-        role: &RoleId,
-    ) -> Result<AgentChoice, Failure> {
+    pub(crate) fn choice_in_role(&self, settings: &Settings, role: &RoleId) -> Result<AgentChoice, Failure> {
         let of_role = self.roles.get(role);
         let named = of_role.and_then(|choice| choice.agent.as_ref()).or(self.default_agent.as_ref());
         let of_task = || settings.agent.clone().filter(|_| settings.command.is_none());
         let Some(name) = named.map(ToString::to_string).or_else(of_task) else {
-            let what = format!("task {id} needs a {role}, and nobody is named for it");
-            let hint = format!("name an agent with --role {role}=AGENT, or in [roles.{role}] of your settings");
+            let what = format!("nobody is named for the role {role}");
+            let hint = format!(
+                "--agent NAME has every role; for this one alone: --role {role}=AGENT, or [roles.{role}] of your settings"
+            );
             return Err(Failure::new("plan.no-agent", what).hint(hint));
         };
         let unknown = || Failure::new("agent.unknown", format!("the {role} is {name}, which is not configured"));

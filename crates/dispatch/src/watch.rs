@@ -203,7 +203,7 @@ impl Watch {
         let (_, settings) = plan.settings(&task)?;
         let role = row.get_text("role").and_then(|role| RoleId::new(role).ok());
         let choice = match &role {
-            Some(role) => plan.choice_in_role(&task, &settings, role).ok(),
+            Some(role) => plan.choice_in_role(&settings, role).ok(),
             None => plan.choice(&task, &settings).ok(),
         };
         let guarded =

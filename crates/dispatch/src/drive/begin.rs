@@ -240,7 +240,7 @@ fn check_roles(choices: &[RoleChoice], has: &[RoleName]) -> Result<(), Failure> 
             return Err(Failure::new("request.bad-args", what).at("roles").hint("name it once, as it is written here"));
         }
         if choice.disabled && has.contains(&role) {
-            let what = format!("the team needs a {role}, and that role is disabled");
+            let what = format!("the team needs the role {role}, and that is disabled");
             return Err(Failure::new("role.disabled", what).hint("switchboard roles shows the file that says so"));
         }
         if role == RoleName::Docs && (choice.temperature.is_some() || !choice.fallback_models.is_empty()) {

@@ -86,7 +86,7 @@ fn who_judges_is_named_by_the_role_else_by_the_run_else_by_the_task() {
     let role: RoleId = RoleId::new("reviewer").unwrap();
     let mut run = plan(&json!({ "agent": "ann" }));
     let (_, settings) = run.settings(&id("1.1")).unwrap();
-    let chosen = |run: &RunPlan| run.choice_in_role(&id("1.1"), &settings, &role);
+    let chosen = |run: &RunPlan| run.choice_in_role(&settings, &role);
 
     let of_task = chosen(&run).unwrap();
     run.default_agent = Some(name("run"));
@@ -106,7 +106,7 @@ fn a_command_does_not_judge_and_a_judge_that_is_not_configured_is_refused() {
     let refused = |settings: Value| {
         let run = plan(&settings);
         let (_, settings) = run.settings(&id("1.1")).unwrap();
-        run.choice_in_role(&id("1.1"), &settings, &role).unwrap_err()
+        run.choice_in_role(&settings, &role).unwrap_err()
     };
 
     let of_command = refused(json!({ "agent": "ann", "command": ["make"] }));

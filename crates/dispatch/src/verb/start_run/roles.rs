@@ -72,11 +72,12 @@ pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Resul
         }
         let Some(said) = choices.iter().find(|said| said.role == *role) else { continue };
         if said.disabled {
-            let what = format!("task {task} needs a {role}, and that role is disabled");
+            let what = format!("task {task} needs the role {role}, and that is disabled");
             return Err(Failure::new("role.disabled", what).hint("switchboard roles shows the file that says so"));
         }
         if said.rights.as_ref().is_some_and(|rights| !rights.read) {
-            let what = format!("task {task} needs a {role}, and that role may not read: its work lies in a work tree");
+            let what =
+                format!("task {task} needs the role {role}, and that may not read: its work lies in a work tree");
             return Err(Failure::new("plan.no-effect", what).hint("give it `read` among its `rights`"));
         }
         let is_command = matches!(choice.driver, DriverSpec::Exec { .. });
