@@ -105,6 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn as_many_as_are_named_are_not_followed_by_a_count() {
+        for (all, is_cut) in [(BESIDE + 1, false), (BESIDE + 2, true)] {
+            let ids: Vec<_> = (1..=all).map(|n| format!("1.{n}")).collect();
+            let tasks: Vec<_> = ids.iter().map(|id| json!({ "id": id, "phase": 1, "description": "d" })).collect();
+            let views: Vec<_> = ids.iter().map(|id| view(id, TaskState::Pending)).collect();
+
+            let text = plan_state(&run_plan(&json!(tasks)), &TaskId::new("1.2").unwrap(), &views);
+
+            assert_eq!(text.contains(" more\n"), is_cut, "{text}");
+        }
+    }
+
+    #[test]
     fn a_large_plan_is_cut() {
         let tasks: Vec<_> =
             (1..300).map(|n| json!({ "id": format!("1.{n}"), "phase": 1, "description": "d".repeat(200) })).collect();

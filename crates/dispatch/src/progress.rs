@@ -191,7 +191,7 @@ impl Earlier {
         if target == Some(self.target.as_str()) {
             return Ok(true);
         }
-        match git.rev_parse(&format!("{}^{{commit}}", self.base))? {
+        match git.rev_parse(&self.base)? {
             Some(base) => git.is_ancestor(head, &base),
             None => Ok(false),
         }
@@ -200,7 +200,7 @@ impl Earlier {
     /// The last commit that it has merged, if the repository still has it.
     fn tip(&self, git: &dyn Git) -> Result<Option<Oid>, Error> {
         let Some(tip) = &self.tip else { return Ok(None) };
-        git.rev_parse(&format!("{tip}^{{commit}}"))
+        git.rev_parse(tip)
     }
 }
 

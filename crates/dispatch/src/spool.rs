@@ -58,11 +58,16 @@ struct Bytes {
 /// The spool can't be read.
 pub(crate) fn read(folder: &Path, wanted: Wanted, most: u64, is_growing: bool) -> Result<Output, Error> {
     let folder = folder.join(SPOOL_FOLDER);
+    listed_anew(|| read_once(&folder, wanted, most, is_growing)).map_err(io(&folder))
+}
+
+/// Reads, and reads anew where a file went that had been listed.
+fn listed_anew<T>(mut read: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     let mut tries = 1;
     loop {
-        match read_once(&folder, wanted, most, is_growing) {
+        match read() {
             Err(error) if error.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
-            done => return done.map_err(io(&folder)),
+            done => return done,
         }
     }
 }
@@ -112,11 +117,7 @@ fn segments(folder: &Path) -> std::io::Result<Vec<Segment>> {
     for entry in entries {
         let entry = entry?;
         let Some(name) = entry.file_name().to_str().and_then(SegmentName::parse) else { continue };
-        match entry.metadata() {
-            Ok(file) => files.push((entry.file_name(), name, entry.path(), file.len())),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+        files.push((entry.file_name(), name, entry.path(), entry.metadata()?.len()));
     }
     files.sort();
     let mut segments: Vec<Segment> = Vec::new();
@@ -255,6 +256,22 @@ mod tests {
 
         fs::write(folder.path().join(SPOOL_FOLDER), "no folder").unwrap();
         assert!(read(folder.path(), HEAD, 5, true).is_err());
+    }
+
+    #[test]
+    fn what_goes_while_it_is_read_is_listed_anew_a_few_times_and_no_other_failure_is() {
+        let read_after = |failures: u32, kind: ErrorKind| {
+            let mut calls = 0;
+            let read = listed_anew(|| {
+                calls += 1;
+                if calls > failures { Ok(()) } else { Err(kind.into()) }
+            });
+            (calls, read.is_ok())
+        };
+
+        assert_eq!(read_after(TRIES - 1, ErrorKind::NotFound), (TRIES, true));
+        assert_eq!(read_after(TRIES, ErrorKind::NotFound), (TRIES, false));
+        assert_eq!(read_after(1, ErrorKind::PermissionDenied), (1, false));
     }
 
     #[test]

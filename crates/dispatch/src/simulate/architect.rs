@@ -24,7 +24,7 @@ use crate::{Dispatch, Error};
 const CEILING: u64 = 1_000_000;
 
 /// An agent that has proven its name.
-fn agent(name: &str) -> Result<SeatCaller, String> {
+pub(super) fn agent(name: &str) -> Result<SeatCaller, String> {
     let name = AgentName::new(name).map_err(|error| error.to_string())?;
     Ok(SeatCaller { name, is_person: false, is_proven: true })
 }

@@ -150,7 +150,7 @@ async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -
 }
 
 /// Answers the oldest question, or lets its clock run.
-async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
+pub(super) async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
     let world = &daemon.world;
     let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
     let Some(need) = open.first().filter(|_| stage.chance(600)) else { return Ok(()) };

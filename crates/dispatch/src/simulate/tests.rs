@@ -9,11 +9,18 @@ use super::*;
 mod briefing;
 mod merges;
 mod recorded;
+mod seat;
 mod starts;
+mod steering;
 
 /// Runs a test with a daemon in a kind world, and the request for a run of the simulation's plan.
 fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
-    let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+    with_stage(SimSpec::kind(), async |_, daemon, request| test(daemon, request).await);
+}
+
+/// The same in a world of this kind, with what the simulated ports share.
+fn with_stage(spec: SimSpec, test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRunRequest)) {
+    let stage = Arc::new(Stage::new(1, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
@@ -23,7 +30,7 @@ fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
         *lock(&stage.daemon) = Some(daemon.clone());
         daemon.boot().await.unwrap();
         let request = request::request(&stage, &plan(&stage, 1)).unwrap();
-        test(&daemon, request).await;
+        test(&stage, &daemon, request).await;
     });
 }
 
