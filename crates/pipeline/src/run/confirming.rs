@@ -38,7 +38,10 @@ impl Record {
             let gate = reported.report.gate.clone();
             reported.report.reasons.iter().map(move |reason| format!("{gate}: {reason}")).collect::<Vec<_>>()
         };
-        let findings: Vec<_> = self.reports.iter().filter(|reported| reported.asks).flat_map(of_gate).collect();
+        // In the order of the way: who was asked again after a stop has reported last, and says the same.
+        let mut asking: Vec<_> = self.reports.iter().filter(|reported| reported.asks).collect();
+        asking.sort_by_key(|reported| self.unit.way().check_of(&reported.report.gate));
+        let findings: Vec<_> = asking.into_iter().flat_map(of_gate).collect();
         let made = self.unit.way().maker().map_or(Digest::ZERO, |maker| self.unit.output(maker));
         let words = question.iter().chain(&findings).map(String::as_bytes);
         let parts: Vec<&[u8]> = [made.0.as_slice()].into_iter().chain(words).collect();

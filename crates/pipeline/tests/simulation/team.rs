@@ -16,7 +16,8 @@ use super::ways::step;
 pub(crate) const SKIPPABLE: &str = "security_review";
 
 /// Who may be asked about a change: the step, what its worker answers, and whether it may add tests.
-const STEPS: [(&str, AnswerKind, bool); 4] = [
+const STEPS: [(&str, AnswerKind, bool); 5] = [
+    ("impact", AnswerKind::Impact, false),
     ("review", AnswerKind::Review, false),
     (SKIPPABLE, AnswerKind::SecurityReview, false),
     ("tests", AnswerKind::Tests, true),
@@ -51,7 +52,7 @@ pub(crate) struct Asked {
     pub(crate) input: Digest,
 }
 
-/// Adds up to four steps whose workers answer to a way that ends in a merge, after its gates. Some of them are left out.
+/// Adds up to five steps whose workers answer to a way that ends in a merge, after its gates. Some of them are left out.
 pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
     let Way { steps } = way;
     let is_maker = |step: &&Step| matches!(step.does, Do::Work { .. } | Do::Choose { .. });

@@ -3,6 +3,7 @@
 use serde_json::json;
 use switchboard_protocol::id::{Digest, NeedId};
 use switchboard_protocol::run::PersonAnswer;
+use switchboard_protocol::run::way::Do;
 
 use super::compiled::way_with;
 use super::*;
@@ -177,4 +178,34 @@ fn a_gate_that_halts_refuses_the_attempt_and_stops_the_run() {
     assert_eq!(run.last, []);
     said.iter().for_each(|report| drop(run.state.step(report, Millis(0))));
     assert_eq!(run.state, before, "what followed is folded again without a change");
+}
+
+#[test]
+fn what_a_person_is_asked_is_the_same_in_whichever_order_gates_have_reported() {
+    let mut run = run();
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
+    run.captured("1.1", &Change { commit, tree, base, files: 1, lines: 1 });
+    let checks = run.effects().into_iter().find_map(|effect| {
+        let Effect::RunChecks { checks, .. } = effect else { return None };
+        Some(checks)
+    });
+    for check in checks.expect("gates are asked") {
+        let verdict = if check.when.is_always() { Verdict::Warn } else { Verdict::Skipped };
+        let (gate, input, reasons) = (check.gate, Some(check.input), vec!["look at this".to_owned()]);
+        let (task, asks) = (id("1.1"), check.when.is_always());
+        run.tell(RunEvent::GateReported { task, attempt: 1, gate, input, verdict, asks, halts: false, reasons });
+    }
+    let asked = |run: &Run| {
+        let record = run.state.records.iter().find(|record| record.task() == Some(&id("1.1"))).unwrap();
+        let steps = record.unit.way().steps();
+        record.question(steps.iter().position(|step| matches!(step.does, Do::Ask { .. })).unwrap())
+    };
+    let before = asked(&run);
+    assert!(before.findings.len() > 1, "{before:?}");
+
+    // As after a stop, when those that had not judged what stands now are asked again.
+    run.state.records.iter_mut().for_each(|record| record.reports.reverse());
+
+    assert_eq!(asked(&run), before);
 }
