@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 
 use switchboard_protocol::verb::run::{GetRunRequest, ResumeRunRequest, StartRunRequest};
@@ -32,6 +33,13 @@ fn with_stage(spec: SimSpec, test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRun
         let request = request::request(&stage, &plan(&stage, 1)).unwrap();
         test(&stage, &daemon, request).await;
     });
+}
+
+/// Expects a refusal with this code that says this somewhere.
+#[track_caller]
+fn refused<T: std::fmt::Debug>(answer: Result<T, Failure>, code: &str, says: &str) {
+    let failure = answer.unwrap_err();
+    assert!(failure.code == code && format!("{failure:?}").contains(says), "{code} {says}: {failure:?}");
 }
 
 #[track_caller]

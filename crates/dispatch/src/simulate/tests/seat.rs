@@ -170,12 +170,6 @@ fn with_seat(test: impl AsyncFn(Led<'_>)) {
     });
 }
 
-#[track_caller]
-fn refused<T: std::fmt::Debug>(answer: Result<T, Failure>, code: &str, says: &str) {
-    let failure = answer.unwrap_err();
-    assert!(failure.code == code && format!("{failure:?}").contains(says), "{code} {says}: {failure:?}");
-}
-
 #[test]
 fn a_status_that_a_task_has_not_earned_is_refused_with_what_is_missing() {
     with_seat(async |led| {

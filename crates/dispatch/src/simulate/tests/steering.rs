@@ -110,12 +110,6 @@ fn with_worker(coordination: Coordination, test: impl AsyncFn(AtWork<'_>)) {
     });
 }
 
-#[track_caller]
-fn refused<T: std::fmt::Debug>(answer: Result<T, Failure>, code: &str, says: &str) {
-    let failure = answer.unwrap_err();
-    assert!(failure.code == code && format!("{failure:?}").contains(says), "{code} {says}: {failure:?}");
-}
-
 fn status(unit: Option<String>) -> Control {
     Control::Status { unit }
 }
