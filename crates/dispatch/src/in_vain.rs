@@ -12,7 +12,8 @@ use switchboard_protocol::verb::run::AgentChoice;
 use crate::Error;
 use crate::plan::{RunPart, RunPlan};
 
-/// Checks the tasks of a run; `is_led` by a team or not. Returns a sentence for each setting that has no effect.
+/// Checks the tasks of a run and returns a sentence for each setting that has no effect. `is_led` is true if a team
+/// leads the run.
 ///
 /// # Errors
 /// `plan.no-effect` if the plan relies on the setting.
