@@ -141,7 +141,7 @@ impl Watch {
             | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::Sealed { .. } => Vec::new(),
             WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens } => {
-                // The prices of an agent that reports costs already include these tokens.
+                // The costs that an agent reports itself already include these tokens.
                 let Some(price) = self.price.filter(|_| self.cost == 0) else { return Vec::new() };
                 let (input, output) = self.tokens_with(*input_tokens, *output_tokens);
                 let total_micro_usd = price.of(input, output);
