@@ -16,9 +16,9 @@ const TTL_MS: i64 = 3_600_000;
 
 /// Returns the event that sends a message of the coordinator. `id` is derived from the reported event, so that it is
 /// never reported twice. A worker is shown its message with its first prompt, so an hour after `now` the message takes
-/// no room any more. its message with its first prompt, so that an hour after `now` it takes no room any more.
+/// no room any more.
 ///
-/// When it does not serialise.
+/// # Errors
 /// When it does not serialise.
 pub fn note(note: &Note, id: MessageId, now: Millis) -> Result<NewEvent, Error> {
     let message_kind = match &note.what {

@@ -85,7 +85,7 @@ enum Waited<T> {
     Down,
 }
 
-/// What follows from an action.
+/// Consequence of an action.
 enum Follows {
     /// An event, with the text whose digest it holds.
     Event(ModeEvent, String),

@@ -46,8 +46,8 @@ pub fn lock_files_of(repo: &Repo) -> Result<Vec<String>, Error> {
     lock_files(repo)
 }
 
-/// Returns the commands that follow from lock files, if the plan doesn't say how trees are set up: as `switchboard
-/// trust` shows and pins them, whether or not their programs are installed.
+/// Returns the commands that follow from lock files, if the plan doesn't say how trees are set up:
+/// as `switchboard trust` shows and pins them, whether or not their programs are installed.
 pub fn commands_of_locks(plan: &Plan, locks: &[String]) -> Vec<(String, Vec<String>)> {
     if setup::planned(plan).is_some() {
         return Vec::new();

@@ -67,7 +67,7 @@ const LIVES: u64 = 400;
 /// Maximum simulated time, in milliseconds: two days.
 const MOST_MS: i64 = 48 * 3_600_000;
 
-/// How a life of the daemon ended.
+/// Outcome of a life of the daemon.
 enum End {
     Crashed,
     Over,

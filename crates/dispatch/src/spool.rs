@@ -21,13 +21,13 @@ const CHARACTER: usize = 4;
 pub(crate) enum Wanted {
     /// From a byte offset on.
     From(u64),
-    /// One end.
+    /// One end of the output.
     Part(OutputPart),
     /// Half of the bytes from each end, if the output is longer than the maximum.
     Ends,
 }
 
-/// What was read.
+/// Part of an output that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) pieces: Vec<OutputPiece>,

@@ -95,7 +95,7 @@ struct Watch {
     look_at: Option<Instant>,
     /// Heartbeat state of the connected shim.
     pulse: Option<Pulse>,
-    /// Why the shim was considered hung and ended.
+    /// Reason for which the shim was considered hung and ended.
     hung: Option<&'static str>,
     /// Resolves when the process of the unconnected shim has ended.
     ended: Option<BoxFuture<'static, ()>>,

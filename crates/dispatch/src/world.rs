@@ -71,7 +71,7 @@ pub(crate) struct World {
     assignees: watch::Sender<Assignees>,
     #[cfg(any(test, feature = "sim"))]
     defect: std::sync::OnceLock<crate::simulate::Defect>,
-    /// Tells at the places that ask whether a simulation wants a panic there.
+    /// Returns true at each place at which a simulation wants a panic.
     #[cfg(any(test, feature = "sim"))]
     panics: std::sync::OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }

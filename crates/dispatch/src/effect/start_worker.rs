@@ -96,7 +96,7 @@ impl Part<'_> {
     }
 }
 
-/// What is decided about a worker before its start is recorded.
+/// Decisions about a worker, made before its start is recorded.
 struct WorkerSetup {
     worker: WorkerId,
     token: String,

@@ -41,8 +41,8 @@ struct Ended {
 }
 
 impl Dispatch {
-    /// Lists or removes what ended runs have left. Unmerged work is removed only on explicit request. A removal
-    /// repeated under its idempotency key gets the first answer. repeated under its key gets the first answer.
+    /// Lists or removes what ended runs have left. Unmerged work is removed only on explicit request. A removal repeated
+    /// under its idempotency key gets the first answer.
     ///
     /// # Errors
     /// An unknown or live run, a failure of the store or of git.
