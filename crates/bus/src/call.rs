@@ -26,7 +26,7 @@ pub struct Call {
     pub is_alive: IsAlive,
 }
 
-/// Returns true if the holder of a name is still running.
+/// Callback that returns true if the holder of a name is still running.
 #[derive(Clone)]
 pub struct IsAlive(pub Arc<dyn Fn(&Process) -> bool + Send + Sync>);
 

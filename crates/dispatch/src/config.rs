@@ -9,7 +9,7 @@ use switchboard_protocol::frame::WorkerLimits;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::Limits;
 
-/// Returns whether the user has pinned a digest (`switchboard trust`).
+/// Callback that returns true if the user has pinned a digest (`switchboard trust`).
 #[derive(Clone)]
 pub struct Trust(pub Arc<dyn Fn(&Digest) -> bool + Send + Sync>);
 

@@ -42,7 +42,7 @@ pub(crate) struct Record {
     pub(crate) beside: Vec<NewEvent>,
     /// Conditions of the commit in addition to the run's revision.
     pub(crate) guards: Vec<Guard>,
-    /// True if the disk must have the events before the answer.
+    /// Durability of the commit: whether the disk must have the events before the answer.
     pub(crate) durability: Durability,
     /// Idempotency key of the call that requests the record, if it may be repeated.
     pub(crate) call: Option<Idempotency>,

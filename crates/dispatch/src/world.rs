@@ -71,7 +71,7 @@ pub(crate) struct World {
     assignees: watch::Sender<Assignees>,
     #[cfg(any(test, feature = "sim"))]
     defect: std::sync::OnceLock<crate::simulate::Defect>,
-    /// Returns true at each place at which a simulation wants a panic.
+    /// Callback of a simulation; returns true at each place at which it wants a panic.
     #[cfg(any(test, feature = "sim"))]
     panics: std::sync::OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }

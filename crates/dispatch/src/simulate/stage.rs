@@ -33,7 +33,7 @@ pub(super) struct Stage {
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<HashMap<PathBuf, SimShim>>,
-    /// Folders of the shims of which a process existed at the last start, and of those started since.
+    /// Folders of the shims of which a process existed when one was started last, and the folder of that one.
     pub(super) here: Mutex<BTreeSet<PathBuf>>,
     pub(super) files: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// Work trees whose set-up has succeeded.

@@ -256,7 +256,7 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     plan::read(&job.plan(mode), "job.json")
 }
 
-/// Applies the request's time limits; refuses limits under which a task's agent would be told to finish only after its
+/// Applies the request's time limits; refuses limits under which a task's agent would not be told to finish before its
 /// time is over.
 fn limited(mut compiled: Compiled, run_plan: &RunPlan) -> Result<Compiled, Error> {
     let WorkerTimeout { soft, hard } = run_plan.timeout;
