@@ -1,4 +1,5 @@
-//! `ack_message`, `nak_message`, `extend_message`: what a receiver does with a delivery. `cancel_message` is for the sender, `revive_message` for a person.
+//! `ack_message`, `nak_message`, `extend_message`: calls of a receiver on a delivery. `cancel_message` is for the
+//! sender, `revive_message` for a person.
 
 use switchboard_pipeline::delivery::{Ack, DEFAULT_LEASE_MS, Turn};
 use switchboard_protocol::error::Failure;
@@ -13,10 +14,10 @@ use crate::error::refuse;
 use crate::queue::{Entry, change};
 use crate::{Call, Error};
 
-/// Marks a message as acknowledged, and as done if asked to; a second time is answered like the first.
+/// Marks a message as acknowledged, and as done if requested; a second call gets the same answer as the first.
 ///
 /// # Errors
-/// A refusal (no such message, somebody else's, another delivery's, one that has ended) or the store's failure.
+/// A refusal (an unknown message, another agent's, another delivery's, one that has ended) or a failure of the store.
 pub async fn ack_message(store: &Store, call: &Call, request: AckMessageRequest) -> Result<AckMessageReply, Error> {
     change(store, call, &request.id, |entry, now| {
         receives(call, entry)?;
@@ -38,7 +39,7 @@ pub async fn ack_message(store: &Store, call: &Call, request: AckMessageRequest)
     .await
 }
 
-/// Gives a delivery back.
+/// Returns a delivery to its queue.
 ///
 /// # Errors
 /// As [`ack_message`].
@@ -58,7 +59,7 @@ pub async fn nak_message(store: &Store, call: &Call, request: NakMessageRequest)
     .await
 }
 
-/// Holds a delivery for longer.
+/// Extends the hold on a delivery.
 ///
 /// # Errors
 /// As [`ack_message`].
@@ -74,10 +75,10 @@ pub async fn extend_message(store: &Store, call: &Call, request: ExtendMessageRe
     .await
 }
 
-/// Takes a message back that nobody has acknowledged.
+/// Cancels a message that is not acknowledged yet.
 ///
 /// # Errors
-/// A refusal (no such message, somebody else's, one that has ended) or the store's failure.
+/// A refusal (an unknown message, another agent's, one that has ended) or a failure of the store.
 pub async fn cancel_message(store: &Store, call: &Call, request: CancelMessageRequest) -> Result<QueueReply, Error> {
     change(store, call, &request.id, |entry, _| {
         if entry.sender.folded() != call.caller.name.folded() && !call.caller.is_person() {
@@ -99,10 +100,11 @@ pub async fn cancel_message(store: &Store, call: &Call, request: CancelMessageRe
     .await
 }
 
-/// Puts a dead letter back into its queue; only a person does.
+/// Puts a dead letter back into its queue; only a person may do so.
 ///
 /// # Errors
-/// A refusal (no such message, not a person, not a dead letter) or the store's failure.
+/// A refusal (an unknown message, a caller that is not a person, a message that is not a dead letter) or a failure of
+/// the store.
 pub async fn revive_message(store: &Store, call: &Call, request: ReviveMessageRequest) -> Result<QueueReply, Error> {
     if !call.caller.is_person() {
         return refuse(Failure::new("policy.denied", "only a person puts a dead letter back"));

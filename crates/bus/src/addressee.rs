@@ -9,7 +9,7 @@ use crate::error::refuse;
 use crate::resolve::{self, resolve};
 use crate::{Call, Error, roster};
 
-/// The agent to which a message goes: a name, a role or an alias that means one agent.
+/// Returns the recipient of a message: a name, or a role or an alias that matches one agent.
 pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<AgentName, Error> {
     match roster::presence(store, name)? {
         Some((name, true)) => refuse(closed(&name)),
@@ -18,13 +18,13 @@ pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<AgentName, Er
     }
 }
 
-/// The refusal of mail to an agent that has left.
+/// Returns the refusal of mail to an agent that has left.
 pub(crate) fn closed(name: &AgentName) -> Failure {
     let failure = Failure::new("bus.recipient-closed", format!("{name} has left and takes no mail"));
     failure.hint("get_team_roster lists who is there")
 }
 
-/// The refusal where the owner of an inbox is not registered: the caller itself, or a name that nobody has.
+/// Returns the refusal if the owner of an inbox is not registered: the caller itself, or an unknown name.
 pub(crate) fn absent(store: &Store, call: &Call, owner: &AgentName) -> Result<Failure, Error> {
     if owner.folded() == call.caller.name.folded() {
         return Ok(unregistered(owner));
@@ -32,13 +32,13 @@ pub(crate) fn absent(store: &Store, call: &Call, owner: &AgentName) -> Result<Fa
     resolve::unknown(store, owner.as_str())
 }
 
-/// The refusal for a caller that is not registered.
+/// Returns the refusal for a caller that is not registered.
 pub(crate) fn unregistered(name: &AgentName) -> Failure {
     let failure = Failure::new("bus.not-registered", format!("{name} is not on the roster"));
     failure.hint("call register_agent first, so that others can write to you")
 }
 
-/// The caller is registered, and no newer registration of its name has taken over.
+/// Checks that the caller is registered, and that no newer registration has replaced its own.
 pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
     if store.get(AGENTS, &[name.folded().into()])?.is_none() {
         return refuse(unregistered(name));
@@ -46,7 +46,7 @@ pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Resu
     fence(store, name, epoch)
 }
 
-/// A caller that names its registration must name the newest one.
+/// Checks that the registration that a caller names, if any, is the newest one.
 pub(crate) fn fence(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
     let Some(given) = epoch else { return Ok(()) };
     let row = store.get(AGENTS, &[name.folded().into()])?;

@@ -1,4 +1,4 @@
-//! The projection of the roster: who is there.
+//! Projection of the roster: the registered agents.
 
 use switchboard_protocol::agent::{AgentEvent, Registered};
 use switchboard_protocol::event::Event;
@@ -7,7 +7,7 @@ use switchboard_store::{Cell, Change, Projection, Table};
 
 use crate::mail::{int, text};
 
-/// One row an agent, keyed by the folded name.
+/// One row per agent, keyed by the folded name.
 pub(crate) const AGENTS: &str = "agents";
 
 static TABLES: [Table; 1] = [Table {
@@ -31,7 +31,7 @@ static TABLES: [Table; 1] = [Table {
         text("capabilities"),
         int("scripted"),
         int("epoch"),
-        // Whether it has left, and the lsn of its last departure.
+        // Whether the agent has left, and the lsn of its last departure.
         int("gone"),
         int("left_lsn"),
         int("last_seen"),
@@ -41,7 +41,7 @@ static TABLES: [Table; 1] = [Table {
     sparse: &[],
 }];
 
-/// The projector of agents.
+/// Projector of agents.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Agents;
 
@@ -68,7 +68,7 @@ fn change(event: &Event, fact: AgentEvent) -> Vec<Change> {
     match fact {
         AgentEvent::AgentRegistered(said) => {
             let key = || vec![Cell::from(said.name.folded())];
-            // A patch alone would miss a new row: adding one to a column makes it.
+            // A patch alone would miss a new row; adding to a column creates it.
             let count = Change::add(AGENTS, key(), [("epoch", 1)]);
             let mut set = registered(&said);
             set.push(seen);
@@ -85,7 +85,7 @@ fn change(event: &Event, fact: AgentEvent) -> Vec<Change> {
     }
 }
 
-/// The columns that an agent set when it registered; the others stay as they are.
+/// Returns the columns that an agent set at its registration; the others stay unchanged.
 fn registered(said: &Registered) -> Vec<(&'static str, Cell)> {
     let json = |value: serde_json::Value| Cell::from(value.to_string());
     let mut set = vec![

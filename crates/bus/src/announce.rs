@@ -1,4 +1,4 @@
-//! The one place where mail is announced after a commit.
+//! Announces mail after a commit, for all readers.
 //!
 //! The store wakes subscribers of the rows that a commit changed ([`Store::subscribe`]). This file defines which rows announce an agent's
 //! mail: for readers that wait ([`receive_messages`](crate::receive_messages), [`read_inbox_events`](crate::read_inbox_events)), and for those
@@ -15,29 +15,29 @@ use crate::check_inbox::inbox;
 use crate::deliver::unseen_ids;
 use crate::mail::MESSAGES;
 
-/// Longest sleep between two looks at mail that was sent for later: the time of day may jump.
+/// Maximum interval between two checks of delayed mail: the time of day may jump.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Anything that happens to mail for an agent: it arrives, is taken, comes back, ends.
+/// Returns the interest in changes of mail for an agent: it arrives, is taken, returns, ends.
 pub(crate) fn received_by(name: &AgentName) -> Interest {
     Interest::rows(MESSAGES, "recipient", name.folded())
 }
 
-/// Anything that happens to mail from an agent.
+/// Returns the interest in changes of mail from an agent.
 pub(crate) fn sent_by(name: &AgentName) -> Interest {
     Interest::rows(MESSAGES, "sender_id", name.folded())
 }
 
-/// Mail of one agent as it comes in.
+/// Announcements of one agent's incoming mail.
 pub struct Announcements {
     store: Store,
     agent: AgentName,
     mail: Subscription,
-    /// What waited at the last look.
+    /// Ids of the messages that waited at the last check.
     known: BTreeSet<String>,
 }
 
-/// Announces mail for an agent from now on; what waits already is announced first.
+/// Announces mail for an agent from now on, starting with the mail that waits already.
 #[must_use]
 pub fn announcements(store: &Store, agent: &AgentName) -> Announcements {
     let mail = store.subscribe([received_by(agent)]);
@@ -47,11 +47,11 @@ pub fn announcements(store: &Store, agent: &AgentName) -> Announcements {
 // === impl Announcements ===
 
 impl Announcements {
-    /// Waits until a message may be delivered that the agent has not seen and that was not announced before. [`waiting`](crate::waiting)
-    /// has it. Dropping the future loses nothing.
+    /// Waits for a message that may be delivered, that the agent has not seen, and that was not announced before.
+    /// [`waiting`](crate::waiting) returns it. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// When the store can't be read or has ended.
+    /// When the store can't be read or has been closed.
     pub async fn next(&mut self) -> Result<(), Error> {
         loop {
             let head = self.store.head().lsn;
@@ -63,14 +63,14 @@ impl Announcements {
                 return Ok(());
             }
             let pause = self.next_due()?;
-            // When the time is over, something that was sent for later, or given back, may be delivered.
+            // After the pause, a delayed or returned message may be deliverable.
             if let Ok(changed) = tokio::time::timeout(pause, self.mail.changed()).await {
                 changed?;
             }
         }
     }
 
-    /// How long until mail that was sent for later, or given back, may be delivered.
+    /// Returns the time until a delayed or returned message may be delivered.
     fn next_due(&self) -> Result<Duration, Error> {
         let now = self.store.now();
         let later = inbox(&self.agent).gt("not_before", now.0).asc("not_before").limit(1);

@@ -1,4 +1,4 @@
-//! A call of a verb, and the limits of an inbox.
+//! Call of a verb, and the limits of an inbox.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::{INBOX_BYTES, INBOX_LIMIT};
 use switchboard_store::{Batch, Durability, Idempotency};
 
-/// A call as the bus gets it: who makes it, under which key, when it is answered, and the limits that hold.
+/// Call as the bus receives it: caller, idempotency key, durability, and limits.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Who calls.
+    /// Caller of the verb.
     pub caller: Caller,
-    /// Names the call; `None` for one that is never repeated.
+    /// Idempotency key of the call; `None` for one that is never repeated.
     pub idempotency: Option<Idempotency>,
-    /// When it is answered, from the verb's row.
+    /// When the call may be answered, from the verb's row.
     pub durability: Durability,
-    /// The folder to which relative paths in a message belong.
+    /// Folder for relative paths in a message.
     pub root: Option<PathBuf>,
-    /// How much an inbox holds.
+    /// Limits of each inbox.
     pub limits: Limits,
-    /// Whether a process still runs, or a token was used lately.
+    /// Checks whether a process still runs, or a token was used recently.
     pub is_alive: IsAlive,
 }
 
-/// Returns whether whoever holds a name is there.
+/// Callback that returns true if the holder of a name is still running.
 #[derive(Clone)]
 pub struct IsAlive(pub Arc<dyn Fn(&Process) -> bool + Send + Sync>);
 
@@ -36,10 +36,10 @@ impl std::fmt::Debug for IsAlive {
     }
 }
 
-/// How much one inbox holds that is not acknowledged.
+/// Maximum content of one inbox that is not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Messages.
+    /// Number of messages.
     pub messages: i64,
     /// Bytes of their payloads.
     pub bytes: i64,
@@ -48,7 +48,8 @@ pub struct Limits {
 // === impl Call ===
 
 impl Call {
-    /// An agent whose name is proven, with no key, no folder and the usual limits, to whom no process is alive; a caller says what else holds.
+    /// Returns the call of an agent with a verified name, without a key or folder, with the default limits and no live
+    /// processes; callers change the rest.
     #[must_use]
     pub fn of(name: AgentName) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl Call {
         }
     }
 
-    /// An empty batch with the call's key and durability.
+    /// Returns an empty batch with the call's key and durability.
     #[must_use]
     pub fn batch(&self) -> Batch {
         Batch { idempotency: self.idempotency.clone(), ..Batch::new(self.durability) }

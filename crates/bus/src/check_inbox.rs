@@ -1,4 +1,5 @@
-//! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own call is evidence that it saw them.
+//! `check_inbox`: lists mail waiting for its recipient, or the delivery state of sent mail. The recipient's own call is
+//! evidence that it saw the mail.
 
 use serde::{Deserialize, Serialize};
 use switchboard_protocol::coordination::COORDINATOR;
@@ -15,14 +16,14 @@ use crate::mail::MESSAGES;
 use crate::message::{of_rows, preview};
 use crate::{Call, Error, addressee, repeated, roster};
 
-/// Messages in an answer unless asked otherwise.
+/// Default number of messages in an answer.
 const DEFAULT_LIMIT: u32 = 20;
-/// Most messages in one answer.
+/// Maximum number of messages in one answer.
 const MAX_LIMIT: u32 = 100;
-/// Messages behind an answer are counted up to this, so that a full inbox costs no more than a short one.
+/// Maximum up to which further messages are counted, so that a full inbox costs no more than a short one.
 const MAX_BEHIND: u64 = 100;
 
-/// What a call was answered with, as its key remembers it.
+/// Stored answer of a call, by its idempotency key.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answered {
     ids: Vec<MessageId>,
@@ -30,11 +31,11 @@ struct Answered {
     more: u64,
 }
 
-/// Reads an inbox or an outbox; the recipient's own messages count as injected from now on, unless only previews were asked for.
-/// A call that is repeated under its key shows the messages of the first answer.
+/// Reads an inbox or an outbox. The recipient's own messages count as injected from now on, unless only previews were
+/// requested. A call repeated under its idempotency key shows the messages of the first answer.
 ///
 /// # Errors
-/// A refusal (somebody else's inbox, an action that does not exist) or the store's failure.
+/// A refusal (another agent's inbox, an unknown action) or a failure of the store.
 pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest) -> Result<CheckInboxReply, Error> {
     let owner = request.agent.clone().unwrap_or_else(|| call.caller.name.clone());
     let is_own = owner.folded() == call.caller.name.folded();
@@ -64,12 +65,12 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     Ok(reply)
 }
 
-/// Everything that the request could mean, without order.
+/// Returns the query for all messages that match the request, without order.
 fn asked(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error> {
     let mut query = match request.mailbox {
         MailBox::Inbox if request.include_acked => Query::table(MESSAGES).eq("recipient", owner.folded()),
         MailBox::Inbox => inbox(owner),
-        // The sender wants to see what became of them.
+        // The sender wants to see the outcome of its messages.
         MailBox::Outbox => Query::table(MESSAGES).eq("sender_id", owner.folded()),
     };
     if let Some(word) = request.filter.as_deref().filter(|word| *word != "all") {
@@ -84,28 +85,28 @@ fn asked(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error>
     Ok(query)
 }
 
-/// What is still to be delivered to somebody.
+/// Returns the query for messages to be delivered to an agent.
 pub(crate) fn inbox(owner: &AgentName) -> Query {
     Query::table(MESSAGES).eq("recipient", owner.folded()).eq("open", 1_i64)
 }
 
-/// Everything that a request could mean.
+/// All messages that match a request.
 struct All {
     query: Query,
-    /// Whether it is what is still to be delivered, which lies in the order of its lanes.
+    /// True for messages still to be delivered, which are stored in the order of their lanes.
     is_open: bool,
 }
 
 // === impl All ===
 
 impl All {
-    /// The oldest of them after an event, at most `limit`.
+    /// Returns the oldest messages after an event, at most `limit`.
     fn oldest(&self, store: &Store, after: u64, limit: u64) -> Result<Vec<Row>, Error> {
         let oldest = |query: Query| store.read(&query.gt("seq", after).asc("seq").limit(limit));
         if !self.is_open {
             return Ok(oldest(self.query.clone())?);
         }
-        // Each lane lies in this order; all of them together would have to be sorted, however many there are.
+        // Each lane is stored in this order; all together would have to be sorted, however many there are.
         let mut rows = Vec::new();
         for lane in 0..LANES {
             rows.extend(oldest(self.query.clone().eq("lane", i64::from(lane)))?);
@@ -123,8 +124,8 @@ fn page(store: &Store, all: &All, since: Option<u64>, limit: u64) -> Result<Vec<
     }
 }
 
-/// From where to read on so that nothing is left out, and how many messages that would be.
-/// `is_whole` says that all of them are shown.
+/// Returns the position from which to read on so that nothing is left out, and how many messages follow.
+/// `is_whole` is true if all of them are shown.
 fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: bool) -> Result<(u64, u64), Error> {
     let begin = since.unwrap_or(0);
     let mut seqs = shown.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +134,7 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: b
     if is_whole {
         return Ok((last, 0));
     }
-    // With lanes, what was shown need not be the oldest: the cursor stops before the first message that was not shown.
+    // With lanes, the messages shown need not be the oldest: the cursor stops before the first one not shown.
     let oldest = all.oldest(store, begin, seqs.len() as u64 + 1)?;
     let oldest = oldest.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
     let first_missed = oldest.iter().find(|seq| seqs.binary_search(seq).is_err());
@@ -144,13 +145,13 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: b
     Ok((cursor, behind.saturating_sub(shown_behind)))
 }
 
-/// Records that the recipient has seen messages. Returns what the call was answered with when it was made before under the same key.
+/// Records that the recipient has seen messages. For a repeated call, returns the first answer.
 async fn saw(store: &Store, call: &Call, reply: &CheckInboxReply) -> Result<Option<Answered>, Error> {
     let is_fresh = |message: &&Message| message.state < DeliveryState::Injected && !message.is_preview;
     let fresh: Vec<_> = reply.messages.iter().filter(is_fresh).map(|message| message.id.clone()).collect();
     let key = call.idempotency.clone();
     let committed = if fresh.is_empty() {
-        // A call that records nothing has nothing to remember either, unless it is the second of its key.
+        // A call that records nothing stores no answer, unless it repeats one under the same key.
         match repeated::or_refuse(store, key.as_ref(), nothing_before()).await {
             Err(Error::Refused(_)) => return Ok(None),
             committed => committed?,
@@ -172,7 +173,7 @@ fn nothing_before() -> Failure {
     Failure::new("request.conflict", "no call was made under this key before")
 }
 
-/// The messages of an earlier answer, as they are now.
+/// Returns the messages of an earlier answer in their present state.
 fn again(store: &Store, before: &Answered, is_short: bool) -> Result<CheckInboxReply, Error> {
     let rows = before.ids.iter().map(|id| crate::message::row(store, id)).collect::<Result<Vec<_>, _>>()?;
     let mut messages = of_rows(store, &rows)?;
@@ -182,7 +183,7 @@ fn again(store: &Store, before: &Answered, is_short: bool) -> Result<CheckInboxR
     Ok(CheckInboxReply { messages, cursor: before.cursor, more: before.more })
 }
 
-/// The events that record that a recipient has seen messages.
+/// Returns the events that record that a recipient has seen messages.
 pub(crate) fn injections(
     ids: &[MessageId],
     recipient: &AgentName,

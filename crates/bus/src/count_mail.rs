@@ -1,4 +1,4 @@
-//! Counts what some agents sent and were sent in a span of time: the mail of a run.
+//! Counts the messages that agents sent and received in a period: the mail of a run.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,21 @@ use switchboard_store::{Query, Row, Store};
 use crate::Error;
 use crate::mail::MESSAGES;
 
-/// Rows read in one go.
+/// Number of rows read at once.
 const PAGE: u64 = 1000;
 
-/// How many messages were sent, and how many of them were acknowledged, by now.
+/// Number of messages sent, and of those acknowledged by now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MailCount {
-    /// Messages sent.
+    /// Number of messages sent.
     pub sent: u64,
-    /// Of these, the acknowledged ones.
+    /// Number of these that are acknowledged.
     pub acked: u64,
 }
 
-/// Counts the messages from and to any of `agents`, each once, that were sent after an event of the log and not later than `until`. Messages that are never
-/// delivered don't count. The cost grows with the mail of these agents, not with that of others.
+/// Counts the messages from and to any of `agents`, each once, that were sent after an event of the log and not later
+/// than `until`. Messages that are never delivered don't count. The cost grows with the mail of these agents, not with
+/// that of others.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -43,7 +44,7 @@ pub fn count_mail(store: &Store, agents: &[AgentName], after: Lsn, until: Option
     Ok(count)
 }
 
-/// Visits the rows of a query in the order in which the messages were sent.
+/// Visits the rows of a query in the order of sending.
 fn visit(
     store: &Store,
     query: Query,

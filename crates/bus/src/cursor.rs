@@ -1,4 +1,4 @@
-//! Cursors of the log. The hash in a cursor detects another record, and one that was restored to an earlier state.
+//! Cursors of the log. The hash in a cursor detects a different record, and one that was restored to an earlier state.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::Lsn;
@@ -8,10 +8,10 @@ use switchboard_store::Store;
 use crate::Error;
 use crate::error::refuse;
 
-/// Digits of the hash in a cursor.
+/// Number of digits of the hash in a cursor.
 const HASH_DIGITS: usize = 16;
 
-/// The cursor of a position in the log: `LSN-HASH`, with the beginning of that event's hash.
+/// Returns the cursor of a position in the log: `LSN-HASH`, with the beginning of that event's hash.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -22,7 +22,7 @@ pub fn cursor(store: &Store, lsn: Lsn) -> Result<String, Error> {
 fn hash_at(store: &Store, lsn: Lsn) -> Result<Option<String>, Error> {
     let text = match store.event(lsn)? {
         Some(event) => event.hash.to_string(),
-        // Before the first event stands the chain's own id.
+        // The chain's id takes the place of a hash before the first event.
         None if lsn == 0 => store.chain_id().to_owned(),
         None => return Ok(None),
     };
@@ -30,11 +30,11 @@ fn hash_at(store: &Store, lsn: Lsn) -> Result<Option<String>, Error> {
     Ok(Some(digits))
 }
 
-/// The place that a cursor means: one of an answer, `start` or `now`.
+/// Returns the position of a cursor: one from an answer, `start` or `now`.
 ///
 /// # Errors
-/// `bus.cursor-ahead` and `bus.cursor-expired` for a cursor of another record, or of this one before it was put back to an earlier state; `request.bad-args`
-/// for what is no cursor.
+/// `bus.cursor-ahead` and `bus.cursor-expired` for a cursor of another record, or of this one before it was restored to
+/// an earlier state; `request.bad-args` for a text that is not a cursor.
 pub fn place(store: &Store, cursor: &str) -> Result<Lsn, Error> {
     let head = store.head().lsn;
     let given = match cursor {

@@ -1,5 +1,5 @@
-//! Undeliverable messages wait for a person, who puts them back or drops them. What nobody has seen for too long, or is addressed to somebody who
-//! has left, becomes one of them.
+//! Dead letters: undeliverable messages that wait for a person to put them back or drop them. Messages unseen for too
+//! long, and those addressed to an agent that has left, become dead letters.
 
 use switchboard_pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
 use switchboard_protocol::agent::{Agent, AgentKind};
@@ -20,13 +20,13 @@ use crate::{Call, Error, revive_message, roster};
 /// Dead letters, keyed by the message's id.
 const DEAD_LETTERS: &str = "dead_letters";
 
-/// Most dead letters of one answer.
+/// Maximum number of dead letters in one answer.
 const MAX_LISTED: u64 = 1000;
 
-/// Messages of one inbox that one look ends.
+/// Maximum number of messages of one inbox that one call ends.
 const MOST_ENDED: u64 = 500;
 
-/// Unseen messages of one inbox are counted up to this.
+/// Maximum up to which unseen messages of one inbox are counted.
 const COUNTED: u64 = 100;
 
 static TABLES: [Table; 1] = [Table {
@@ -38,31 +38,31 @@ static TABLES: [Table; 1] = [Table {
     sparse: &[],
 }];
 
-/// The projector of dead letters.
+/// Projector of dead letters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeadLetters;
 
-/// A message that came to nothing.
+/// Message that could not be delivered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeadLetter {
-    /// The question whether to put it back.
+    /// Id of the question whether to put it back.
     pub need: NeedId,
-    /// The message, with why it was not delivered.
+    /// Message, with the reason for which it was not delivered.
     pub message: Message,
-    /// When it did, or was settled.
+    /// Time at which it became a dead letter, or was settled.
     pub at: Millis,
     /// `revived` or `dropped`; empty while it waits.
     pub outcome: String,
 }
 
-/// What an agent has not seen for a while.
+/// Mail that an agent has not seen for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unseen {
-    /// Whose.
+    /// Recipient of the mail.
     pub agent: Agent,
-    /// How many messages, counted up to 100.
+    /// Number of messages, counted up to 100.
     pub count: u64,
-    /// Since when the oldest one waits.
+    /// Time since which the oldest one waits.
     pub since: Millis,
 }
 
@@ -103,12 +103,12 @@ impl Projection for DeadLetters {
     }
 }
 
-/// The question that belongs to a message: the same one each time that the message dies.
+/// Returns the id of the question for a message: the same each time that the message becomes a dead letter.
 fn need(id: &MessageId) -> NeedId {
     NeedId::of_dead_letter(id)
 }
 
-/// How many dead letters wait for a person.
+/// Returns the number of dead letters that wait for a person.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -126,7 +126,7 @@ pub fn dead_letters(store: &Store, include_settled: bool) -> Result<Vec<DeadLett
     store.read(&query)?.iter().map(|row| of_letter(store, row)).collect()
 }
 
-/// Dead letters whose question has an id that begins so, with or without `need_`.
+/// Finds dead letters by the beginning of their question's id, with or without `need_`.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -137,10 +137,10 @@ pub fn find_dead_letters(store: &Store, need: &str) -> Result<Vec<DeadLetter>, E
     fitting.map(|row| of_letter(store, row)).collect()
 }
 
-/// Puts a dead letter back into its queue or drops it, as a person decided; returns the outcome.
+/// Puts a dead letter back into its queue or drops it, as decided by a person; returns the outcome.
 ///
 /// # Errors
-/// A refusal (not a person, settled before) or the store's failure.
+/// A refusal (not a person, settled before) or a failure of the store.
 pub async fn settle_dead_letter(
     store: &Store,
     call: &Call,
@@ -174,14 +174,14 @@ async fn drop_letter(store: &Store, call: &Call, id: &MessageId) -> Result<(), E
     .await
 }
 
-/// Agents that have not seen mail for more than ten minutes, by name. People are not among them.
+/// Returns the agents that have not seen mail for more than ten minutes, by name. People are left out.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn unseen(store: &Store) -> Result<Vec<Unseen>, Error> {
     let late = store.now().0 - SEEN_LATE_MS;
     let mut found = Vec::new();
-    // Mostly nobody is late: one look, however many agents and messages there are.
+    // Usually no mail is late, which one read shows, however many agents and messages there are.
     if store
         .read(&Query::table(MESSAGES).ge("unseen_at", 0_i64).le("unseen_at", late).asc("unseen_at").limit(1))?
         .is_empty()
@@ -199,15 +199,16 @@ pub fn unseen(store: &Store) -> Result<Vec<Unseen>, Error> {
     Ok(found)
 }
 
-/// Messages that an agent has not seen, by their own index.
+/// Returns the query for messages that an agent has not seen, by their own index.
 fn unseen_by(agent: &Agent) -> Query {
     Query::table(MESSAGES).eq("unseen", agent.name.folded()).eq("injected", 0_i64)
 }
 
-/// Ends messages that no recipient will see, which makes them dead letters, and drops dead letters after a week; returns how many of both.
+/// Ends messages that no recipient will see, which makes them dead letters, and drops dead letters after a week;
+/// returns the total number of both.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn end_unseen(store: &Store) -> Result<usize, Error> {
     let mut count = 0;
     for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
@@ -248,7 +249,7 @@ async fn written(store: &Store, mut batch: Batch, entry: &Entry) -> Result<bool,
     }
 }
 
-/// Since when a message could be seen: it was sent, its delay was over, a person put it back.
+/// Returns since when a message could be seen: it was sent, its delay was over, or a person put it back.
 fn waits_since(store: &Store, row: &Row) -> Result<Millis, Error> {
     let key: [Cell; 1] = [row.try_text("id")?.into()];
     let back = store.get(DEAD_LETTERS, &key)?.and_then(|letter| millis(&letter, "at"));

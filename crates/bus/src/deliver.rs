@@ -1,4 +1,4 @@
-//! Mail that waits for an agent, and the evidence that the agent has seen it.
+//! Mail that waits for an agent, and evidence that the agent has seen it.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,11 @@ use crate::check_inbox::{inbox, injections};
 use crate::mail::MESSAGES;
 use crate::message::{item, of_row, of_rows};
 
-/// Rows that are looked at for one delivery.
+/// Maximum number of rows examined for one delivery.
 const LOOK: u64 = 1_000;
 
-/// Messages that may be delivered now and that the recipient is not known to have seen: control first, then the urgent ones, oldest first.
+/// Returns messages that may be delivered now and that the recipient is not known to have seen: control first, then
+/// urgent ones, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -27,7 +28,7 @@ pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec
     of_rows(store, chosen)
 }
 
-/// The ids of all messages that [`waiting`] could return.
+/// Returns the ids of all messages that [`waiting`] could return.
 pub(crate) fn unseen_ids(store: &Store, recipient: &AgentName) -> Result<BTreeSet<String>, Error> {
     let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
     let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
@@ -35,7 +36,8 @@ pub(crate) fn unseen_ids(store: &Store, recipient: &AgentName) -> Result<BTreeSe
     chosen.into_iter().map(|place| Ok(rows[place].try_text("id")?.to_owned())).collect()
 }
 
-/// The events that record that messages were offered in a channel of their recipient (`prompt`, `inbox-file`), which does not prove that it saw them.
+/// Returns the events that messages were offered in a channel of their recipient (`prompt`, `inbox-file`), which does
+/// not prove that it saw them.
 ///
 /// # Errors
 /// When the fact does not serialise.
@@ -48,7 +50,7 @@ pub fn offered(ids: &[MessageId], recipient: &AgentName, channel: &str, actor: &
     ids.iter().map(event).collect()
 }
 
-/// Whether there is a message with this id.
+/// Returns true if there is a message with this id.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -56,7 +58,7 @@ pub fn is_known(store: &Store, id: &MessageId) -> Result<bool, Error> {
     Ok(store.get(MESSAGES, &[id.as_str().into()])?.is_some())
 }
 
-/// One message.
+/// Returns a message by its id.
 ///
 /// # Errors
 /// When the store can't be read.

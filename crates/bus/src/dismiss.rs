@@ -1,4 +1,4 @@
-//! Terminals whose process has ended and workers that have nothing more to do leave the team.
+//! Removes terminals whose process has ended, and workers without further tasks, from the team.
 
 use switchboard_protocol::agent::{Agent, Process};
 use switchboard_store::{Batch, Durability, Query, Store};
@@ -7,7 +7,7 @@ use crate::agents::AGENTS;
 use crate::register_agent::{departure, subject};
 use crate::{Error, roster};
 
-/// Takes the terminals off the roster whose process is no longer there; returns how many. Their leases end with them.
+/// Removes terminals whose process has ended from the roster; returns their number. Their leases end as well.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -16,9 +16,10 @@ pub async fn dismiss_terminals(store: &Store, is_alive: impl Fn(&Process) -> boo
     dismiss(store, "terminal", "its terminal has ended", has_ended).await
 }
 
-/// Takes the workers off the roster that have nothing to do in any run; returns how many. Requests that wait for their answer fail at once.
+/// Removes workers without a task in any run from the roster; returns their number. Requests that wait for their answer
+/// fail at once.
 ///
-/// `is_at_work` must say yes before an agent's registration is committed, or the agent may be dismissed as it comes.
+/// `is_at_work` must return true before an agent's registration is committed, or the agent may be dismissed on arrival.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -37,7 +38,7 @@ async fn dismiss(
     for row in store.read(&query)? {
         let name = roster::of_row(store, &row)?.agent.name;
         let rev = store.rev(&subject(&name))?;
-        // Read again under its revision: it may have registered meanwhile.
+        // Read again with its revision: the agent may have registered meanwhile.
         let Some(entry) = roster::entry(store, &name)? else { continue };
         if entry.agent.has_left || entry.agent.kind.as_str() != kind || !has_ended(&entry) {
             continue;

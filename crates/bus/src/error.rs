@@ -1,4 +1,4 @@
-//! Why the bus refuses.
+//! Errors of the bus.
 
 use switchboard_protocol::error::Failure;
 
@@ -8,15 +8,15 @@ pub enum Error {
     /// The bus or a guard refused; nothing has changed.
     #[error("{0}")]
     Refused(Failure),
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(switchboard_store::Error),
     /// A row of the projection does not hold what the projector writes.
     #[error("the projection holds {what} that can't be read: {text:?}")]
     BadRow {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// What stands there.
+        /// Content of the field.
         text: String,
     },
     /// A fact does not serialise: a defect of its type.
@@ -24,7 +24,7 @@ pub enum Error {
     Fact(#[from] serde_json::Error),
 }
 
-/// A guard's refusal counts as one of the bus.
+/// Converts a guard's refusal into one of the bus.
 impl From<switchboard_store::Error> for Error {
     fn from(error: switchboard_store::Error) -> Self {
         if let switchboard_store::Error::Refused(failure) = error {

@@ -1,5 +1,6 @@
-//! `read_inbox_events`: what happened to somebody's mail, without its text. It reads the log, so it is append-only; a cursor names a position in the log and
-//! the hash there, so that a cursor of another record, or of one that was restored to an earlier state, is refused.
+//! `read_inbox_events`: events of an agent's mail, without its text. It reads the log, so it is append-only. A cursor
+//! names a position in the log and the hash there, so that a cursor of another record, or of one that was restored to
+//! an earlier state, is refused.
 
 use std::time::Duration;
 
@@ -16,19 +17,19 @@ use crate::mail::MESSAGES;
 use crate::message::{delivery, name};
 use crate::{Call, Error, addressee, announce, roster};
 
-/// Events in an answer unless asked otherwise, and at most.
+/// Default and maximum number of events in an answer.
 const LIMIT: (u32, u32) = (100, 1_000);
 
-/// Events of the log that one answer looks at.
+/// Maximum number of events of the log that one answer examines.
 const SCAN: usize = 10_000;
 
-/// Longest wait in milliseconds.
+/// Maximum wait, in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
-/// Reads on in the feed, waiting for a first event if asked to.
+/// Returns the next events of the feed, waiting for the first one if requested.
 ///
 /// # Errors
-/// `bus.cursor-expired`, `bus.cursor-ahead`, a refusal (somebody else's mail) or the store's failure.
+/// `bus.cursor-expired`, `bus.cursor-ahead`, a refusal (another agent's mail) or a failure of the store.
 pub async fn read_inbox_events(
     store: &Store,
     call: &Call,
@@ -54,12 +55,12 @@ pub async fn read_inbox_events(
         }
         from = reached;
         mail.mark_seen(head);
-        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        // The loop checks the deadline; if the store closes, the next read fails.
         let _ = tokio::time::timeout_at(deadline, mail.changed()).await;
     }
 }
 
-/// The events after a place that concern somebody, and how far was looked.
+/// Returns the events after a position that concern an agent, and the last position examined.
 fn scan(store: &Store, owner: &AgentName, from: Lsn, limit: usize) -> Result<(Vec<InboxEvent>, Lsn), Error> {
     let (mut found, mut reached) = (Vec::new(), from);
     for event in store.events(from, &Filter::all(), SCAN)? {

@@ -1,4 +1,4 @@
-//! Leases on files, units and terminals: the verbs, and the book that they ask.
+//! Leases on files, units and terminals: the verbs, and the lease book that decides.
 
 mod book;
 mod clock;
@@ -24,7 +24,7 @@ pub use clock::Uptime;
 use crate::Error;
 use crate::error::refuse;
 
-/// Leases in an answer unless asked otherwise, and at most.
+/// Default and maximum number of leases in an answer.
 const LISTED: (u32, u32) = (100, 1_000);
 
 // === impl LeaseBook ===
@@ -47,13 +47,14 @@ impl LeaseBook {
     }
 }
 
-/// How far two looks at the end of the same lease may lie apart, in milliseconds: they are computed from two clocks.
+/// Maximum difference between two readings of the same lease's end, in milliseconds: they are computed from two clocks.
 const SAME_MS: u64 = 1_000;
 
 // === impl LeaseBook, for merges ===
 
 impl LeaseBook {
-    /// Who else has reserved files that somebody is about to change; of several the one whose lease ends last.
+    /// Returns the lease of another agent on files that an agent is about to change; of several, the one that ends
+    /// last.
     ///
     /// # Errors
     /// When the store can't be read.
@@ -70,7 +71,7 @@ impl LeaseBook {
         }))
     }
 
-    /// Waits until nobody else has the files, or it is another lease than the one that is known.
+    /// Waits until no other agent has reserved the files, or until the lease is not the known one.
     ///
     /// # Errors
     /// When the store can't be read or is closed.

@@ -1,14 +1,14 @@
-//! The projection of leases: what a new daemon's book begins with.
+//! Projection of leases, from which a new daemon's lease book is built.
 
 use switchboard_protocol::event::Event;
 use switchboard_protocol::lease::{LeaseEvent, Resource};
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table};
 
-/// One row a lease that is not over, keyed by its id.
+/// One row per live lease, keyed by its id.
 pub(crate) const LEASES: &str = "leases";
-/// The rest of many globs, keyed by lease and part.
+/// Further globs of leases with many, keyed by lease and part.
 pub(crate) const PARTS: &str = "lease_parts";
-/// The leases' own clock at its last event, and the time of day then; one row.
+/// Leases' own clock at its last event, and the time of day then; one row.
 pub(crate) const CLOCK: &str = "lease_clock";
 
 static TABLES: [Table; 3] = [
@@ -19,7 +19,7 @@ static TABLES: [Table; 3] = [
             Column::int("token"),
             Column::text("holder"),
             Column::text("holder_id"),
-            // The agent that is reserved, by its folded name.
+            // The reserved agent, by its folded name.
             Column::text("agent"),
             Column::text("resource"),
             Column::text("mode"),
@@ -47,7 +47,7 @@ static TABLES: [Table; 3] = [
     },
 ];
 
-/// The projector of leases.
+/// Projector of leases.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Leases;
 

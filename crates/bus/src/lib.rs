@@ -1,9 +1,10 @@
 //! Addressed, durable, acknowledged messages between agents and people.
 //!
-//! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
-//! once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the roster, who is in which team, who holds what; and where every
-//! message stands in its recipient's queue ([`switchboard_pipeline::delivery`]) and how far its delivery has come (`accepted → offered → injected → acked → done`,
-//! never back; only evidence moves it to `injected`). [`LeaseBook`] decides who may hold what.
+//! Each verb is a file: it reads the projections, asks a pure rule of `pipeline`, makes events with guards that the
+//! writer checks, and commits them once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the
+//! roster, the members of teams, the holders of leases, and the position of every message in its recipient's queue
+//! ([`switchboard_pipeline::delivery`]) with the state of its delivery (`accepted → offered → injected → acked → done`,
+//! never back; only evidence moves it to `injected`). [`LeaseBook`] decides on leases.
 
 mod ack_message;
 mod addressee;
@@ -74,7 +75,7 @@ pub use teams::Teams;
 
 use switchboard_store::Projection;
 
-/// Returns every projection of the bus, to open a store with.
+/// Returns all projections of the bus, for opening a store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
     vec![Box::new(Agents), Box::new(DeadLetters), Box::new(Leases), Box::new(Mail), Box::new(Teams)]

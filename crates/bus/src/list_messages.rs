@@ -1,4 +1,4 @@
-//! `list_messages`: messages between agents, and how far each has come.
+//! `list_messages`: lists messages between agents, with their delivery states.
 
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
@@ -9,11 +9,11 @@ use crate::dead_letters::dead;
 use crate::mail::{INBOXES, MESSAGES};
 use crate::message::of_rows;
 
-/// Messages in an answer unless asked otherwise.
+/// Default number of messages in an answer.
 const DEFAULT_LIMIT: u32 = 50;
-/// Most messages in one answer.
+/// Maximum number of messages in one answer.
 const MAX_LIMIT: u32 = 1000;
-/// Events that are looked at first, and most at once, when messages are looked for from the end of the log.
+/// Initial and maximum number of events read at once in a search from the end of the log.
 const SPAN: u64 = 512;
 const MAX_SPAN: u64 = 16_384;
 
@@ -47,7 +47,7 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
     Ok(ListMessagesReply { messages, sent, acked, dead: dead(store)?, at: store.now() })
 }
 
-/// Over all inboxes: what was sent, and what was acknowledged.
+/// Returns the totals of all inboxes: messages sent, and messages acknowledged.
 fn totals(store: &Store) -> Result<[u64; 2], Error> {
     let inboxes = store.read(&Query::table(INBOXES))?;
     let total = |column| {
@@ -57,17 +57,17 @@ fn totals(store: &Store) -> Result<[u64; 2], Error> {
     Ok(["sent", "acked"].map(total))
 }
 
-/// The newest messages, newest first, read backwards from the end of the log: few look at all inboxes at once, and no index
-/// is kept for them.
+/// Returns the newest messages, newest first, read backwards from the end of the log: a list of all inboxes is rare,
+/// and no index is kept for it.
 fn newest_of_all(store: &Store, request: &ListMessagesRequest, limit: usize) -> Result<Vec<Row>, Error> {
     let (mut found, mut to, mut width) = (Vec::new(), store.head().lsn, SPAN);
     while to > 0 && found.len() < limit {
         let from = to.saturating_sub(width);
-        // The log is dense: so many events after `from` are those up to `to`.
+        // The log is dense: this number of events after `from` ends at `to`.
         let events = store.events(from, &Filter::all(), usize::try_from(to - from).unwrap_or(usize::MAX))?;
         for event in events.iter().rev() {
             let Some(MessageEvent::MessageSent { id, terms, .. }) = event.fact() else { continue };
-            // What is never delivered is listed for its recipient or sender only.
+            // Messages that are never delivered are listed only for their recipient or sender.
             if terms.taken {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The projection of mail: where every message stands, how far it has come, and what lies in each inbox.
+//! Projection of mail: the position and delivery state of every message, and the content of each inbox.
 
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{AgentName, MessageId};
@@ -8,15 +8,15 @@ use switchboard_store::{Cell, Change, Column, Projection, Row, Store, Table, Ty}
 
 use crate::Error;
 
-/// Counts of unacknowledged, received and acknowledged messages, keyed by the recipient's folded name.
+/// Numbers of unacknowledged, received and acknowledged messages, keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
-/// What all inboxes hold together, in one row with the key [`ALL`].
+/// Totals of all inboxes, in one row with the key [`ALL`].
 pub(crate) const TOTALS: &str = "mail_totals";
-/// The key of the only row of [`TOTALS`].
+/// Key of the only row of [`TOTALS`].
 pub(crate) const ALL: &str = "all";
-/// When somebody last set somebody to work, keyed by sender, recipient and action.
+/// Time of the last dispatch, keyed by sender, recipient and action.
 pub(crate) const COOLDOWNS: &str = "cooldowns";
 
 pub(crate) const fn text(name: &'static str) -> Column {
@@ -56,10 +56,10 @@ static TABLES: [Table; 4] = [
             text("team"),
             text("order_key"),
             int("bytes"),
-            // The event that holds metadata and persona.
+            // The event with metadata and persona.
             int("details"),
             text("state"),
-            // 1 while it is to be delivered.
+            // 1 while the message is to be delivered.
             int("open"),
             int("attempt"),
             int("max_attempts"),
@@ -67,7 +67,7 @@ static TABLES: [Table; 4] = [
             int("token"),
             int("until"),
             int("expires_at"),
-            // When the clock next does something with it.
+            // When the clock acts on the message next.
             int("due"),
             // The recipient, while the message is to be delivered and there is no evidence that it was seen.
             text("unseen"),
@@ -79,7 +79,7 @@ static TABLES: [Table; 4] = [
             int("acked"),
             int("done"),
             int("created_at"),
-            // 1 if it is never delivered: the daemon has it, or what it tells of is shown elsewhere.
+            // 1 if the message is never delivered: the daemon handles it, or its content is shown elsewhere.
             int("taken"),
         ],
         key: &["id"],
@@ -96,7 +96,7 @@ static TABLES: [Table; 4] = [
     },
 ];
 
-/// The projector of messages.
+/// Projector of messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mail;
 
@@ -122,7 +122,7 @@ impl Projection for Mail {
     }
 }
 
-/// What all inboxes hold together.
+/// Returns a total of all inboxes.
 pub(crate) fn total(store: &Store, column: &'static str) -> Result<u64, Error> {
     let row = store.get(TOTALS, &[ALL.into()])?;
     Ok(row.and_then(|row| row.get_int(column)).map_or(0, |count| u64::try_from(count).unwrap_or(0)))
@@ -194,7 +194,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("not_before", Cell::Null),
                     ("expires_at", Cell::Null),
                     ("due", Cell::Null),
-                    // A recipient that has seen it has `injected` as well, which is checked, too.
+                    // If the recipient has seen the message, `injected` is set as well, which is also checked.
                     ("unseen", recipient.folded().into()),
                     ("unseen_at", event.ts.0.into()),
                     ("cause", "".into()),
@@ -215,7 +215,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         return Vec::new();
     };
     let is_taken = terms.taken;
-    // By name, as a row keeps them.
+    // Ordered by column name, as in a row.
     let mut row = Row::from([
         ("acked", 0_i64.into()),
         ("action", action.as_str().into()),
@@ -260,7 +260,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
             .into_iter()
             .chain(["injected", "acked", "done"].map(|column| (column, 1_i64.into())));
         row = over.fold(row, |row, (column, cell)| row.with(column, cell));
-        // It is not counted either: the counts are about what agents send each other.
+        // Not counted either: the counts are of mail between agents.
         return vec![Change::Put { table: MESSAGES, row }];
     }
     let mut all = vec![
@@ -279,7 +279,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
     all
 }
 
-/// What a message that leaves the queue looks like.
+/// Returns the columns of a message that leaves the queue.
 fn closed(state: QueueState) -> Vec<(&'static str, Cell)> {
     vec![
         ("state", state.as_str().into()),

@@ -1,4 +1,4 @@
-//! How a row of the projection becomes a message, and an item of its queue.
+//! Converts rows of the projection to messages, and to items of their queue.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::Error;
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 
-/// Characters of a preview.
+/// Length of a preview, in characters.
 pub(crate) const PREVIEW_CHARS: usize = 200;
 
-/// Metadata and persona, as the body of `message_detailed` holds them.
+/// Metadata and persona, as in the body of `message_detailed`.
 #[derive(Debug, Default, serde::Serialize, Deserialize)]
 pub(crate) struct Details {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,10 +27,10 @@ pub(crate) struct Details {
     pub(crate) persona: String,
 }
 
-/// The row of a message.
+/// Returns the row of a message.
 ///
 /// # Errors
-/// `bus.unknown-message`, or the store's failure.
+/// `bus.unknown-message`, or a failure of the store.
 pub(crate) fn row(store: &Store, id: &MessageId) -> Result<Row, Error> {
     match store.get(MESSAGES, &[id.as_str().into()])? {
         Some(row) => Ok(row),
@@ -38,7 +38,7 @@ pub(crate) fn row(store: &Store, id: &MessageId) -> Result<Row, Error> {
     }
 }
 
-/// The messages with their texts, which are read in one go.
+/// Returns the messages with their texts, which are read at once.
 pub(crate) fn of_rows<'a>(
     store: &Store,
     rows: impl IntoIterator<Item = &'a Row> + Clone,
@@ -52,21 +52,21 @@ pub(crate) fn of_rows<'a>(
     rows.into_iter().map(|row| of_texts(row, &mut texts)).collect()
 }
 
-/// The message with its text.
+/// Returns the message with its text.
 pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
     let mut texts =
         store.bodies(&[Some(row.try_u64("seq")?), details(row)].into_iter().flatten().collect::<Vec<_>>())?;
     of_texts(row, &mut texts)
 }
 
-/// Where its metadata lie, if it has any.
+/// Returns the position of its metadata, if it has any.
 fn details(row: &Row) -> Option<Lsn> {
     row.get_int("details").and_then(|lsn| u64::try_from(lsn).ok())
 }
 
 fn of_texts(row: &Row, texts: &mut BTreeMap<Lsn, String>) -> Result<Message, Error> {
     let seq = row.try_u64("seq")?;
-    // Messages of one request may share them.
+    // Messages of one request may share their details.
     let details = details(row).and_then(|lsn| texts.get(&lsn));
     let details: Details = details.map(|body| serde_json::from_str(body)).transpose()?.unwrap_or_default();
     let queue: QueueState = word(row, "state")?;
@@ -101,7 +101,7 @@ fn of_texts(row: &Row, texts: &mut BTreeMap<Lsn, String>) -> Result<Message, Err
     })
 }
 
-/// What its queue has to know of it.
+/// Returns the data that its queue needs.
 pub(crate) fn item(row: &Row) -> Result<Item, Error> {
     let lease = row.get_int("token").and_then(|token| u64::try_from(token).ok()).zip(millis(row, "until"));
     let given = small(row, "max_attempts");
@@ -118,7 +118,7 @@ pub(crate) fn item(row: &Row) -> Result<Item, Error> {
     })
 }
 
-/// How far its delivery has come.
+/// Returns its delivery state.
 pub(crate) fn delivery(row: &Row) -> DeliveryState {
     let states = [
         ("done", DeliveryState::Done),
@@ -130,7 +130,7 @@ pub(crate) fn delivery(row: &Row) -> DeliveryState {
     reached.map_or(DeliveryState::Accepted, |(_, state)| state)
 }
 
-/// Cuts the payload to a preview.
+/// Shortens the payload to a preview.
 pub(crate) fn preview(message: &mut Message) {
     let Some((end, _)) = message.payload.char_indices().nth(PREVIEW_CHARS) else { return };
     let whole = message.payload.chars().count();

@@ -1,4 +1,4 @@
-//! Messages of the coordinator: events that are committed together with what they tell of.
+//! Messages of the coordinator: events that are committed together with what they report.
 
 use switchboard_protocol::coordination::{Control, Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
@@ -11,11 +11,12 @@ use switchboard_store::Guard;
 use crate::Error;
 use crate::outgoing::unused;
 
-/// How long a message waits in the inbox of a worker that does not acknowledge it: an hour, in milliseconds.
+/// Time to live of a message in the inbox of a worker that does not acknowledge it: an hour, in milliseconds.
 const TTL_MS: i64 = 3_600_000;
 
-/// The event that puts a message of the coordinator into the mail. `id` names it: the same for the same event, so that one is never told twice. A worker is shown
-/// its message with its first prompt, so that an hour after `now` it takes no room any more.
+/// Returns the event that sends a message of the coordinator. `id` is derived from the reported event, so that it is
+/// never reported twice. A worker is shown its message with its first prompt, so an hour after `now` the message takes
+/// no room any more.
 ///
 /// # Errors
 /// When it does not serialise.
@@ -34,7 +35,8 @@ pub fn note(note: &Note, id: MessageId, now: Millis) -> Result<NewEvent, Error> 
     event((&note.from, &note.to), id, serde_json::to_string(&note.what)?, (terms, true), "daemon")
 }
 
-/// The event that records a message that the coordinator has understood, and the guard that its id is a new one. It is never delivered: the daemon has it.
+/// Returns the event that records a message that the coordinator has understood, and the guard that its id is new. It
+/// is never delivered: the daemon handles it.
 ///
 /// # Errors
 /// When it does not serialise.

@@ -1,4 +1,4 @@
-//! A message on its way into the store: its events, and what must hold for them.
+//! Outgoing messages: their events, and the guards of their commit.
 
 use switchboard_pipeline::delivery::MAX_ATTEMPTS;
 use switchboard_pipeline::dispatch_terms::{self, About};
@@ -20,19 +20,20 @@ use crate::message::Details;
 use crate::queue::Entry;
 use crate::{Call, Error};
 
-/// Between two dispatches of one kind from one sender to one recipient, in milliseconds: a loop of two agents stays slow enough to be noticed.
+/// Minimum interval between two dispatches of one kind from one sender to one recipient, in milliseconds: a loop of two
+/// agents stays slow enough to be noticed.
 const COOLDOWN_MS: i64 = 30_000;
 
-/// Longest topic and order key in bytes.
+/// Maximum length of a topic or order key, in bytes.
 const MAX_WORD_BYTES: usize = 64;
 
-/// Longest delay and time to live: 30 days.
+/// Maximum delay and time to live, in milliseconds: 30 days.
 const MAX_SPAN_MS: i64 = 30 * 24 * 3_600_000;
 
-/// Open messages of a queue among which a new task looks for those that it takes the place of.
+/// Maximum number of open messages in a queue that are searched for tasks to be replaced by a new one.
 const LOOK: u64 = 1_000;
 
-/// A message before it is addressed.
+/// Message before it is addressed.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft<'a> {
     pub(crate) payload: &'a str,
@@ -47,11 +48,11 @@ pub(crate) struct Draft<'a> {
     pub(crate) broadcast: Option<&'a MessageId>,
 }
 
-/// What was added to a batch for one recipient.
+/// Events added to a batch for one recipient.
 pub(crate) struct Added {
     pub(crate) id: MessageId,
     pub(crate) recipient: AgentName,
-    /// Where in the batch its `message_sent` stands.
+    /// Index of its `message_sent` in the batch.
     pub(crate) place: usize,
     pub(crate) superseded: Vec<MessageId>,
 }
@@ -59,7 +60,7 @@ pub(crate) struct Added {
 // === impl Draft ===
 
 impl Draft<'_> {
-    /// Refuses what is over a limit, before anything is read.
+    /// Refuses what exceeds a limit, before anything is read.
     pub(crate) fn check(&self, call: &Call) -> Result<(), Error> {
         if self.payload.len() > MAX_PAYLOAD_BYTES {
             let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", self.payload.len());
@@ -161,7 +162,7 @@ impl Draft<'_> {
         Ok((batch, Added { id, recipient: recipient.clone(), place, superseded }))
     }
 
-    /// What an answer does to the request that it answers, and whether it comes too late.
+    /// Returns the change of the answered request, and whether the answer is too late.
     fn answers(
         &self,
         store: &Store,
@@ -171,7 +172,7 @@ impl Draft<'_> {
         now: Millis,
     ) -> Result<(Option<Vec<Batch>>, bool), Error> {
         let Some(asked) = self.reply_to else { return Ok((None, false)) };
-        // A message of another store may be answered too; there is nothing to note down then.
+        // A message of another store may be answered too; there is nothing to record then.
         let Some(row) = store.get(MESSAGES, &[asked.as_str().into()])? else { return Ok((None, false)) };
         let is_answer = row.get_text("recipient") == Some(&call.caller.name.folded())
             && row.get_text("sender_id") == Some(&recipient.folded());
@@ -214,7 +215,7 @@ fn details(metadata: Option<Metadata>, persona: &str) -> Result<Option<String>, 
     Ok(Some(body))
 }
 
-/// The inbox has room for one more; control messages have some that others don't.
+/// Returns the guards that the inbox has room for one more message; some room is reserved for control messages.
 fn room(call: &Call, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
     let reserve = if kind == MessageKind::Control { CONTROL_RESERVE } else { 0 };
     let most = call.limits.messages;
@@ -231,14 +232,14 @@ fn room(call: &Call, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
     ]
 }
 
-/// The recipient has not left.
+/// Returns the guard that the recipient has not left.
 fn open(recipient: &AgentName) -> Guard {
     let (key, refusal) = (vec![recipient.folded().into()], crate::addressee::closed(recipient));
     let here = vec![switchboard_store::Cell::Null, 0_i64.into()];
     Guard::OneOf { table: crate::agents::AGENTS, key, column: "gone", values: here, refusal }
 }
 
-/// Nobody else has reserved the recipient.
+/// Returns the guard that no other agent has reserved the recipient.
 fn unlocked(sender: &AgentName, recipient: &AgentName) -> Guard {
     let others = Query::table(LEASES).eq("agent", recipient.folded()).ne("holder_id", sender.folded());
     let refusal = Failure::new("bus.recipient-locked", format!("{recipient} is reserved by another agent"));
@@ -257,7 +258,7 @@ fn cooled(sender: &AgentName, recipient: &AgentName, action: Action, now: Millis
     Guard::below(COOLDOWNS, key, "at", now.0 - COOLDOWN_MS + 1, refusal)
 }
 
-/// Tasks of the same sender that nobody has taken yet.
+/// Returns tasks of the same sender that the recipient has not taken yet.
 fn older_tasks(store: &Store, call: &Call, recipient: &AgentName) -> Result<Vec<Entry>, Error> {
     let open = crate::check_inbox::inbox(recipient).asc("lane").asc("seq").limit(LOOK);
     let is_older = |row: &Row| {

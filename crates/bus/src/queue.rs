@@ -1,4 +1,5 @@
-//! What happens to one message of a queue: read it, ask the pure rule, write the decision under guards, and retry after a race.
+//! Changes of one message in a queue: reads it, asks the pure rule, writes the decision under guards, and retries after
+//! a race.
 
 use serde::{Serialize, de::DeserializeOwned};
 use switchboard_pipeline::delivery::{Item, Turn};
@@ -15,16 +16,16 @@ use crate::mail::MESSAGES;
 use crate::message::{bytes, id, item, millis, name};
 use crate::{Call, Error, repeated};
 
-/// How often a decision is retried after a race.
+/// Maximum number of retries of a decision after races.
 const RACES: usize = 8;
 
-/// Code of a guard that a race broke; it never reaches a caller.
+/// Code of a guard broken by a race; it never reaches a caller.
 const RACED: &str = "somebody else was faster";
 
-/// Messages that one sweep settles.
+/// Maximum number of messages settled by one sweep.
 const SWEEP: u64 = 500;
 
-/// A message with what its queue knows of it.
+/// Message with its queue data.
 pub(crate) struct Entry {
     pub(crate) id: MessageId,
     pub(crate) recipient: AgentName,
@@ -35,12 +36,12 @@ pub(crate) struct Entry {
     pub(crate) is_done: bool,
 }
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Messages that were returned, or ended.
+    /// Number of messages that were returned or ended.
     pub settled: usize,
-    /// When the clock will do something next.
+    /// When the clock acts on a message next.
     pub next: Option<Millis>,
 }
 
@@ -63,7 +64,7 @@ impl Entry {
         Self::of(&crate::message::row(store, id)?)
     }
 
-    /// The message is still as it was when it was read.
+    /// Returns the guards that the message has not changed since it was read.
     pub(crate) fn unchanged(&self) -> [Guard; 2] {
         let key = || [self.id.as_str().into()];
         let token = self.item.lease.map_or(switchboard_store::Cell::Null, |lease| lease.token.into());
@@ -77,7 +78,7 @@ impl Entry {
         Ok(NewEvent::of(fact, format!("message/{}", self.id), actor)?)
     }
 
-    /// What became of it, as an event.
+    /// Returns the event for a change of the message.
     pub(crate) fn turned(&self, turn: Turn, why: &str, actor: &str) -> Result<NewEvent, Error> {
         let fact = match turn {
             Turn::Returned(not_before) => MessageEvent::MessageReturned {
@@ -109,13 +110,13 @@ pub(crate) fn raced() -> Failure {
     Failure::new("store.conflict", RACED)
 }
 
-/// Whether a commit was refused because of a race.
+/// Returns true if a commit was refused because of a race.
 pub(crate) fn is_race(error: &switchboard_store::Error) -> bool {
     matches!(error, switchboard_store::Error::Refused(failure) if failure.what == RACED)
 }
 
-/// Reads a message, decides, and writes; again from the start when the message has changed in between. A decision of nothing writes nothing. A call that was
-/// made before is answered as it was then, whatever has happened to the message since.
+/// Reads a message, decides, and writes; starts over if the message has changed in between. An empty decision writes
+/// nothing. A repeated call gets its first answer, whatever has happened to the message since.
 pub(crate) async fn change<T: Serialize + DeserializeOwned>(
     store: &Store,
     call: &Call,
@@ -145,13 +146,14 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
     refuse(Failure::new("store.conflict", format!("the message {id} changes all the time")).hint("try again"))
 }
 
-/// Applies what time has decided: lapsed deliveries return or die, and messages beyond their time to live expire. At most 500 messages a call.
+/// Applies the effects of time: lapsed deliveries return or become dead letters, and messages beyond their time to live
+/// expire. At most 500 messages per call.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     let (now, next) = (store.now(), next_due(store)?);
-    // Most often nothing is due, and one look is all: every read of an inbox begins with it.
+    // Usually nothing is due, and one read suffices: every read of an inbox begins with it.
     if next.is_none_or(|next| next > now) {
         return Ok(Swept { settled: 0, next });
     }
@@ -170,12 +172,12 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     Ok(Swept { settled, next: next_due(store)? })
 }
 
-/// When the clock will do something with a message next.
+/// Returns when the clock acts on a message next.
 fn next_due(store: &Store) -> Result<Option<Millis>, Error> {
     Ok(store.read(&by_due().limit(1))?.first().and_then(|row| millis(row, "due")))
 }
 
-/// Messages with which the clock will do something, the next first.
+/// Returns the query for messages on which the clock will act, the next first.
 fn by_due() -> Query {
     Query::table(MESSAGES).ge("due", 0_i64).asc("due")
 }

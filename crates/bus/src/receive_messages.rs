@@ -1,4 +1,4 @@
-//! `receive_messages`: deliveries that are held until they are acknowledged.
+//! `receive_messages`: takes deliveries, which are held until they are acknowledged.
 
 use std::time::Duration;
 
@@ -16,28 +16,29 @@ use crate::message::{item, of_row};
 use crate::queue::{Entry, is_race, raced, sweep};
 use crate::{Call, Error, addressee, repeated};
 
-/// Most messages in one answer.
+/// Maximum number of messages in one answer.
 const MAX: u32 = 100;
 
-/// Rows of a queue that are looked at in one go, and in all: an inbox whose first 10,000 messages are all held back gives nothing.
+/// Number of rows of a queue examined at once; the maximum in all is below. An inbox whose first 10,000 messages are
+/// all held back returns none.
 const PAGE: u64 = 200;
 const PAGES: u64 = 50;
 
-/// Longest wait in milliseconds.
+/// Maximum wait, in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
-/// What a call took, as its key remembers it. The tokens are the numbers of the events, from the commit's first.
+/// Stored result of a call, by its idempotency key. The tokens are the numbers of the events, from the commit's first.
 #[derive(Debug, Serialize, Deserialize)]
 struct Taken {
     ids: Vec<MessageId>,
     until: Millis,
 }
 
-/// Takes the caller's oldest deliverable messages and holds them, waiting for a first one if asked to. A call that is repeated under its key is
-/// answered with the messages that it took the first time, as far as they are still held by that call.
+/// Takes the caller's oldest deliverable messages and holds them, waiting for a first one if requested. A call repeated
+/// under its idempotency key gets the messages that it took the first time, if they are still held by that call.
 ///
 /// # Errors
-/// `bus.not-registered` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
+/// `bus.not-registered` if the caller is not registered, `bus.stale-epoch`, or a failure of the store.
 pub async fn receive_messages(
     store: &Store,
     call: &Call,
@@ -63,12 +64,13 @@ pub async fn receive_messages(
         }
         let until = wake(store, call, deadline, swept.next)?;
         mail.mark_seen(head);
-        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        // The loop checks the deadline; if the store closes, the next read fails.
         let _ = tokio::time::timeout_at(until, mail.changed()).await;
     }
 }
 
-/// When to look again without a commit: when the clock does something, or when a message that was sent for later, or given back, comes up.
+/// Returns when to check again without a commit: when the clock acts on a message, or when a delayed or returned one
+/// becomes deliverable.
 fn wake(
     store: &Store,
     call: &Call,
@@ -95,7 +97,7 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
             return Ok(Vec::new());
         }
         let until = Millis(now.0.saturating_add(span));
-        // Synced, because a token that a power cut takes back could be given out twice.
+        // Synced, because a token lost in a power cut could be given out twice.
         let mut batch = Batch { idempotency: call.idempotency.clone(), ..Batch::new(Durability::Synced) };
         let mut ids = Vec::new();
         for row in &rows {
@@ -117,7 +119,7 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
     }
 }
 
-/// The commit of this call when it was made before under the same key.
+/// Returns the commit of an earlier call under the same key.
 async fn taken_before(store: &Store, call: &Call) -> Result<Option<Committed>, Error> {
     match repeated::or_refuse(store, call.idempotency.as_ref(), raced()).await {
         Ok(committed) => Ok(Some(committed)),
@@ -126,7 +128,7 @@ async fn taken_before(store: &Store, call: &Call) -> Result<Option<Committed>, E
     }
 }
 
-/// The messages of an earlier commit that are still held under its tokens.
+/// Returns the messages of an earlier commit that are still held under its tokens.
 fn still_held(store: &Store, committed: &Committed) -> Result<Vec<Message>, Error> {
     let taken: Taken = serde_json::from_value(committed.reply.clone())?;
     let mut messages = Vec::new();
@@ -154,7 +156,7 @@ fn held(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Message, 
     Ok(message)
 }
 
-/// The rows that may be delivered now, in the order of their lanes.
+/// Returns the rows that may be delivered now, in the order of their lanes.
 fn deliverable(store: &Store, call: &Call, now: Millis, max: usize) -> Result<Vec<Row>, Error> {
     let (mut rows, mut items) = (Vec::new(), Vec::new());
     for page in 0..PAGES {

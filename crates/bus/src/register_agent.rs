@@ -1,4 +1,4 @@
-//! `register_agent` and its forms for terminals and chats: join the team, or change the entry.
+//! `register_agent` and its forms for terminals and chats: adds an agent to the team, or changes its entry.
 
 use serde_json::json;
 use switchboard_protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registered};
@@ -15,21 +15,21 @@ use switchboard_store::Store;
 use crate::error::refuse;
 use crate::{Call, Error, roster};
 
-/// Longest role, capability or other word in bytes; longer ones are refused rather than cut.
+/// Maximum length of a role, capability or other word, in bytes; longer ones are refused rather than cut.
 const MAX_WORD_BYTES: usize = 64;
-/// Most capabilities of one agent.
+/// Maximum number of capabilities of one agent.
 const MAX_CAPABILITIES: usize = 8;
-/// Names of the system: no agent may have them. `user` is a person's.
+/// Reserved names that no agent may have. `user` is a person's.
 const RESERVED: [&str; 4] = ["session", "sidebar", "daemon", COORDINATOR];
-/// Name of a person who gave none.
+/// Default name of a person.
 const PERSON: &str = "user";
-/// How often a registration that meets another one of the same name is decided again.
+/// Maximum number of attempts at a registration that races with another one of the same name.
 const ATTEMPTS: u32 = 8;
 
-/// Puts an agent on the roster; what it leaves out stays as it was.
+/// Adds an agent to the roster; omitted fields stay as they were.
 ///
 /// # Errors
-/// A refusal (a name of the system, a person's or a worker's, a field that is too long) or the store's failure.
+/// A refusal (a reserved name, a person's or a worker's, a field that is too long) or a failure of the store.
 pub async fn register_agent(
     store: &Store,
     call: &Call,
@@ -46,15 +46,15 @@ pub async fn register_agent(
         let is_over = |entry: &&roster::Entry| entry.agent.has_left && entry.agent.kind == AgentKind::Worker;
         let known = before.filter(|entry| !is_over(entry)).map(|entry| entry.agent.kind);
         said.kind = kind.or(known).unwrap_or(AgentKind::Chat);
-        // Only a terminal says its process; this form must not take it away.
+        // Only a terminal names its process; this form must not remove it.
         said.process = before.filter(|_| said.kind == AgentKind::Terminal).and_then(|entry| entry.process.clone());
         Ok(())
     };
     register(store, call, said, fill).await
 }
 
-/// Puts an agent that lives in a terminal on the roster. The caller has made sure that `process` runs and says with
-/// `is_alive` whether the process of an earlier registration still does.
+/// Adds an agent that lives in a terminal to the roster. The caller has checked that `process` runs. `is_alive` checks
+/// whether the process of an earlier registration still does.
 ///
 /// # Errors
 /// Those of [`register_agent`]; `bus.name-taken` while another live terminal has the name.
@@ -87,7 +87,7 @@ pub async fn register_terminal(
     register(store, call, said, fill).await
 }
 
-/// Puts an agent that lives in an editor's chat on the roster.
+/// Adds an agent that lives in an editor's chat to the roster.
 ///
 /// # Errors
 /// Those of [`register_agent`].
@@ -114,7 +114,7 @@ pub async fn register_chat_agent(
     register(store, call, said, fill).await
 }
 
-/// The event that puts an agent on the roster, for those who commit it with events of their own.
+/// Returns the event that adds an agent to the roster, for a caller's own commit.
 ///
 /// # Errors
 /// When the fact does not serialise.
@@ -123,7 +123,7 @@ pub fn registration(said: &Registered, actor: &AgentName) -> Result<NewEvent, se
     NewEvent::of(&fact, subject(&said.name), actor.as_str())
 }
 
-/// The event that takes an agent off the roster, for those who saw it end: its leases end with it.
+/// Returns the event that removes an agent that has ended from the roster: its leases end with it.
 ///
 /// # Errors
 /// When the fact does not serialise.
@@ -136,7 +136,7 @@ pub(crate) fn subject(name: &AgentName) -> String {
     format!("agent/{}", name.folded())
 }
 
-/// Decides on the entry as it is, and again when somebody else changed it meanwhile.
+/// Decides on the present entry, and again if it has changed meanwhile.
 async fn register(
     store: &Store,
     call: &Call,
@@ -182,8 +182,8 @@ fn check_name(call: &Call, name: &AgentName) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nobody but a run registers a worker, nobody but a person a person, or turns a name that a token or a person stands behind into one that anybody may
-/// claim.
+/// Refuses a worker that no run registers, a person that no person registers, and a registration by which any caller
+/// could claim a name that belongs to a token or a person.
 fn check_kind(call: &Call, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
     let is_worker = before.is_some_and(|entry| entry.agent.kind == AgentKind::Worker && !entry.agent.has_left);
     if said.kind == AgentKind::Worker && !is_worker {
@@ -207,7 +207,8 @@ fn check_kind(call: &Call, said: &Registered, before: Option<&roster::Entry>) ->
     }
 }
 
-/// A name in use belongs to the program that registered it. A person may take it away, and then it is free.
+/// Refuses a name in use, which belongs to the program that registered it. A person may take it away, which makes it
+/// free.
 fn check_holder(call: &Call, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
     let holder = before.filter(|entry| !entry.agent.has_left).and_then(|entry| entry.holder.as_ref());
     let is_own = |holder: &Process| call.caller.is_person() || call.caller.program.as_ref() == Some(holder);
@@ -228,7 +229,7 @@ fn check_holder(call: &Call, said: &Registered, before: Option<&roster::Entry>) 
     }
 }
 
-/// The event, when every word is short and plain and all of them fit into one.
+/// Returns the event, if every word is short and plain and all of them fit into one event.
 fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
     let fields = [&said.role, &said.friendly_name, &said.purpose, &said.interface, &said.icon, &said.color];
     let capabilities = said.capabilities.as_deref().unwrap_or_default();
@@ -245,7 +246,7 @@ fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
     Ok(event)
 }
 
-/// Refuses words that are long or hold control characters.
+/// Refuses words that are long or contain control characters.
 pub(crate) fn check_words<'a>(words: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
     let unfit = |word: &&String| word.len() > MAX_WORD_BYTES || word.chars().any(char::is_control);
     if let Some(word) = words.into_iter().find(unfit) {

@@ -1,4 +1,4 @@
-//! Resolves the names that people and agents write.
+//! Resolves names written by people and agents.
 
 use switchboard_protocol::agent::{Agent, AgentKind};
 use switchboard_protocol::error::{Failure, near_matches};
@@ -9,18 +9,18 @@ use crate::agents::AGENTS;
 use crate::error::refuse;
 use crate::{Error, roster};
 
-/// Other words for the names that every team knows.
+/// Aliases of names common to every team.
 const CANONICAL: [(&str, &str); 1] = [("lead-coder", "lead")];
-/// Most agents that an ambiguous name is answered with.
+/// Maximum number of agents listed for an ambiguous name.
 const SHOWN: usize = 8;
 
-/// Whom a text means: the agent of that name in any spelling; else the only one with that role; else the only terminal, or
-/// else the only other agent, with that second name. `lead coder` also means `lead`. Agents that have left are meant by
-/// nothing.
+/// Resolves a text to an agent: the one with that name in any spelling; else the only one with that role; else the only
+/// terminal, or else the only other agent, with that second name. `lead coder` also matches `lead`. Agents that have
+/// left never match.
 ///
 /// # Errors
-/// `bus.unknown-recipient` with near names, `bus.ambiguous-recipient` with those who fit, `request.bad-args` for what can't
-/// be a name; the store's failure.
+/// `bus.unknown-recipient` with similar names, `bus.ambiguous-recipient` with the matches, `request.bad-args` for a
+/// text that can't be a name; a failure of the store.
 pub fn resolve(store: &Store, text: &str) -> Result<Agent, Error> {
     let text = text.trim();
     AgentName::new(text).map_err(|error| Error::Refused(Failure::new("request.bad-args", error.to_string())))?;
@@ -45,7 +45,7 @@ pub fn resolve(store: &Store, text: &str) -> Result<Agent, Error> {
     if fitting.is_empty() { refuse(unknown(store, text)?) } else { refuse(ambiguous(text, &fitting)) }
 }
 
-/// The agents that are there and have this in a column.
+/// Returns the present agents with this value in a column.
 fn present(store: &Store, column: &'static str, id: &str) -> Result<Vec<Agent>, Error> {
     let query = Query::table(AGENTS).eq(column, id).ne("gone", 1_i64).limit(SHOWN as u64 + 1);
     store.read(&query)?.iter().map(|row| Ok(roster::of_row(store, row)?.agent)).collect()
@@ -55,7 +55,7 @@ fn only(mut agents: Vec<Agent>) -> Option<Agent> {
     if agents.len() == 1 { agents.pop() } else { None }
 }
 
-/// A second name means a terminal before it means another agent.
+/// Prefers a terminal with a second name over other agents.
 fn closest<'a>(found: &'a [Agent], column: &str) -> &'a [Agent] {
     let mut terminals = found.iter().enumerate().filter(|(_, agent)| agent.kind == AgentKind::Terminal);
     match (column, terminals.next(), terminals.next()) {
@@ -74,7 +74,7 @@ fn ambiguous(text: &str, fitting: &[Agent]) -> Failure {
     Failure::new("bus.ambiguous-recipient", what).hint("say the name of the one that you mean")
 }
 
-/// The refusal for a name that nobody has, with the nearest names.
+/// Returns the refusal for an unknown name, with the nearest names.
 pub(crate) fn unknown(store: &Store, text: &str) -> Result<Failure, Error> {
     let agents = roster::roster(store)?;
     if let Some(gone) = agents.iter().find(|agent| agent.name.folded() == fold(text)) {

@@ -1,4 +1,5 @@
-//! How long the text of a message is kept once nobody waits for it: the chain keeps that it was sent, to whom, and its hash.
+//! Retention of message texts after the message has ended. The chain keeps that it was sent, to which recipient, and
+//! its hash.
 
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::message::{MessageEvent, QueueState, Terms};
@@ -9,11 +10,11 @@ use crate::mail::MESSAGES;
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
 
-/// The rules of retention for mail, one a kind of end. None covers a message that has not ended.
+/// Rules of retention for mail, one per kind of end. None covers a message that has not ended.
 pub const RETENTION: &[Retention] = &[
     // Acknowledged: a day (the protocol's default).
     Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, bodies_of: texts },
-    // What is never delivered counts as acknowledged when it is sent.
+    // Messages that are never delivered count as acknowledged when they are sent.
     Retention { cursor: "retention/taken", kinds: &["message_sent"], keep_for: 24 * HOUR, bodies_of: of_taken },
     Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, bodies_of: of_ended },
     // Dead: a week, the time that a dead letter waits for a person.
@@ -37,7 +38,7 @@ fn is_dead(event: &Event) -> bool {
     matches!(event.fact(), Some(MessageEvent::MessageEnded { state: QueueState::Dead, .. }))
 }
 
-/// The events that carry the payload and the details of the message which has come to an end, unless it was put back since.
+/// Returns the events with the payload and the details of a message that has ended, unless it was put back since.
 fn texts(store: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
     let id = match event.fact() {
         Some(MessageEvent::MessageAcked { id, .. } | MessageEvent::MessageEnded { id, .. }) => id,

@@ -1,4 +1,4 @@
-//! `get_team_roster`, and how rows become agents.
+//! `get_team_roster`, and the conversion of rows to agents.
 
 use switchboard_protocol::agent::{Agent, AgentKind, Process};
 use switchboard_protocol::id::AgentName;
@@ -9,15 +9,15 @@ use crate::Error;
 use crate::agents::AGENTS;
 use crate::mail::INBOXES;
 
-/// An agent, and what others need not see.
+/// Agent with its internal data.
 pub(crate) struct Entry {
     pub(crate) agent: Agent,
     pub(crate) process: Option<Process>,
-    /// The program whose connection registered it.
+    /// Program whose connection registered it.
     pub(crate) holder: Option<Process>,
 }
 
-/// All agents by name.
+/// Returns all agents by name.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -26,7 +26,7 @@ pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
     rows.iter().map(|row| Ok(of_row(store, row)?.agent)).collect()
 }
 
-/// The agent of this name, in any spelling.
+/// Returns the agent with this name, in any spelling.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -34,7 +34,7 @@ pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
     Ok(entry(store, name)?.map(|entry| entry.agent))
 }
 
-/// Whether an agent's name belongs to a program.
+/// Returns true if an agent's name belongs to a program.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -42,7 +42,8 @@ pub fn holds(store: &Store, name: &AgentName, program: &Process) -> Result<bool,
     Ok(entry(store, name)?.is_some_and(|entry| is_held(&entry, program)))
 }
 
-/// The agent that a program has registered, the newest if there are several; `None` if there is none. Looks through the whole roster.
+/// Returns the agent that a program has registered, the newest if there are several; `None` if there is none. Searches
+/// the whole roster.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -58,12 +59,13 @@ pub fn held_by(store: &Store, program: &Process) -> Result<Option<AgentName>, Er
     Ok(newest.map(|agent| agent.name))
 }
 
-/// A terminal is what it is by its own process, not by the program that registers it.
+/// Returns true if the program holds the entry. A terminal is identified by its own process, not by the program that
+/// registers it.
 fn is_held(entry: &Entry, program: &Process) -> bool {
     !entry.agent.has_left && entry.agent.kind != AgentKind::Terminal && entry.holder.as_ref() == Some(program)
 }
 
-/// Messages that nobody has acknowledged yet.
+/// Returns the number of messages that are not acknowledged yet.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -75,7 +77,7 @@ pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Er
     store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
 }
 
-/// What an agent is, without looking at its mail.
+/// Returns the kind of an agent, without reading its mail.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -83,7 +85,7 @@ pub fn kind_of(store: &Store, name: &AgentName) -> Result<Option<AgentKind>, Err
     store.get(AGENTS, &[name.folded().into()])?.as_ref().map(kind).transpose()
 }
 
-/// Its name as it is written, and whether it has left; without looking at its mail.
+/// Returns an agent's name as written, and whether it has left, without reading its mail.
 pub(crate) fn presence(store: &Store, name: &AgentName) -> Result<Option<(AgentName, bool)>, Error> {
     let Some(row) = store.get(AGENTS, &[name.folded().into()])? else { return Ok(None) };
     Ok(Some((written(&row)?, row.get_bool("gone"))))

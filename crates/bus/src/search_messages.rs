@@ -1,4 +1,4 @@
-//! `search_messages`: who wrote what about something.
+//! `search_messages`: searches the texts of messages.
 
 use std::ops::Range;
 
@@ -11,21 +11,21 @@ use crate::Error;
 use crate::mail::MESSAGES;
 use crate::message::of_row;
 
-/// Messages in an answer unless asked otherwise.
+/// Default number of messages in an answer.
 const DEFAULT_LIMIT: u32 = 20;
-/// Most messages in one answer.
+/// Maximum number of messages in one answer.
 const MAX_LIMIT: u32 = 100;
-/// Matches that are looked at together.
+/// Number of matches examined at once.
 const PAGE: usize = 200;
-/// Most matches that one call looks at: of one agent there may be few among many.
+/// Maximum number of matches examined by one call: one agent may have few among many.
 const MAX_LOOKED: usize = 4_000;
-/// Characters of an excerpt before its first match, and in all.
+/// Number of characters of an excerpt before its first match, and in all.
 const EXCERPT: (usize, usize) = (80, 240);
 
-/// Looks for words in the payloads of all messages, newest first. Blocks: belongs on a thread of its own.
+/// Searches the payloads of all messages for words, newest first. Blocks: call it on a separate thread.
 ///
 /// # Errors
-/// A query that can't be (`request.bad-args`), or the store's failure.
+/// An invalid query (`request.bad-args`), or a failure of the store.
 pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result<SearchMessagesReply, Error> {
     let words = Words::parse(&request.text)?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT) as usize;
@@ -48,7 +48,7 @@ pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result
     }
 }
 
-/// The message of an event, if it is one of the agent's and still holds the words.
+/// Returns the message of an event, if it is one of the agent's and still contains the words.
 fn hit(store: &Store, lsn: u64, words: &Words, agent: Option<&AgentName>) -> Result<Option<MessageHit>, Error> {
     let Some(event) = store.event(lsn)? else { return Ok(None) };
     let Some(MessageEvent::MessageSent { id, .. }) = event.fact() else { return Ok(None) };
@@ -76,7 +76,7 @@ fn of_message(message: &Message, place: &Range<usize>) -> MessageHit {
     }
 }
 
-/// The text around a place.
+/// Returns the text around a match.
 fn excerpt(text: &str, place: &Range<usize>) -> String {
     let front = text.get(..place.start).unwrap_or_default();
     let from = front.char_indices().rev().take(EXCERPT.0).last().map_or(place.start, |(at, _)| at);

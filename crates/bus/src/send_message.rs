@@ -1,4 +1,4 @@
-//! `send_message` and `send_team_message`: durable when they return.
+//! `send_message` and `send_team_message`: the messages are durable when the calls return.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
@@ -12,19 +12,20 @@ use crate::outgoing::Draft;
 use crate::queue::is_race;
 use crate::{Call, Error, addressee, repeated};
 
-/// How often a message is composed again after a race with the one that it replaces.
+/// Maximum number of retries of a message after races with the one that it replaces.
 const RACES: usize = 8;
 
-/// Most recipients of one broadcast.
+/// Maximum number of recipients of one broadcast.
 const MAX_COPIES: usize = 64;
 
 /// Puts a message into the recipient's inbox.
 ///
-/// `fresh` names the message when the sender did not. The same id with the same content is answered as before; with
-/// other content it is a conflict.
+/// `fresh` is the id of the message if the sender gave none. The same id with the same content gets the first answer;
+/// with other content it is a conflict.
 ///
 /// # Errors
-/// A refusal (unknown recipient, one that has left, full inbox, payload too large, too soon, id used for something else) or the store's failure.
+/// A refusal (unknown recipient, one that has left, full inbox, payload too large, too soon, id used for something
+/// else) or a failure of the store.
 pub async fn send_message(
     store: &Store,
     call: &Call,
@@ -92,7 +93,7 @@ async fn send_one(
     refuse(Failure::new("store.conflict", format!("the inbox of {} changes all the time", recipient)).hint("try again"))
 }
 
-/// A message that names itself is its own idempotency key.
+/// Returns the idempotency key of a message that has an id: the id itself.
 fn own_key(call: &Call, request: &SendMessageRequest) -> Option<switchboard_store::Idempotency> {
     let id = request.id.as_ref()?;
     let args = serde_json::to_vec(request).ok()?;
@@ -104,12 +105,13 @@ fn own_key(call: &Call, request: &SendMessageRequest) -> Option<switchboard_stor
     })
 }
 
-/// Puts one message each into the inboxes of a team or of named agents, as they are now: into all of them, or on any refusal into none.
+/// Puts one message each into the inboxes of a team or of named agents, in their present form: into all of them or, on
+/// any refusal, into none.
 ///
-/// `fresh` names the broadcast; its messages are called after it.
+/// `fresh` is the id of the broadcast, from which the ids of its messages are derived.
 ///
 /// # Errors
-/// A refusal (unknown or empty team, unknown recipient, a full inbox, payload too large) or the store's failure.
+/// A refusal (unknown or empty team, unknown recipient, a full inbox, payload too large) or a failure of the store.
 pub async fn send_team_message(
     store: &Store,
     call: &Call,
@@ -154,7 +156,7 @@ pub async fn send_team_message(
     refuse(Failure::new("store.conflict", "the inboxes change all the time").hint("try again"))
 }
 
-/// Who is meant, each once, and never the sender.
+/// Returns the recipients, each once and never the sender.
 fn recipients(store: &Store, call: &Call, request: &SendTeamMessageRequest) -> Result<Vec<AgentName>, Error> {
     let mut named: Vec<AgentName> = match (&request.team, request.recipients.as_slice()) {
         (Some(team), []) => {

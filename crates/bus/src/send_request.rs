@@ -1,4 +1,5 @@
-//! `send_request`: ask, and wait for the answer. The question is an ordinary durable message: an answer that comes later is kept and marked late.
+//! `send_request`: sends a question and waits for the answer. The question is an ordinary durable message: a later
+//! answer is kept and marked late.
 
 use std::time::Duration;
 
@@ -16,13 +17,14 @@ use crate::mail::MESSAGES;
 use crate::message::{id, name, of_row, row};
 use crate::{Call, Error, send_message};
 
-/// How long an answer is waited for in milliseconds, unless asked otherwise and at most.
+/// Default and maximum wait for an answer, in milliseconds.
 const WAIT_MS: (u64, u64) = (60_000, 600_000);
 
 /// Sends a request and waits for its answer.
 ///
 /// # Errors
-/// Those of [`send_message`]; `bus.timed-out`; `bus.no-responder` when the agent that was asked leaves, or the request ends without it.
+/// Those of [`send_message`]; `bus.timed-out`; `bus.no-responder` if the recipient leaves, or the request ends without
+/// an answer.
 pub async fn send_request(
     store: &Store,
     call: &Call,
@@ -63,7 +65,7 @@ pub async fn send_request(
             return refuse(Failure::new("bus.timed-out", what).hint(hint));
         }
         changes.mark_seen(head);
-        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        // The loop checks the deadline; if the store closes, the next read fails.
         let _ = tokio::time::timeout_at(deadline, changes.changed()).await;
     }
 }
@@ -78,7 +80,7 @@ async fn answered(store: &Store, call: &Call, asked: &Row) -> Result<SendRequest
     Ok(SendRequestReply { id: id(asked, "id")?, reply })
 }
 
-/// Why no answer can come any more.
+/// Returns why no answer can come any more.
 fn nobody(store: &Store, asked: &Row) -> Result<Option<Failure>, Error> {
     let recipient: AgentName = name(asked, "recipient_name")?;
     let agent = store.get(AGENTS, &[recipient.folded().into()])?;

@@ -1,4 +1,4 @@
-//! `set_agent_status`: a status and a sentence about it.
+//! `set_agent_status`: sets an agent's status, with a sentence about it.
 
 use switchboard_protocol::agent::AgentEvent;
 use switchboard_protocol::error::Failure;
@@ -9,15 +9,16 @@ use switchboard_store::Store;
 use crate::error::refuse;
 use crate::{Call, Error, resolve, roster};
 
-/// Longest status word in bytes.
+/// Maximum length of a status word, in bytes.
 const MAX_STATUS_BYTES: usize = 40;
-/// Longest sentence in bytes.
+/// Maximum length of the sentence, in bytes.
 const MAX_MESSAGE_BYTES: usize = 300;
 
-/// Records how an agent is.
+/// Records the status of an agent.
 ///
 /// # Errors
-/// A refusal (an agent that is unknown or has left, somebody else's status, a text that is too long) or the store's failure.
+/// A refusal (an agent that is unknown or has left, another agent's status, a text that is too long) or a failure of
+/// the store.
 pub async fn set_agent_status(
     store: &Store,
     call: &Call,

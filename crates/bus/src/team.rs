@@ -1,4 +1,4 @@
-//! `set_team`, `remove_team`, and who is in a team.
+//! `set_team`, `remove_team`, and the members of a team.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::register_agent::check_words;
 use crate::teams::{MEMBERS, TEAMS};
 use crate::{Call, Error, repeated, resolve, roster};
 
-/// Most capabilities of a team.
+/// Maximum number of capabilities of a team.
 const MAX_CAPABILITIES: usize = 8;
-/// How often a change that meets another one of the same team is decided again.
+/// Maximum number of attempts at a change that races with another one of the same team.
 const ATTEMPTS: u32 = 8;
 
-/// Makes a team, or changes what it is and who is in it.
+/// Creates a team, or changes its settings and members.
 ///
 /// # Errors
-/// A refusal (a member who is not registered, too many, a composite team without its one member, a word that is too long,
-/// too many teams) or the store's failure.
+/// A refusal (a member that is not registered, too many, a composite team without its one member, a word that is too
+/// long, too many teams) or a failure of the store.
 pub async fn set_team(store: &Store, call: &Call, request: SetTeamRequest) -> Result<SetTeamReply, Error> {
     check(&request)?;
     let members = registered(store, &request.members)?;
@@ -59,7 +59,7 @@ pub async fn set_team(store: &Store, call: &Call, request: SetTeamRequest) -> Re
 /// Removes a team; its members stay on the roster.
 ///
 /// # Errors
-/// `bus.unknown-team`, or the store's failure.
+/// `bus.unknown-team`, or a failure of the store.
 pub async fn remove_team(store: &Store, call: &Call, request: RemoveTeamRequest) -> Result<RemoveTeamReply, Error> {
     let name = request.team;
     let unknown = unknown(store, &name)?;
@@ -77,7 +77,7 @@ pub async fn remove_team(store: &Store, call: &Call, request: RemoveTeamRequest)
     Ok(RemoveTeamReply { team: name })
 }
 
-/// All teams by name.
+/// Returns all teams by name.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -90,10 +90,10 @@ pub fn teams(store: &Store) -> Result<Vec<Team>, Error> {
     rows.iter().map(|row| of_row(row, members.remove(row.try_text("id")?).unwrap_or_default())).collect()
 }
 
-/// The members of a team that are there, for a message to all of them; with a role, only those that have it.
+/// Returns the present members of a team, for a message to all of them; with a role, only those that have it.
 ///
 /// # Errors
-/// `bus.unknown-team`, `bus.empty-team` (nobody there, or nobody of that role), the store's failure.
+/// `bus.unknown-team`, `bus.empty-team` (no member present, or none with that role), a failure of the store.
 pub fn members(store: &Store, name: &TeamName, role: Option<&str>) -> Result<Vec<Agent>, Error> {
     let Some(team) = team(store, name)? else { return refuse(unknown(store, name)?) };
     let agents = team.members.iter().map(|member| roster::agent(store, member)).collect::<Result<Vec<_>, _>>()?;
@@ -124,7 +124,7 @@ fn check(request: &SetTeamRequest) -> Result<(), Error> {
     }
 }
 
-/// The members by folded name, as the roster writes them; one that is named twice counts once.
+/// Returns the members by folded name, as written in the roster; one that is named twice counts once.
 fn registered(store: &Store, names: &[AgentName]) -> Result<BTreeMap<String, AgentName>, Error> {
     let mut members = BTreeMap::new();
     for name in names {
@@ -136,7 +136,7 @@ fn registered(store: &Store, names: &[AgentName]) -> Result<BTreeMap<String, Age
     Ok(members)
 }
 
-/// Commits what is decided on the team as it is, and decides again when somebody else changed it meanwhile.
+/// Decides on the present team and commits, and decides again if it has changed meanwhile.
 async fn change(
     store: &Store,
     call: &Call,

@@ -1,12 +1,12 @@
-//! The projection of teams and their members.
+//! Projection of teams and their members.
 
 use switchboard_protocol::event::Event;
 use switchboard_protocol::team::TeamEvent;
 use switchboard_store::{Change, Column, Projection, Row, Table};
 
-/// One row a team, keyed by the folded name.
+/// One row per team, keyed by the folded name.
 pub(crate) const TEAMS: &str = "teams";
-/// One row a member of a team, keyed by both folded names.
+/// One row per member of a team, keyed by both folded names.
 pub(crate) const MEMBERS: &str = "team_members";
 
 static TABLES: [Table; 2] = [
@@ -32,7 +32,7 @@ static TABLES: [Table; 2] = [
     },
 ];
 
-/// The projector of teams.
+/// Projector of teams.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Teams;
 

@@ -1,4 +1,5 @@
-//! The answer of a worker, as data: what it gave by `report_step`, else the block at the end of what it said.
+//! Reads a worker's answer as data: from `report_step` if it was called, else from the block at the end of the worker's
+//! text.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::work::WORKERS;
 use crate::world::World;
 use crate::{Error, plan};
 
-/// Reads the answer of a kind that a worker gave; or why there is none.
+/// Reads a worker's answer of the expected kind; returns the reason if there is none.
 pub(crate) async fn given(
     world: &World,
     run: &RunId,
@@ -29,7 +30,7 @@ pub(crate) async fn given(
     Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.told(kind)))
 }
 
-/// The answer that the worker gave by `report_step`, the last one.
+/// Returns the last answer that the worker reported by `report_step`.
 fn reported(world: &World, worker: &WorkerId) -> Result<Option<Value>, Error> {
     let row = world.store.get(WORKERS, &[worker.as_str().into()])?;
     let Some(at) = row.and_then(|row| row.get_int("answered")).and_then(|at| u64::try_from(at).ok()) else {

@@ -1,4 +1,4 @@
-//! Who has a task in a live run: an agent counts as assigned as long as a task of it is not settled.
+//! Agents with a task in a live run. An agent counts as assigned as long as one of its tasks is not settled.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ pub struct Assignees {
     runs: BTreeMap<RunId, Arc<Roster>>,
 }
 
-/// Who has a task in a run: for each folded name how many unsettled tasks and names of workers stand for it.
+/// Assigned agents of one run: for each folded name, the number of unsettled tasks and worker names that refer to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Roster(BTreeMap<String, usize>);
 
-/// Who is to do a task.
+/// Agent that works on a task.
 #[derive(Debug, Clone)]
 pub(crate) struct Assignee {
     pub(crate) name: AgentName,
@@ -36,19 +36,19 @@ pub(crate) struct TaskAssignees {
 // === impl Assignees ===
 
 impl Assignees {
-    /// Whether an agent has a task.
+    /// Returns true if an agent has a task.
     #[must_use]
     pub fn has(&self, agent: &AgentName) -> bool {
         let id = agent.folded();
         self.runs.values().any(|roster| roster.has(&id))
     }
 
-    /// Sets the assignees of a run, none when it has ended; returns whether others have a task now.
+    /// Sets the assignees of a run (none once it has ended); returns true if the set of assigned agents changed.
     pub(crate) fn set(&mut self, run: &RunId, roster: &Arc<Roster>) -> bool {
         if roster.0.is_empty() {
             return self.runs.remove(run).is_some();
         }
-        // Most often they are the same.
+        // Usually unchanged.
         if self.runs.get(run).is_some_and(|known| Arc::ptr_eq(known, roster)) {
             return false;
         }
@@ -64,7 +64,7 @@ impl Roster {
         self.0.contains_key(folded)
     }
 
-    /// One more task or name stands for an agent.
+    /// Adds one task or name to an agent's count.
     pub(crate) fn add(&mut self, folded: &str) {
         match self.0.get_mut(folded) {
             Some(count) => *count += 1,
@@ -72,7 +72,7 @@ impl Roster {
         }
     }
 
-    /// One less does: with the last one the agent has no task.
+    /// Removes one task or name from an agent's count; at zero the agent has no task.
     pub(crate) fn remove(&mut self, folded: &str) {
         match self.0.get_mut(folded) {
             Some(count) if *count > 1 => *count -= 1,
@@ -93,7 +93,7 @@ impl FromIterator<String> for Roster {
 // === impl TaskAssignees ===
 
 impl TaskAssignees {
-    /// The assignees of the tasks that a run does.
+    /// Returns the assignees of the given tasks of a run.
     pub(crate) fn of(plan: &RunPlan, tasks: impl Iterator<Item = TaskId>) -> Result<Self, Error> {
         let assignee = |id: TaskId| {
             let (_, settings) = plan.settings(&id)?;
@@ -104,7 +104,7 @@ impl TaskAssignees {
         Ok(Self { by_task: tasks.map(assignee).collect::<Result<_, Error>>()? })
     }
 
-    /// The assignee of a task.
+    /// Returns the assignee of a task.
     pub(crate) fn get(&self, task: &TaskId) -> Option<&Assignee> {
         self.by_task.get(task)
     }

@@ -1,4 +1,4 @@
-//! A shim's connection: who it is, its frames up, commands down.
+//! Connections of shims: authentication, frames to the daemon, commands to the shim.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::link::{Link, Signal};
 use crate::world::World;
 use crate::{Dispatch, Error, plan};
 
-/// Commands that wait for a shim.
+/// Maximum number of queued commands for one shim.
 const COMMANDS: usize = 64;
 
-/// Between asking an agent to end and ending it, when nobody waits for it.
+/// Time between asking an agent to end and ending it, when its worker is no longer part of a run.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Dispatch {
-    /// Serves a shim's connection until it closes: checks who it is, then passes frames up and commands down.
+    /// Serves a shim's connection until it closes: authenticates the shim, then passes frames up and commands down.
     ///
     /// # Errors
-    /// A refusal (`auth.bad-token`, another version, a worker that is over) or a broken connection.
+    /// A refusal (`auth.bad-token`, a different version, a worker that has ended) or a broken connection.
     pub async fn attach(
         &self,
         hello: &Hello,
@@ -46,7 +46,7 @@ impl Dispatch {
             .into());
         }
         admit(&self.world, worker, token)?;
-        // The socket is there before the runs are taken up again, and a shim may be faster.
+        // The socket accepts connections before the runs are taken up again, so a shim may connect too early.
         tokio::select! {
             biased;
             () = self.world.booted.cancelled() => {}
@@ -60,7 +60,7 @@ impl Dispatch {
 }
 
 impl Dispatch {
-    /// The live worker whose capability token this is.
+    /// Returns the live worker to which a capability token belongs.
     ///
     /// # Errors
     /// When the store can't be read.
@@ -73,8 +73,8 @@ impl Dispatch {
 }
 
 impl Dispatch {
-    /// The live worker whose shim is this process, by its pid and start time: from the lock that a shim takes before it starts its agent, and so
-    /// also where it has not connected yet.
+    /// Returns the live worker whose shim is the process with this pid and start time. The shim's lock, taken before
+    /// its agent starts, identifies it, so this also works for a shim that has not connected yet.
     ///
     /// # Errors
     /// When the store can't be read.
@@ -89,13 +89,13 @@ impl Dispatch {
         Ok(None)
     }
 
-    /// Whether a token is the one of a worker's shim.
+    /// Returns true if the token belongs to the shim of this worker.
     #[must_use]
     pub fn is_shim(&self, worker: &WorkerId, token: &str) -> bool {
         admit(&self.world, worker, token).is_ok()
     }
 
-    /// A worker by its id, while it lives.
+    /// Returns a live worker by its id.
     ///
     /// # Errors
     /// When the store can't be read.
@@ -105,7 +105,7 @@ impl Dispatch {
     }
 }
 
-/// A shim must bring the token of which the record holds the digest.
+/// Checks that a shim brings the token whose digest is recorded for its worker.
 fn admit(world: &World, worker: &WorkerId, token: &str) -> Result<(), Error> {
     let row = world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let digest = Digest::of(token.as_bytes()).hex();
@@ -115,7 +115,7 @@ fn admit(world: &World, worker: &WorkerId, token: &str) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Failure::new("auth.bad-token", format!("{worker} did not prove who it is")).into()) }
 }
 
-/// Nobody waits for this worker any more: its task has gone on without it.
+/// Rejects a shim whose worker was replaced: its task went on without it.
 async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
     let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
     let text = line(&ShimCommand::Stop { grace_ms })?;

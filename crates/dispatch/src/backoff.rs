@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// The first pause: a full queue of the store is empty again within milliseconds.
+/// First pause: a full queue of the store is usually empty again within milliseconds.
 const FIRST: Duration = Duration::from_millis(20);
 
-/// The longest one: somebody who frees disk space shouldn't wait long for the run to go on.
+/// Longest pause, so that a run goes on soon after disk space was freed.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// The next pause.
+/// Length of the next pause.
 #[derive(Debug)]
 pub(crate) struct Backoff(Duration);
 

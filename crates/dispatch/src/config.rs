@@ -1,4 +1,4 @@
-//! What the dispatcher is told once, at boot.
+//! Settings of the dispatcher, fixed at boot.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use switchboard_protocol::frame::WorkerLimits;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::Limits;
 
-/// Returns whether the user has pinned a digest (`switchboard trust`).
+/// Callback that returns true if the user has pinned a digest (`switchboard trust`).
 #[derive(Clone)]
 pub struct Trust(pub Arc<dyn Fn(&Digest) -> bool + Send + Sync>);
 
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Trust {
     }
 }
 
-/// Reads what the user's settings say that all runs have in common.
+/// Reads the user's settings that apply to all runs together.
 #[derive(Clone)]
 pub struct ReadLimits(pub Arc<dyn Fn() -> Result<Limits, Failure> + Send + Sync>);
 
@@ -42,52 +42,52 @@ impl std::fmt::Debug for ReadWorktrees {
     }
 }
 
-/// Places, limits and the test's crash point.
+/// Paths, limits and the crash point for tests.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Whether the user trusts a set of commands that came with a plan, by its digest.
+    /// Checks whether the user trusts a set of commands that came with a plan, by its digest.
     pub trusts: Trust,
     /// State folder of this repository.
     pub state: PathBuf,
     /// Folder for work trees where neither request nor settings name one.
     pub worktrees: PathBuf,
-    /// The folder that the settings name. Read by each start of a run.
+    /// Folder for work trees that the settings name. Read at each start of a run.
     pub named_worktrees: ReadWorktrees,
     /// The repository's git folder, which all its work trees share.
     pub git_dir: PathBuf,
-    /// The user's home.
+    /// Home folder of the user.
     pub home: Option<PathBuf>,
-    /// Folders of which constrained workers see nothing but what is theirs: state, settings, the project's files.
+    /// Folders in which a constrained worker sees only its own files: state, settings, the project's files.
     pub private: Vec<PathBuf>,
-    /// The file in which the user's daemons claim TCP ports for work trees.
+    /// File in which the user's daemons claim TCP ports for work trees.
     pub tree_ports: PathBuf,
     /// The daemon's Unix socket.
     pub socket: PathBuf,
-    /// Our own binary: shims, checks and MCP bridges are it under other names.
+    /// Path of our own binary. Shims, checks and MCP bridges are the same binary under other names.
     pub binary: PathBuf,
-    /// Environment that every worker starts from, before its agent's own variables.
+    /// Environment of every worker, to which the variables of its agent are added.
     pub env: Vec<(String, String)>,
     /// Limits of workers; a plan's task may set a shorter wall time.
     pub limits: WorkerLimits,
-    /// What all runs have in common. Read at boot, and again by verbs that start, show or set what a run may cost.
+    /// Limits over all runs. Read at boot, and again by verbs that start or show runs or set a cost limit.
     pub shared: ReadLimits,
-    /// Most workers alive over all runs where the settings don't say, not counting scripts.
+    /// Default maximum of workers alive over all runs, not counting scripts.
     pub usual_workers: u32,
-    /// How long a shim that was never heard of may take to show up. Default: three seconds.
+    /// How long to wait for a shim that has never connected. Default: three seconds.
     pub shim_grace: Duration,
-    /// How often a shim says that it lives. One that says nothing for six times as long is asked once more, and ended when another such time goes by; an
-    /// attempt is lost with it. Default: five seconds.
+    /// Interval of a shim's heartbeat. A shim silent for six intervals is asked once more, and ended after another six;
+    /// its attempt is then lost. Default: five seconds.
     pub heartbeat: Duration,
-    /// How long all gates of one change may take. Default: ten minutes.
+    /// Time limit for all gates of one change together. Default: ten minutes.
     pub gate_limit: Duration,
-    /// A point of [`CRASH_POINTS`](crate::CRASH_POINTS) at which to die; tests only.
+    /// Point of [`CRASH_POINTS`](crate::CRASH_POINTS) at which the process ends; tests only.
     pub crash_at: Option<String>,
 }
 
 // === impl Config ===
 
 impl Config {
-    /// A number that tells the daemons of one user apart.
+    /// Returns a seed that differs between the daemons of one user.
     pub(crate) fn seed(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = Digest::of(self.state.as_os_str().as_encoded_bytes()).0;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -1,7 +1,8 @@
-//! A run whose branch is merged into the user's once a person says yes: the question, and what follows from its answer.
+//! Merges of a run's branch into the user's branch that need a person's approval: asks the question and acts on the
+//! answer.
 //!
-//! The question is known by the run and the tip of its branch, so that it is asked once for the same work however often a daemon dies, and again once the
-//! run has merged more.
+//! The question's id is derived from the run and the tip of its branch. So it is asked once for the same work however
+//! often a daemon dies, and again once the run has merged more.
 
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{NeedId, RunId};
@@ -16,16 +17,17 @@ use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Error, needs};
 
-/// The option that merges.
+/// Id of the option that approves the merge.
 const MERGE: &str = "merge";
 
-/// Runs that are looked at when a daemon starts, newest first.
+/// Maximum number of runs checked at the start of a daemon, newest first.
 const MOST_RUNS: u64 = 200;
 
-/// Asks about a run that has succeeded, or merges it where the answer is yes. While the store is busy it tries again, until the daemon ends.
+/// Asks about a run that has succeeded, or merges it if the answer is yes. Retries while the store is busy, until the
+/// daemon ends.
 pub(crate) async fn resolve(world: &World, run: &RunId) {
     let mut backoff = Backoff::default();
-    // The end of the run, an answer and the start of the daemon may come together.
+    // The end of the run, an answer and the start of the daemon may coincide.
     let _one_at_a_time = world.confirming.lock().await;
     loop {
         match step(world, run).await {
@@ -42,7 +44,7 @@ pub(crate) async fn resolve(world: &World, run: &RunId) {
     }
 }
 
-/// At boot: what a daemon that died did not come to.
+/// At boot: asks or merges for the runs that the last daemon left open.
 pub(crate) async fn resolve_all(world: &World) -> Result<(), Error> {
     let query = Query::table(RUNS).eq("state", "succeeded").eq("confirms_merge", 1_i64).eq("is_merged", 0_i64);
     for row in world.store.read(&query.desc("seq").limit(MOST_RUNS))? {
@@ -57,7 +59,7 @@ async fn step(world: &World, run: &RunId) -> Result<(), Error> {
         return Ok(());
     }
     let branch = row.try_text("branch")?.to_owned();
-    // A run without a change has no branch, and nothing to be asked about.
+    // A run without a change has no branch, so there is no question.
     let Some(tip) =
         world.git(move |git| git.branch(&branch)).await?.filter(|tip| row.get_text("base") != Some(tip.as_str()))
     else {

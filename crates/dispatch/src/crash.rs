@@ -1,6 +1,6 @@
-//! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
+//! Named points at which a test may end the daemon as `kill -9` would, to check that nothing is lost or done twice.
 
-/// The points, in the order in which a task passes them, and its remains.
+/// The points, in the order in which a task and its cleanup pass them.
 pub const POINTS: [&str; 36] = [
     "run-recorded",
     "worker-intended",
@@ -23,7 +23,7 @@ pub const POINTS: [&str; 36] = [
     "user-merge-intended",
     "user-branch-moved",
     "clean-intended",
-    // Of a run that a team leads: what a mode came to is there, and not recorded yet.
+    // Runs that a team leads: the result of a mode exists but is not recorded yet.
     "mode-resume",
     "mode-clarify",
     "mode-discover",
@@ -41,7 +41,7 @@ pub const POINTS: [&str; 36] = [
     "person-asked",
 ];
 
-/// Ends the process at once when this is the point that was asked for.
+/// Ends the process at once if this is the requested point.
 pub(crate) fn point(asked: Option<&str>, here: &'static str) {
     debug_assert!(POINTS.contains(&here), "{here} is not a named point");
     if asked == Some(here) {

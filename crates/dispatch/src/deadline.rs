@@ -1,8 +1,8 @@
-//! Points in time that something may be waited for until.
+//! Waits for optional deadlines.
 
 use tokio::time::Instant;
 
-/// Returns when a deadline is reached; never where there is none.
+/// Returns when the deadline is reached; never returns if there is none.
 pub(crate) async fn reached(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,

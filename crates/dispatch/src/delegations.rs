@@ -1,4 +1,4 @@
-//! Agents that hand the same work on again and again: warned, then refused.
+//! Detects agents that delegate the same work repeatedly: warns first, then refuses.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,23 +10,23 @@ use switchboard_protocol::text::cut;
 
 use crate::lock::lock;
 
-/// Bytes of a task by which delegations are told apart.
+/// Number of bytes of a task that are compared to detect a repeated delegation.
 const ARGUMENT: usize = 1000;
 
-/// Callers that are remembered; beyond them all are forgotten, which only lets a loop go on a little longer.
+/// Maximum number of callers remembered. Beyond it all are forgotten, which only lets a loop go on a little longer.
 const CALLERS: usize = 1000;
 
-/// What each caller has delegated lately.
+/// Recent delegations of each caller.
 #[derive(Debug, Default)]
 pub(crate) struct DelegationLog(Mutex<BTreeMap<String, Delegations>>);
 
 // === impl DelegationLog ===
 
 impl DelegationLog {
-    /// Counts a task that somebody hands to an agent; returns a warning where that is the same again.
+    /// Counts a task that a caller delegates to an agent; returns a warning if it repeats an earlier one.
     ///
     /// # Errors
-    /// `agent.loop` where it is the same too often.
+    /// `agent.loop` if it was repeated too often.
     pub(crate) fn count(&self, by: &str, agent: &str, task: &str) -> Result<Option<String>, Failure> {
         let delegation =
             Delegation { role: "agent".to_owned(), agent: fold(agent), argument: cut(task.trim(), ARGUMENT) };

@@ -1,4 +1,4 @@
-//! The dispatcher as the daemon holds it: the world, and an engine for each live run.
+//! The dispatcher as the daemon holds it: the shared world, and an engine for each live run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -23,10 +23,10 @@ use crate::work::RUNS;
 use crate::world::World;
 use crate::{Config, Error, confirm_merge, history, removal, troubles, user_branch};
 
-/// Between asking an agent to end and ending it, when the daemon goes down.
+/// Time between asking an agent to end and ending it, when the daemon shuts down.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a run that is resumed waits for its stop to be carried out.
+/// How long resuming a run waits for its stop to complete.
 const ENDING: Duration = Duration::from_secs(30);
 
 /// The dispatcher. Cheap to clone.
@@ -47,7 +47,7 @@ struct Engines {
 // === impl Dispatch ===
 
 impl Dispatch {
-    /// Makes a dispatcher that does nothing yet; [`boot`](Self::boot) takes live runs up again.
+    /// Creates a dispatcher that is idle until [`boot`](Self::boot) takes live runs up again.
     #[must_use]
     pub fn new(store: Store, repo: Repo, config: Config, others: Others, stop: CancellationToken) -> Self {
         let ports = Ports::real(&config, repo, &store, others);
@@ -59,15 +59,16 @@ impl Dispatch {
         Self { world: Arc::new(world), engines: Arc::new(engines) }
     }
 
-    /// Takes every run up again that was live when the last daemon ended, and completes or abandons merges that it had begun.
+    /// Takes up every run that was live when the last daemon ended, and completes or abandons the merges it had begun.
     ///
     /// # Errors
-    /// When the record can't be read; a single run that can't go on is logged and left alone.
+    /// When the record can't be read. A single run that can't go on is logged and skipped.
     pub async fn boot(&self) -> Result<(), Error> {
         removal::resolve_begun(&self.world).await?;
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         let live = self.world.store.read(&live)?;
-        // All of them before any engine: it must not lease what belongs to a tree of another run.
+        // Claims of all runs first, before any engine starts: an engine must not lease what belongs to a tree of
+        // another run.
         let mut claims = Vec::new();
         for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
@@ -90,7 +91,7 @@ impl Dispatch {
             let this = self.clone();
             tokio::spawn(async move { this.stop_parts(&whole, None).await });
         }
-        // After the engines: they wait for runs that are live.
+        // Drivers start after the engines, because they wait for runs that are live.
         for row in led {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_driver(&run, None).await {
@@ -99,15 +100,16 @@ impl Dispatch {
             }
         }
         self.world.booted.cancel();
-        // Before the runs are looked at: an answer that comes meanwhile is told.
+        // The position is read before the runs are checked, so that an answer given meanwhile is not missed.
         let told = self.world.store.head().lsn;
         tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world), told));
-        // A merge into the user's branch may take minutes: nobody waits for it but who wants another.
+        // A merge into the user's branch may take minutes; only another merge has to wait for it.
         tokio::spawn(finish_merges(Arc::clone(&self.world)));
         Ok(())
     }
 
-    /// Runs that a team leads which were stopped while parts of them were at work: the last daemon died in between.
+    /// Returns the runs led by a team that were stopped while parts of them were still live, because the last daemon
+    /// died in between.
     fn stopped_with_parts(&self, live: &[Row]) -> Result<BTreeSet<RunId>, Error> {
         let mut stopped = BTreeSet::new();
         for whole in live.iter().filter_map(|row| row.get_text("part_of")) {
@@ -119,25 +121,26 @@ impl Dispatch {
         Ok(stopped)
     }
 
-    /// The program that workers, checks and other children of ours are started with.
+    /// Returns the path of the binary that workers, checks and other child processes are started with.
     #[must_use]
     pub fn binary(&self) -> &std::path::Path {
         &self.world.config.binary
     }
 
-    /// How many runs are live; changes as they start and end.
+    /// Returns the number of live runs, updated as they start and end.
     #[must_use]
     pub fn live_runs(&self) -> watch::Receiver<usize> {
         self.engines.live.subscribe()
     }
 
-    /// Who has a task in a live run; changes as tasks end and begin. A worker's agent that is not among them has left the team.
+    /// Returns the agents with a task in a live run, updated as tasks begin and end. A worker's agent that is not among
+    /// them has left the team.
     #[must_use]
     pub fn assignees(&self) -> watch::Receiver<Assignees> {
         self.world.assignees()
     }
 
-    /// Asks every live worker to stop and waits until they are gone, at most `limit`. For `down`.
+    /// Asks every live worker to stop and waits until they have ended, at most `limit`. Used by `down`.
     pub async fn stop_workers(&self, limit: Duration) -> usize {
         self.world.end_starts(limit / 2).await;
         for link in self.world.links() {
@@ -152,19 +155,19 @@ impl Dispatch {
         left
     }
 
-    /// How many workers this daemon watches.
+    /// Returns the number of workers that this daemon watches.
     #[must_use]
     pub fn linked_workers(&self) -> usize {
         *self.world.linked().borrow()
     }
 
-    /// How many of them have their shim connected.
+    /// Returns the number of watched workers whose shim is connected.
     #[must_use]
     pub fn connected_workers(&self) -> usize {
         self.world.links().iter().filter(|link| link.is_connected()).count()
     }
 
-    /// Starts the engine of a run unless it runs.
+    /// Starts the engine of a run unless it is running.
     pub(crate) fn start_engine(&self, run: &RunId) -> Result<Handle, Error> {
         let mut handles = lock(&self.engines.handles);
         if let Some(handle) = handles.get(run).filter(|handle| !handle.is_closed()) {
@@ -178,14 +181,14 @@ impl Dispatch {
         drop(handles);
         self.count_live();
         let (this, run, own) = (self.clone(), run.clone(), handle.clone());
-        // Here, and not where it runs: when this returns, a shim that comes back finds somebody who watches its worker.
+        // Adopted here, not in the spawned task: once this returns, a shim that reconnects finds its worker watched.
         let permit = self.world.adoption_permit();
         engine.adopt();
         drop(permit);
         self.world.troubles.passed(&run);
         tokio::spawn(async move {
             let has_panicked = has_panicked(engine.run()).await;
-            // What the run has claimed stays claimed: its workers are still there.
+            // The run keeps its claims: its workers are still alive.
             if has_panicked && this.may_restart(&run).await {
                 match this.start_engine(&run) {
                     Ok(_) => return,
@@ -200,7 +203,8 @@ impl Dispatch {
         Ok(handle)
     }
 
-    /// Whether a run whose engine or driver has panicked is to be taken up again; returns when it is time to.
+    /// Returns true if a run whose engine or driver panicked is to be taken up again; waits first until a restart is
+    /// due.
     async fn may_restart(&self, run: &RunId) -> bool {
         let is_wanted = self.world.troubles.panicked(run);
         tracing::error!(%run, is_wanted, "what carries the run on has panicked, which is a defect");
@@ -208,7 +212,7 @@ impl Dispatch {
         is_wanted && self.world.stop.run_until_cancelled(pause).await.is_some()
     }
 
-    /// Forgets an engine that has ended; returns false where another of the same run has been started already.
+    /// Removes an engine that has ended; returns false if another engine of the same run has been started already.
     fn let_go(&self, run: &RunId, own: &Handle) -> bool {
         let mut handles = lock(&self.engines.handles);
         if !handles.get(run).is_some_and(|handle| handle.is_same(own)) {
@@ -224,7 +228,7 @@ impl Dispatch {
         lock(&self.engines.handles).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
 
-    /// Releases what a run has claimed, now that its engine has nothing more to do.
+    /// Releases the claims of a run whose engine has finished.
     fn run_ended(&self, run: &RunId) {
         if self.world.shared.state().close(run) {
             self.world.shared.announce();
@@ -239,7 +243,8 @@ impl Dispatch {
         self.engines.live.send_replace(engines + drivers);
     }
 
-    /// Starts the driver of a run that a team leads, unless it runs; `resumed` says who lets a stopped one go on.
+    /// Starts the driver of a run that a team leads, unless it is running; `resumed` is the agent that resumes a
+    /// stopped run.
     pub(crate) async fn start_driver(&self, run: &RunId, resumed: Option<&AgentName>) -> Result<(), Error> {
         match (self.driver(run), resumed) {
             (Some(_), None) => return Ok(()),
@@ -258,7 +263,7 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Has a driver lead its run to its end; one that panics is started anew from the record.
+    /// Runs a driver to the end of its run; a driver that panics is started again from the record.
     fn lead(&self, run: &RunId, driver: Driver, handle: DriverHandle) {
         lock(&self.engines.drivers).insert(run.clone(), handle);
         self.count_live();
@@ -267,7 +272,7 @@ impl Dispatch {
         tokio::spawn(async move {
             let has_panicked = has_panicked(driver.run()).await;
             let is_again = has_panicked && this.may_restart(&run).await;
-            // Somebody may have started another meanwhile.
+            // Another driver may have been started meanwhile.
             if this.driver(&run).is_some() {
                 return;
             }
@@ -287,12 +292,13 @@ impl Dispatch {
     }
 }
 
-/// Runs something to its end in a task of its own; returns whether it has panicked.
+/// Runs a future to its end in a separate task; returns true if it panicked.
 async fn has_panicked(work: impl Future<Output = ()> + Send + 'static) -> bool {
     AbortOnDropHandle::new(tokio::spawn(work)).await.is_err_and(|error| error.is_panic())
 }
 
-/// Completes or abandons the merges that the last daemon had begun, then does those that a person said yes to meanwhile.
+/// Completes or abandons the merges that the last daemon had begun, then carries out those approved by a person
+/// meanwhile.
 async fn finish_merges(world: Arc<World>) {
     if let Err(error) = user_branch::resolve_begun(&world).await {
         tracing::error!(%error, "a merge that was begun is left; the next one of its run, or the next daemon, resolves it");

@@ -1,9 +1,10 @@
 //! A run that a team leads: from a request or a plan through the modes to the end of its last phase.
 //!
-//! The rules are in `switchboard_pipeline::modes`; a [`Driver`] carries out what they decide, one thing after the other. What is asked of a role, and the
-//! tasks of a phase, are runs of their own, its *parts*: they are started by the same code as every run, with the same refusals, agents, isolation and
-//! gates, and a daemon that dies takes them up as it does every run. A part is linked to its step in the commit that starts it, so that a driver that
-//! is started again waits for it and starts no second one.
+//! The rules are in `switchboard_pipeline::modes`; a [`Driver`] carries out what they decide, one action after the
+//! other. A question to a role and the tasks of a phase are runs of their own, the *parts* of the run. They are started
+//! by the same code as every run, with the same refusals, agents, isolation and gates, and are taken up again after a
+//! daemon dies. A part is linked to its step in the commit that starts it, so a restarted driver waits for it instead
+//! of starting a second one.
 //!
 //! ```text
 //!   start_run(drive) ─▶ driver ── State::next ──▶ a part (question to a role, tasks of a phase) ── its end ──┐
@@ -12,7 +13,8 @@
 //!                         └──────────────── ModeEvent, recorded under modes/RUN ◀────────────────────────────┘
 //! ```
 //!
-//! The run has a branch like every other; after each part it moves to what that part has merged, and the next part begins there.
+//! The run has a branch like every other. After each part, the branch moves to what that part has merged, and the next
+//! part begins there.
 
 mod added_gates;
 mod ask;
@@ -50,10 +52,10 @@ pub(crate) use self::order::SeatCall;
 pub use self::order::{SeatAsk, SeatCaller};
 pub(crate) use self::part::PartOf;
 
-/// Messages that wait for a driver.
+/// Maximum number of queued messages for a driver.
 const INBOX: usize = 8;
 
-/// Pause after a failure that is none of the store's, before the same is tried again.
+/// Pause before a retry after a failure other than one of the store.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Leads one run.
@@ -63,35 +65,35 @@ pub(crate) struct Driver {
     setup: Setup,
     record: Record,
     inbox: mpsc::Receiver<Order>,
-    /// When the holder of the architect's seat was heard of last.
+    /// Time of the last call by the holder of the architect's seat.
     heard: Instant,
 }
 
-/// The way to a driver.
+/// Sender for messages to a driver.
 #[derive(Clone)]
 pub(crate) struct DriverHandle(mpsc::Sender<Order>);
 
-/// What a wait came to.
+/// Result of a wait.
 enum Waited<T> {
-    /// What was waited for.
+    /// The awaited result.
     For(T),
-    /// The state has changed meanwhile: something else may come next.
+    /// The state has changed meanwhile, so a different action may come next.
     Changed,
-    /// Somebody stops the run.
+    /// The run is to be stopped.
     Stop(Stop),
-    /// The daemon goes down: the next one goes on.
+    /// The daemon is shutting down; the next one continues.
     Down,
 }
 
-/// What follows from an action.
+/// Consequence of an action.
 enum Follows {
     /// An event, with the text whose digest it holds.
     Event(ModeEvent, String),
-    /// Nothing: the state has changed meanwhile, and something else may come next.
+    /// Nothing to record: the state has changed meanwhile, and a different action may come next.
     Changed,
-    /// Somebody stops the run.
+    /// The run is to be stopped.
     Stop(Stop),
-    /// Nothing: the daemon goes down.
+    /// Nothing to record: the daemon is shutting down.
     Down,
 }
 
@@ -107,12 +109,12 @@ impl DriverHandle {
         self.0.closed().await;
     }
 
-    /// Asks for something from the architect's seat; fails where the driver has ended.
+    /// Sends a call that concerns the architect's seat; fails if the driver has ended.
     pub(crate) async fn ask(&self, call: SeatCall) -> Result<(), Error> {
         self.0.send(Order::Seat(Box::new(call))).await.map_err(|_| Error::Stopping)
     }
 
-    /// Stops the run, and what it has started.
+    /// Stops the run and its parts.
     pub(crate) async fn stop(&self, by: AgentName, grace_ms: Option<u64>) -> Result<(), Error> {
         let (done, stopped) = oneshot::channel();
         self.0.send(Order::Stop(Stop { by, grace_ms, done })).await.map_err(|_| Error::Stopping)?;
@@ -123,17 +125,17 @@ impl DriverHandle {
 // === impl Driver ===
 
 impl Driver {
-    /// Reads a run from the record.
+    /// Folds the modes of a run from the record.
     pub(crate) fn fold(dispatch: Dispatch, run: &RunId) -> Result<(Self, DriverHandle), Error> {
         let (sender, inbox) = mpsc::channel(INBOX);
         let record = Record::fold(&dispatch.world.store, run)?;
         let setup = Setup::read(&dispatch.world, run)?;
-        // A daemon that died has heard nobody meanwhile: the lease begins anew.
+        // A dead daemon received no calls meanwhile: the lease begins anew.
         let heard = Instant::now();
         Ok((Self { dispatch, run: run.clone(), setup, record, inbox, heard }, DriverHandle(sender)))
     }
 
-    /// Lets a run go on that was stopped.
+    /// Resumes a run that was stopped.
     pub(crate) async fn resume(&mut self, by: &AgentName) -> Result<(), Error> {
         let event = ModeEvent::Resumed { by: by.clone() };
         self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await?;
@@ -141,7 +143,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Leads the run until it is over or the daemon goes down.
+    /// Leads the run until it is over or the daemon shuts down.
     pub(crate) async fn run(mut self) {
         let mut backoff = Backoff::default();
         while !self.record.state().is_over() {
@@ -177,12 +179,12 @@ impl Driver {
         }
     }
 
-    /// Whether the run has come to its end, rather than being stopped.
+    /// Returns true if the run reached its end rather than being stopped.
     fn is_done(&self) -> bool {
         self.record.state().next() == (Action::Done { phases: self.record.phases_done() })
     }
 
-    /// Carries out what comes next and records what it came to; false if the daemon goes down.
+    /// Carries out the next action and records its result; returns false if the daemon shuts down.
     async fn step(&mut self) -> Result<bool, Error> {
         self.dispatch.world.may_panic();
         let mode = self.record.state().mode();
@@ -190,7 +192,7 @@ impl Driver {
         if let Action::AwaitSeat { step } = next
             && self.record.part_of(step).is_some()
         {
-            // A worker was asked before the seat was taken: it answers.
+            // A worker was asked before the seat was taken: its answer counts.
             next = self.record.state().driven();
         }
         let follows = match next {
@@ -225,7 +227,7 @@ impl Driver {
         }
     }
 
-    /// Records that somebody stops the run, and stops what it has started.
+    /// Records the stop of the run, and stops its parts.
     async fn stop(&mut self, Stop { by, grace_ms, done }: Stop) {
         let event = ModeEvent::Stopped { by: by.clone(), why: "stopped".to_owned() };
         let stopped = self.record.commit(&self.dispatch.world, event, String::new(), by.as_str()).await;
@@ -237,7 +239,7 @@ impl Driver {
         }
     }
 
-    /// The end of the run: its branch is merged where that was asked for.
+    /// Concludes the run: merges its branch if that was requested.
     async fn conclude(&self) {
         let world = &self.dispatch.world;
         let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
@@ -252,7 +254,8 @@ impl Driver {
         Setup::remove(world, &self.run).await;
     }
 
-    /// Waits for something, unless somebody stops the run or the daemon goes down; hears the architect's seat meanwhile.
+    /// Waits for a result, unless the run is stopped or the daemon shuts down; handles calls from the architect's seat
+    /// meanwhile.
     async fn wait<T>(&mut self, wait: impl Future<Output = Result<T, Error>>) -> Result<Waited<T>, Error> {
         let stop = self.dispatch.world.stop.clone();
         tokio::pin!(wait);
@@ -279,7 +282,7 @@ impl Driver {
     }
 }
 
-/// Where a test may end the daemon in a mode.
+/// Returns the crash point of a mode, for tests.
 const fn crash_point(mode: Mode) -> &'static str {
     match mode {
         Mode::Resume | Mode::Unknown => "mode-resume",

@@ -1,4 +1,5 @@
-//! Carrying out what `pipeline` decides: intent, effect, outcome. A file per kind of step; none of them calls a verb.
+//! Carries out the effects that `pipeline` decides: intent, effect, outcome. One file per kind of step; none of them
+//! calls a verb.
 
 mod ask_person;
 mod author;
@@ -41,9 +42,10 @@ use self::judged::Judged;
 use self::start_worker::Start;
 use crate::handle::Outcome;
 
-/// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it. A full disk pauses the run instead.
+/// Carries an effect out. If its environment fails, the task is blocked with the reason, and a person can retry it. A
+/// full disk pauses the run instead.
 ///
-/// Each of them is boxed: whoever spawns the whole would otherwise copy the largest of them, 20 kB and more, several times.
+/// Each branch is boxed: otherwise spawning the future would copy the largest one (20 kB and more) several times.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
         Effect::StartWorker {
@@ -92,7 +94,7 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         }
         Effect::RunCommand { task, attempt, kind, commit, tree_of } => {
             let done = match kind {
-                // An effect of its own: it doesn't wait for a turn.
+                // Lint fixes are an effect of their own, without a turn to wait for.
                 CommandStep::LintFix => Err(crate::Error::Missing("the change that lint_fix is to mend".to_owned())),
                 CommandStep::Gather => Box::pin(gather::gather(&ctx, &task, attempt, false)).await,
                 CommandStep::Rebase if ctx.plan.is_landing(&task) => {

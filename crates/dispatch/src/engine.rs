@@ -1,7 +1,8 @@
-//! One loop a run: folds its events, asks `pipeline` what is to be done, and starts one task per effect.
+//! Engine of a run: one loop that folds the run's events, asks `pipeline` what to do next, and starts one task per
+//! effect.
 //!
-//! Only the engine steps a run, so its state and the log never differ. Everybody else sends it what happened and waits until it is
-//! recorded.
+//! Only the engine steps a run, so its state and the log never differ. All other code sends it what happened and waits
+//! until that is recorded.
 
 mod commit;
 mod login;
@@ -36,7 +37,7 @@ use crate::watch::Reachable;
 use crate::world::World;
 use crate::{Error, deadline, effect, history};
 
-/// Before an effect that failed for a reason that may pass can be decided again.
+/// Pause before an effect with a transient failure can be decided again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Engine {
@@ -45,47 +46,47 @@ pub(crate) struct Engine {
     recorded: Recorded,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
-    /// The starts of workers that are under way, for which a place is set aside.
+    /// Worker starts in progress, each with a place set aside.
     starting: BTreeMap<EffectKey, TaskId>,
     logins: Logins,
-    /// Changes of what all runs have in common.
+    /// Notifies about changes of the limits over all runs.
     shared: watch::Receiver<u64>,
     merge_under_way: Option<EffectKey>,
-    /// The rebases of trees at work that are under way: nobody else touches those trees.
+    /// Rebases of workers' trees in progress. No other effect may touch those trees.
     rebasing: BTreeMap<EffectKey, TaskId>,
-    /// Workers that were told to wait, and for what.
+    /// Workers that were told to wait, with the reason.
     paused: BTreeMap<WorkerId, Waits>,
-    /// Ends all effects when the engine panics: the next one decides anew what is to be done.
+    /// Ends all effects when the engine panics; the next engine decides again what to do.
     effects: EffectsEnd,
-    /// Effects that only wait: they end when what they wait for no longer matters.
+    /// Effects that only wait; aborted when their wait no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
-    /// Who has a task in this run, as the record says.
+    /// Agents with a task in this run, according to the record.
     on_roster: Arc<Roster>,
-    /// The folded names of workers that are on it, by task.
+    /// Folded names of workers on the roster, by task.
     named: Named,
-    /// How many claims of names it knows.
+    /// Number of name claims that the engine has processed.
     claims_seen: usize,
     waiting: Waiting,
-    /// When it was last decided what is to be done.
+    /// Time of the last decision.
     decided_at: Millis,
-    /// Whether anybody has asked for anything: the engine of a run that is over was started because somebody will.
+    /// True once a request has arrived. The engine of a run that is over is only started because a request will follow.
     is_asked: bool,
-    /// Whether the run was not over when the engine started.
+    /// True if the run was not over when the engine started.
     was_live: bool,
     me: Handle,
     inbox: mpsc::Receiver<Message>,
 }
 
-/// Ends the effects of an engine that panics.
+/// Ends the effects of an engine when it panics.
 #[derive(Default)]
 struct EffectsEnd(CancellationToken);
 
-/// What an engine wakes for.
+/// Reason for which an engine wakes up.
 enum Wake {
     Message(Box<Message>),
     Again,
-    /// A worker's time limit, or a change of what all runs have in common.
+    /// A worker's time limit, or a change of the limits over all runs.
     Deadline,
     Stop,
 }
@@ -156,7 +157,7 @@ impl Engine {
         })
     }
 
-    /// Who has a task that is not settled.
+    /// Returns the agents with an unsettled task.
     pub(crate) fn assigned(&self) -> &Arc<Roster> {
         &self.on_roster
     }
@@ -187,7 +188,7 @@ impl Engine {
         }
     }
 
-    /// Takes a message in; returns whether something else may have to be done then.
+    /// Handles a message; returns true if that may change what to do next.
     async fn hear(&mut self, message: Message) -> bool {
         self.world.may_panic();
         match message {
@@ -214,10 +215,10 @@ impl Engine {
         true
     }
 
-    /// Waits for what is next: a message, the time to record again what could not be recorded, or a worker's time limit.
+    /// Waits for the next message, the time to retry a failed recording, or a worker's time limit.
     async fn wake(&mut self) -> Wake {
         let now = self.world.store.now();
-        // What was due since is due now.
+        // Changes that fell due since the last decision are due now.
         let changes = self.world.shared.state().next_change(self.decided_at);
         let deadline = self.recorded.state().next_deadline(self.decided_at).into_iter().chain(changes).min();
         let next = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).max(0).unsigned_abs()));
@@ -225,7 +226,7 @@ impl Engine {
         tokio::select! {
             biased;
             () = self.world.stop.cancelled() => Wake::Stop,
-            // The engine holds a sender itself.
+            // Never `None`: the engine holds a sender itself.
             Some(message) = self.inbox.recv() => Wake::Message(Box::new(message)),
             () = deadline::reached(again_at) => Wake::Again,
             () = deadline::reached(next) => Wake::Deadline,
@@ -234,13 +235,13 @@ impl Engine {
         }
     }
 
-    /// Whether the run has ended. Somebody may have asked for a retry while its end was being carried out.
+    /// Returns true if the run has ended. A retry may have been requested while its end was being carried out.
     fn is_over(&self) -> bool {
         let is_finished = (self.is_asked || self.was_live) && self.recorded.state().outcome().is_some();
         is_finished && self.under_way.is_empty() && self.waiting.is_empty() && self.inbox.is_empty()
     }
 
-    /// Takes up what the last daemon left between intent and outcome: watches workers, goes on with a merge.
+    /// Takes up what the last daemon left between intent and outcome: watches workers, continues a merge.
     pub(crate) fn adopt(&mut self) {
         let views: Vec<_> = self.recorded.state().tasks().collect();
         for view in views {
@@ -279,7 +280,7 @@ impl Engine {
         }
     }
 
-    /// Has workers wait whose tasks are paused or to be rebased, and those go on that need not any more.
+    /// Pauses the workers whose tasks are paused or to be rebased, and resumes the others.
     fn pause_workers(&mut self) {
         if self.paused.is_empty() && self.recorded.state().waiting_workers().next().is_none() {
             return;
@@ -303,7 +304,8 @@ impl Engine {
             if !self.under_way.contains(&effect.key()) && !self.has_place(&effect, now) {
                 continue;
             }
-            // Between the start of a rebase or merge and its record another task may come first in order: one at a time.
+            // Between the start of a rebase or merge and its record, another task may come first in order. Only one may
+            // run at a time.
             let is_merge = matches!(effect, Effect::Merge { .. } | Effect::RunCommand { .. });
             if is_merge && self.merge_under_way.is_some() {
                 continue;
@@ -311,7 +313,7 @@ impl Engine {
             if is_merge {
                 self.merge_under_way = Some(effect.key());
             }
-            // A worker that is lost while its tree is rebased leaves it to the rebase first.
+            // If a worker is lost while its tree is rebased, the rebase has the tree first.
             let wants_tree = matches!(effect, Effect::StartWorker { .. } | Effect::Capture { .. });
             if wants_tree && effect.attempt().is_some_and(|(task, _)| self.rebasing.values().any(|busy| *busy == task))
             {
@@ -331,7 +333,8 @@ impl Engine {
         }
     }
 
-    /// Ends the waits that are not among what is to be done any more: a task that waits for a lease may have been stopped.
+    /// Ends the waits that are no longer among the effects to carry out, for example for a lease of a task that was
+    /// stopped.
     fn end_waits(&mut self, effects: &[Effect]) {
         if self.waits.is_empty() {
             return;
@@ -376,7 +379,7 @@ impl Engine {
             && let Err(error) =
                 effect::claim_name(&self.world, &self.plan, task, effect::Part { step, work, by: by.as_ref() })
         {
-            // The start claims again, and blocks the task if that fails, too.
+            // The start claims again, and blocks the task if that fails too.
             tracing::warn!(%task, %error, "a worker has no name yet");
         }
         let me = self.me.clone();
@@ -386,7 +389,7 @@ impl Engine {
         let end = self.effects.0.clone();
         tokio::spawn(async move {
             let Some(carried_out) = end.run_until_cancelled(carried_out).await else { return };
-            // A defect in one effect must not leave its task waiting for ever.
+            // A defect in one effect must not leave its task waiting forever.
             let outcome = match carried_out {
                 Ok(outcome) => outcome,
                 Err(error) => effect::panicked(about, &error),

@@ -1,44 +1,44 @@
-//! Why the dispatcher refuses or fails.
+//! Errors of the dispatcher.
 
 use switchboard_protocol::error::Failure;
 
-/// A refusal, or a failure of the world.
+/// A refusal, or a failure of the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The dispatcher says no; nothing has changed.
+    /// The dispatcher refuses the request; nothing has changed.
     #[error("{0}")]
     Refused(Box<Failure>),
-    /// The run has gone on, so that what was to be recorded does not follow any more.
+    /// The run has gone on, so what was to be recorded no longer applies.
     #[error("{0}")]
     Superseded(Box<Failure>),
-    /// The store could not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] switchboard_store::Error),
-    /// Git, a process or a file could not do its part.
+    /// Git, a process or a file operation failed.
     #[error(transparent)]
     Process(#[from] switchboard_process::Error),
-    /// A file of ours could not be read or written.
+    /// One of our files could not be read or written.
     #[error("{path} could not be read or written")]
     Io {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         source: std::io::Error,
     },
-    /// A record does not have the shape that it was written in.
+    /// A record does not have its expected form.
     #[error("{what} does not have its own shape")]
     Shape {
-        /// Which record.
+        /// Name of the record.
         what: String,
-        /// What serde says.
+        /// Error of serde.
         #[source]
         source: serde_json::Error,
     },
     /// A row or an event that must be there is missing.
     #[error("{0} is missing from the record")]
     Missing(String),
-    /// The run's own loop has ended, or the daemon is going down.
+    /// The run's engine has ended, or the daemon is shutting down.
     #[error("the daemon is stopping")]
     Stopping,
 }
@@ -61,7 +61,7 @@ impl From<Failure> for Error {
 }
 
 impl Error {
-    /// What faces show.
+    /// Returns the failure that faces show.
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         match self {
@@ -82,12 +82,12 @@ impl Error {
 }
 
 impl Error {
-    /// Whether there was no room on the disk.
+    /// Returns true if the disk was full.
     pub(crate) fn is_disk_full(&self) -> bool {
         self.to_failure().code == "io.disk-full"
     }
 
-    /// Whether the store may answer in a moment.
+    /// Returns true if the store is busy and may answer in a moment.
     pub(crate) fn is_busy(&self) -> bool {
         self.to_failure().code == "store.busy"
     }
@@ -99,7 +99,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Whether the same commit may succeed later: nothing was written, and nothing is wrong with it.
+/// Returns true if the same commit may succeed later: nothing was written, and the commit itself is valid.
 pub(crate) fn is_transient(error: &switchboard_store::Error) -> bool {
     use switchboard_store::Error as Store;
     match error {
@@ -129,7 +129,7 @@ pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error
     move |source| Error::Io { path, source }
 }
 
-/// Wraps a serde error with what was read or written.
+/// Wraps a serde error with the name of what was read or written.
 pub(crate) fn shape(what: impl Into<String>) -> impl FnOnce(serde_json::Error) -> Error {
     let what = what.into();
     move |source| Error::Shape { what, source }

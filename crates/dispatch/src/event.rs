@@ -1,14 +1,14 @@
-//! The numbers of frames, and how text of others is cut.
+//! Keys of frames.
 
 use switchboard_protocol::frame::Frame;
 pub(crate) use switchboard_protocol::text::cut;
 
-/// The number by which frames are deduplicated: epoch, then sequence.
+/// Returns the number by which frames are deduplicated: epoch, then sequence.
 pub(crate) fn frame_number(frame: &Frame) -> i64 {
     frame_key(frame.epoch, frame.seq)
 }
 
-/// Epoch and number of a frame by its key.
+/// Returns epoch and sequence of a frame from its key.
 pub(crate) fn frame_parts(key: i64) -> (u32, u64) {
     (u32::try_from(key >> 40).unwrap_or(0), u64::try_from(key & ((1 << 40) - 1)).unwrap_or(0))
 }

@@ -1,4 +1,5 @@
-//! Evidence of the gates in the format of `.swarm/`, beside the log: `evidence/<task>/evidence.json` in the run's folder.
+//! Writes the evidence of gates in the format of `.swarm/`, beside the log: `evidence/<task>/evidence.json` in the
+//! run's folder.
 
 use serde_json::{Map, json};
 use switchboard_protocol::answer::Answer;
@@ -20,29 +21,29 @@ use crate::error::shape;
 use crate::world::World;
 use crate::{Error, plan};
 
-/// Findings that one entry lists; all are counted.
+/// Maximum number of findings listed in one entry; all are counted.
 const FINDINGS: usize = 200;
 
-/// Changed contracts that one entry lists; all are counted.
+/// Maximum number of changed contracts listed in one entry; all are counted.
 const CONTRACTS: usize = 40;
 
-/// Where an entry has them.
+/// Field of an entry that lists changed contracts.
 const CONTRACTS_FIELD: &str = "contracts";
 
-/// Bytes kept of the end of a command's output.
+/// Number of bytes kept from the end of a command's output.
 const TAIL: usize = 4000;
 
-/// What one gate found.
+/// Findings of one gate.
 pub(crate) struct Found {
     pub(crate) gate: String,
     pub(crate) verdict: Verdict,
     pub(crate) summary: String,
     pub(crate) detail: Detail,
-    /// What the change alters that others may call, where the gate looks for that; `None` for all others.
+    /// Changed contracts (what others may call), if the gate looks for them; `None` for other gates.
     pub(crate) contracts: Option<Vec<String>>,
 }
 
-/// Puts the report of a check into the form of evidence.
+/// Converts the report of a check into evidence.
 pub(crate) fn of_report(report: &CheckReport) -> Found {
     Found {
         gate: report.check.to_string(),
@@ -57,7 +58,8 @@ pub(crate) fn of_report(report: &CheckReport) -> Found {
     }
 }
 
-/// The findings of changed contracts, each with its file. What is left out of the report is counted, so that it is not taken for nothing.
+/// Returns the findings of changed contracts, each with its file. Those left out of the report are counted, so that
+/// they are not mistaken for none.
 fn contracts(report: &CheckReport) -> Vec<String> {
     let found = report.findings.iter().filter(|finding| finding.rule == DIFF_CONTRACT);
     let mut lines: Vec<_> = found.map(|finding| format!("{}: {}", finding.path, finding.message)).collect();
@@ -69,7 +71,8 @@ fn contracts(report: &CheckReport) -> Vec<String> {
     lines
 }
 
-/// Returns what the change of a task's present attempt alters that others may call, as the gate `diff` has found it; `None` where no evidence says so.
+/// Returns the contracts altered by the change of a task's present attempt, as the gate `diff` found them; `None` if no
+/// evidence lists them.
 pub(crate) fn contracts_of(world: &World, run: &RunId, view: &TaskView) -> Result<Option<Vec<String>>, Error> {
     let Some(bundle) = read(world, run, &view.task)? else { return Ok(None) };
     let of_entry = |entry: &Entry| {
@@ -82,9 +85,9 @@ pub(crate) fn contracts_of(world: &World, run: &RunId, view: &TaskView) -> Resul
     Ok(bundle.entries.iter().rev().find_map(of_entry))
 }
 
-/// Adds what the checks reported on an attempt to the task's bundle, and writes its gate record anew.
+/// Adds the checks' reports on an attempt to the task's evidence bundle, and rewrites its gate record.
 ///
-/// Both are for readers. What decides is the log: an entry that it does not know counts for nothing ([`stands`]).
+/// Both are for readers. Decisions use the log: an entry that the log does not know has no effect ([`stands`]).
 pub(crate) fn keep(
     world: &World,
     run: &RunId,
@@ -104,7 +107,7 @@ pub(crate) fn keep(
     write(world, run, id, &bundle)
 }
 
-/// Puts the answer of a worker that judges into the form of evidence.
+/// Converts the answer of a worker that judges into evidence.
 pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, reasons: &[String]) -> Found {
     let passes = has_passed(verdict);
     let (verdict, detail) = match answer {
@@ -122,7 +125,7 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
             };
             (if passes { Verdict::Pass } else { Verdict::Fail }, detail)
         }
-        // It says what is so, and judges nothing.
+        // An impact analysis describes and does not judge.
         Answer::Impact(_) => (Verdict::Info, Detail::Note),
         Answer::SecurityReview(_)
         | Answer::Exploration(_)
@@ -147,7 +150,7 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
     Found { gate: step.to_string(), verdict, summary, detail, contracts: None }
 }
 
-/// Adds one finding to the task's bundle, in an agent's name; none that is there from before the daemon died.
+/// Adds one finding to the task's bundle in an agent's name, unless it was added before the daemon died.
 pub(crate) fn add(
     world: &World,
     run: &RunId,
@@ -179,7 +182,7 @@ fn write(world: &World, run: &RunId, id: &TaskId, bundle: &Bundle) -> Result<(),
     world.ports.files.write(&path, switchboard_pipeline::evidence::write(bundle).as_bytes())
 }
 
-/// Writes the gate record of the `.swarm/` format: the gates that the attempt needs, and those that it has passed.
+/// Writes the gate record of the `.swarm/` format: the gates that the attempt needs, and those it has passed.
 fn write_record(world: &World, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
     let mut required: Vec<String> =
         judged.iter().filter(|(_, verdict)| is_held_to(*verdict)).map(|(gate, _)| gate.clone()).collect();
@@ -203,12 +206,12 @@ fn write_record(world: &World, run: &RunId, id: &TaskId, judged: &[(String, Gate
     world.ports.files.write(&path, &text)
 }
 
-/// Says who let a task pass, and when.
+/// Returns the record that a task passed a gate: the run, the time, and `switchboard` as the agent.
 pub(crate) fn passed_at(run: &RunId, timestamp: String) -> GateEvidence {
     GateEvidence { session_id: run.to_string(), timestamp, agent: "switchboard".to_owned(), extra: Map::new() }
 }
 
-/// Returns whether a gate looked at the change and let it pass.
+/// Returns true if a gate examined the change and passed it.
 pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
     match verdict {
         GateVerdict::Pass | GateVerdict::Warn => true,
@@ -220,7 +223,7 @@ pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
     }
 }
 
-/// Returns whether a change had to pass the gate: it was neither skipped nor is it not configured.
+/// Returns true if the change had to pass the gate, that is, unless the gate was skipped or not configured.
 pub(crate) const fn is_held_to(verdict: GateVerdict) -> bool {
     match verdict {
         GateVerdict::Skipped | GateVerdict::NotConfigured => false,
@@ -228,7 +231,7 @@ pub(crate) const fn is_held_to(verdict: GateVerdict) -> bool {
     }
 }
 
-/// Lists the evidence of a task, by gate and type, that agrees with what the log says about its present attempt.
+/// Lists the evidence of a task, by gate and type, that agrees with the log about its present attempt.
 pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<(String, &'static str)>, Error> {
     let Some(bundle) = read(world, run, &view.task)? else { return Ok(Vec::new()) };
     let said = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
@@ -249,7 +252,7 @@ pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<
     Ok(found)
 }
 
-/// Gates that a task had to pass and of which there is no evidence that agrees with the log.
+/// Returns the gates that a task had to pass and for which no evidence agrees with the log.
 pub(crate) fn lacking(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<String>, Error> {
     let found = stands(world, run, view)?;
     let required = view.gates.iter().filter(|report| report.required && is_held_to(report.verdict));
@@ -264,7 +267,7 @@ const fn is_good(verdict: Verdict) -> bool {
     }
 }
 
-/// The name of a type of evidence, as files have it.
+/// Returns the name of a type of evidence, as used in files.
 const fn kind(detail: &Detail) -> &'static str {
     match detail {
         Detail::Review { .. } => "review",
@@ -385,7 +388,7 @@ fn placeholders(report: &CheckReport) -> Detail {
     }
 }
 
-/// The files with new errors, each once.
+/// Returns the files with new errors, each once.
 fn syntax(report: &CheckReport) -> Vec<FileSyntax> {
     let mut files: Vec<FileSyntax> = Vec::new();
     for finding in report.findings.iter().filter(|finding| finding.is_new && finding.blocks) {
@@ -418,7 +421,7 @@ fn run(run: &CommandRun) -> BuildRun {
         kind: kind.to_owned(),
         command: run.argv.join(" "),
         cwd: run.cwd.clone(),
-        // The format has no place for a signal; `ending` in the log says which.
+        // The format has no field for a signal; `ending` in the log names it.
         exit_code: run.exit_code.map_or(-1, i64::from),
         duration_ms: run.duration_ms,
         stdout_tail: tail(&run.stdout),

@@ -1,14 +1,14 @@
-//! What the guardrails of a team find about a worker, as one of the facts of the log.
+//! Findings of a team's guardrails about a worker, as facts of the log.
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::worker::WorkerFact;
 
 use crate::event::cut;
 
-/// Bytes of what was found: it is one of the facts of an event.
+/// Maximum length of a finding as JSON, in bytes: it is one of the facts of an event.
 const WORDS: usize = 700;
 
-/// What was found about a worker, as a fact of its own.
+/// Returns a finding about a worker as a fact.
 pub(crate) fn flagged(worker: &WorkerId, rule: &str, stops: bool, words: &str) -> WorkerFact {
     let mut words = cut(words, WORDS);
     // Quotation marks and line ends take two bytes each as JSON.

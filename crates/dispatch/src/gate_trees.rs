@@ -1,4 +1,4 @@
-//! Which gate trees of this daemon are in use.
+//! Gate trees of this daemon that are in use.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -7,11 +7,11 @@ use switchboard_protocol::id::RunId;
 
 use crate::lock::lock;
 
-/// The gate trees in which somebody judges now, by run and number.
+/// Gate trees in which gates judge now, by run and number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateTrees(Arc<Mutex<BTreeSet<(RunId, u32)>>>);
 
-/// A gate tree that is somebody's until this is dropped.
+/// Gate tree held exclusively until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
     trees: GateTrees,
@@ -21,7 +21,7 @@ pub(crate) struct Slot {
 // === impl GateTrees ===
 
 impl GateTrees {
-    /// Takes the first gate tree of a run that is free. There are never more than judge at the same time.
+    /// Takes the first free gate tree of a run. A run has never more than judge at the same time.
     pub(crate) fn take(&self, run: &RunId) -> Slot {
         let mut taken = lock(&self.0);
         let free = (1..).find(|number| !taken.contains(&(run.clone(), *number)));

@@ -1,4 +1,4 @@
-//! How everybody else talks to a run's engine: only the engine steps a run.
+//! Handle by which all other code talks to a run's engine: only the engine steps a run.
 
 use std::sync::Arc;
 
@@ -13,62 +13,62 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::Error;
 
-/// Messages that wait for an engine; senders wait when it is full.
+/// Maximum number of queued messages for an engine; senders wait while the queue is full.
 pub(crate) const INBOX: usize = 256;
 
-/// Where the answer to a record goes: the reply of its call.
+/// Sender for the answer to a record: the reply of its call.
 pub(crate) type Answer = oneshot::Sender<Result<Value, Error>>;
 
-/// What an engine is told.
+/// Message to an engine.
 pub(crate) enum Message {
-    /// Something happened: it is recorded as soon as the store takes it, however long that takes.
+    /// An event that happened. It is recorded as soon as the store accepts it, however long that takes.
     Happened(Record, Answer),
-    /// Somebody asks for something: it is recorded now, or refused.
+    /// A request. It is recorded now, or refused.
     Asked(Record, Answer),
     /// An effect has ended.
     Done(EffectKey, Outcome),
-    /// Somebody wants to see how the run stands.
+    /// Asks for the state of the run.
     State(oneshot::Sender<Arc<RunState>>),
-    /// A worker is to have a further turn: whether the budget has room for it.
+    /// Asks whether the budget has room for a further turn of a worker.
     Room(WorkerId, oneshot::Sender<bool>),
 }
 
-/// What is to be recorded in one commit.
+/// Content of one commit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// Steps of the run.
     pub(crate) steps: Vec<RunEvent>,
-    /// Events of other subjects that belong to them.
+    /// Events of other subjects that are committed with the steps.
     pub(crate) beside: Vec<NewEvent>,
-    /// What must hold for them beside the run's revision.
+    /// Conditions of the commit in addition to the run's revision.
     pub(crate) guards: Vec<Guard>,
-    /// Whether the disk must have them before the answer.
+    /// Durability of the commit: whether the disk must have the events before the answer.
     pub(crate) durability: Durability,
-    /// The call that asks for it, when it may be repeated.
+    /// Idempotency key of the call that requests the record, if it may be repeated.
     pub(crate) call: Option<Idempotency>,
-    /// The call's reply.
+    /// Reply to the call.
     pub(crate) reply: Value,
 }
 
-/// What an effect came to.
+/// Outcome of an effect.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Steps to record.
     pub(crate) steps: Vec<RunEvent>,
-    /// The worker that was started, for the attempts after it.
+    /// Worker that was started, for later attempts.
     pub(crate) last: Option<(TaskId, LastWorker)>,
-    /// Whether it failed for a reason that may pass: then a moment goes by before it can be decided again.
+    /// True if the effect failed for a transient reason: it is decided again only after a pause.
     pub(crate) has_failed: bool,
 }
 
-/// The last worker of a task: what the next attempt may build on.
+/// Last worker of a task, on which the next attempt may build.
 #[derive(Debug, Clone)]
 pub(crate) struct LastWorker {
     pub(crate) base: String,
     pub(crate) start: String,
 }
 
-/// The way to an engine. Cheap to clone.
+/// Handle of an engine. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Handle {
     sender: mpsc::Sender<Message>,
@@ -89,12 +89,13 @@ impl Outcome {
         Self { steps: vec![event], ..Self::default() }
     }
 
-    /// What failed for want of room on the disk waits with its run, and is done again once that is resumed.
+    /// Returns the outcome of an effect that failed because the disk is full. It waits with its run, and is carried out
+    /// again after a resume.
     pub(crate) fn disk_full() -> Self {
         Self { has_failed: true, ..Self::step(RunEvent::RunPaused { cause: PauseCause::Disk }) }
     }
 
-    /// The same of an effect that was begun when a person had asked for so many retries of its task: a later one makes its block void.
+    /// Sets the number of retries that a person had requested when the effect began: a later retry voids its block.
     pub(crate) fn begun_at(mut self, begun: Option<u32>) -> Self {
         for step in &mut self.steps {
             if let RunEvent::TaskBlocked { retries, .. } = step {
@@ -104,7 +105,7 @@ impl Outcome {
         self
     }
 
-    /// What failed may succeed in a moment.
+    /// Returns the outcome of an effect that may succeed in a moment.
     pub(crate) fn again() -> Self {
         Self { has_failed: true, ..Self::default() }
     }
@@ -117,17 +118,18 @@ impl Handle {
         Self { sender }
     }
 
-    /// Whether the engine has ended.
+    /// Returns true if the engine has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 
-    /// Whether both lead to the same engine.
+    /// Returns true if both handles are of the same engine.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.sender.same_channel(&other.sender)
     }
 
-    /// Records what happened and returns when it is in the log; waits while the store is busy or the disk is full.
+    /// Records an event that happened and returns once it is in the log; waits while the store is busy or the disk is
+    /// full.
     pub(crate) async fn record(&self, record: Record) -> Result<(), Error> {
         self.answered(|answer| Message::Happened(record, answer)).await.map(drop)
     }
@@ -137,7 +139,7 @@ impl Handle {
         self.record(Record::steps(vec![event])).await
     }
 
-    /// Records what somebody asks for, or fails at once; returns the reply, the first one's when the call is a repetition.
+    /// Records a request, or fails at once; returns the reply, for a repeated call the first one.
     pub(crate) async fn ask(&self, record: Record) -> Result<Value, Error> {
         self.answered(|answer| Message::Asked(record, answer)).await
     }
@@ -148,8 +150,8 @@ impl Handle {
         self.answer_of(answered).await.unwrap_or(Err(Error::Stopping))
     }
 
-    /// Waits for an answer; `None` where the engine has ended without one. A message that is sent while the engine ends may stay in the channel, which the
-    /// sender keeps: its answer would be waited for for ever.
+    /// Waits for an answer; `None` if the engine has ended without one. A message sent while the engine ends may remain
+    /// in the channel, which the sender keeps alive: without this check, the wait for its answer would never end.
     async fn answer_of<T>(&self, mut answered: oneshot::Receiver<T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -158,19 +160,19 @@ impl Handle {
         }
     }
 
-    /// The tasks as they stand.
+    /// Returns the present state of the tasks.
     pub(crate) async fn view(&self) -> Result<Vec<TaskView>, Error> {
         Ok(self.state().await?.tasks().collect())
     }
 
-    /// The run as it stands. Whoever keeps it has the engine copy it at its next step.
+    /// Returns the present state of the run. While a caller keeps it, the engine copies the state at its next step.
     pub(crate) async fn state(&self) -> Result<Arc<RunState>, Error> {
         let (answer, answered) = oneshot::channel();
         self.sender.send(Message::State(answer)).await.map_err(|_| Error::Stopping)?;
         self.answer_of(answered).await.ok_or(Error::Stopping)
     }
 
-    /// Whether a worker at work may begin a further turn.
+    /// Returns true if the budget has room for a further turn of a running worker.
     pub(crate) async fn has_room_for_turn(&self, worker: &WorkerId) -> Result<bool, Error> {
         let (answer, answered) = oneshot::channel();
         self.sender.send(Message::Room(worker.clone(), answer)).await.map_err(|_| Error::Stopping)?;
@@ -178,7 +180,7 @@ impl Handle {
     }
 
     pub(crate) async fn done(&self, key: EffectKey, outcome: Outcome) {
-        // The engine is gone only when the run has ended or the daemon goes down; boot resolves what is open then.
+        // The engine has ended only if the run is over or the daemon is shutting down; boot resolves what is open then.
         let _ = self.sender.send(Message::Done(key, outcome)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a run back from the record: its events, its fixed part, its last workers.
+//! Reads a run back from the record: its events, its plan, its last workers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,14 +26,15 @@ use crate::work::{JUDGES, RUNS, WORKERS};
 use crate::worker_names::Key;
 use crate::world::World;
 
-/// Events read in one go, at first and at most: who wants only what a run was opened with stops early, and short runs have no more.
+/// Size of the first page of events, and the maximum. A reader that only needs the start of a run stops early, and
+/// short runs have no more events.
 const FIRST_PAGE: usize = 16;
 const PAGE: usize = 1000;
 
-/// Workers of one task that are looked through for the last one that makes its change.
+/// Maximum number of workers of one task that are searched for the last one that makes its change.
 const MOST_WORKERS: u64 = 1000;
 
-/// The subject of a run's events.
+/// Returns the subject of a run's events.
 pub(crate) fn subject(run: &RunId) -> String {
     format!("run/{run}")
 }
@@ -62,8 +63,8 @@ pub(crate) fn events_of_worker(store: &Store, worker: &str, mut visit: impl FnMu
     })
 }
 
-/// Reads events page by page: `read` takes a revision and how many to read, and returns how many there were, and the revision of the last one if more are
-/// wanted.
+/// Reads events page by page. `read` takes a revision and a page size, and returns how many events there were, and the
+/// revision of the last one if more are wanted.
 fn by_page(
     mut after: u64,
     mut read: impl FnMut(u64, usize) -> Result<(usize, Option<u64>), Error>,
@@ -106,13 +107,13 @@ fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &RawEvent
     Ok(())
 }
 
-/// An event of the record that its own rules refuse.
+/// Returns the error for a recorded event that its own rules refuse.
 pub(crate) fn unfoldable(run: &RunId, rev: u64, refused: &Refused) -> Error {
     let what = format!("event {rev} of {run} does not follow from those before: {}", refused.why);
     Failure::new("store.corrupt", what).hint("run `switchboard verify`").into()
 }
 
-/// The failure of a run that an older version recorded in a way that can't be read any more.
+/// Returns the failure for a run that an older version recorded in a form that can't be read any more.
 fn older(run: &RunId, why: &str) -> Error {
     let what = format!("{run} was recorded by an older version and can't be read: {why}");
     Failure::new("dispatch.older-run", what)
@@ -120,7 +121,8 @@ fn older(run: &RunId, why: &str) -> Error {
         .into()
 }
 
-/// The text of a run's plan, and what its workers should know of the work that it belongs to. Older versions kept the plan where that stands now.
+/// Returns the text of a run's plan, and the parent trace for its workers. Older versions kept the plan where the trace
+/// is now.
 fn texts(world: &World, run: &RunId, configured: Lsn) -> Result<(String, String), Error> {
     let (mut text, mut left) = (String::new(), u32::MAX);
     events(&world.store, run, 0, |event| {
@@ -138,7 +140,8 @@ fn texts(world: &World, run: &RunId, configured: Lsn) -> Result<(String, String)
     Ok((text, String::new()))
 }
 
-/// A run's fixed part: its engine's, or read from the log, which has all of it but how its agents are started.
+/// Returns a run's plan and settings: those of its engine, or read from the log. The log lacks only how the agents are
+/// started.
 pub(crate) fn plan(world: &World, run: &RunId) -> Result<Arc<RunPlan>, Error> {
     match world.plans.of_live(run) {
         Some(plan) => Ok(plan),
@@ -198,16 +201,16 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     })
 }
 
-/// What the last worker of a task had to itself.
+/// Resources that the last worker of a task held exclusively.
 pub(crate) struct Claimed {
-    /// The event that recorded it.
+    /// Position of the event that recorded the claim.
     pub(crate) at: Lsn,
     pub(crate) name: Assignee,
-    /// Its TCP ports.
+    /// TCP ports of the worker.
     pub(crate) ports: Option<PortRange>,
 }
 
-/// What the last worker of each task of a run, and of each step that judges, had to itself.
+/// Returns the exclusive resources of the last worker of each task of a run, and of each step that judges.
 pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claimed>, Error> {
     let mut claimed = BTreeMap::new();
     let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
@@ -223,7 +226,7 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claime
     Ok(claimed)
 }
 
-/// The names that the workers of a run have had, each once.
+/// Returns the names that the workers of a run have had, each once.
 pub(crate) fn agents(store: &Store, run: &RunId) -> Result<Vec<AgentName>, Error> {
     let workers = store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?;
     let mut agents: Vec<_> = workers.iter().filter_map(|row| AgentName::new(row.get_text("agent")?).ok()).collect();
@@ -232,24 +235,24 @@ pub(crate) fn agents(store: &Store, run: &RunId) -> Result<Vec<AgentName>, Error
     Ok(agents)
 }
 
-/// The row of the last worker who made a task's change or report.
+/// Returns the row of the last worker that made a task's change or report.
 pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(MOST_WORKERS);
     Ok(world.store.read(&query)?.into_iter().find(makes))
 }
 
-/// A worker of a task: where it began.
+/// Worker of a task, with its start point.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// Whether it makes the change, rather than judging it.
+    /// True if the worker makes the change rather than judging it.
     pub(crate) makes: bool,
-    /// The commit that the change stands on.
+    /// Base commit of the change.
     pub(crate) base: String,
-    /// The commit that its tree began as.
+    /// Commit that the worker's tree started as.
     pub(crate) start: String,
 }
 
-/// The workers of a task, oldest first.
+/// Returns the workers of a task, oldest first.
 pub(crate) fn turns(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<Turn>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).asc("seq").limit(MOST_WORKERS);
     let turn = |row: Row| {
@@ -259,12 +262,12 @@ pub(crate) fn turns(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<Tur
     world.store.read(&query)?.into_iter().map(turn).collect()
 }
 
-/// Whether a worker makes a change, rather than judging one.
+/// Returns true if a worker makes a change rather than judging one.
 pub(crate) fn makes(row: &Row) -> bool {
     row.get_text(JUDGES).is_none()
 }
 
-/// The last worker of each task of a run.
+/// Returns the last worker of each task of a run.
 pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
     let mut last = BTreeMap::new();
     let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);

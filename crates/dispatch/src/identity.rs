@@ -1,4 +1,4 @@
-//! Who a worker is by its row, whether it still has its task, and the event of what it says about it.
+//! Identity of a worker from its row, the check that it still has its task, and the events of its actions.
 
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::error::Failure;
@@ -12,32 +12,32 @@ use switchboard_store::Row;
 use crate::Error;
 use crate::error::shape;
 
-/// A worker as its capability token proves it.
+/// Identity of a worker, proven by its capability token.
 #[derive(Debug, Clone)]
 pub struct WorkerIdentity {
-    /// Its run.
+    /// Run of the worker.
     pub run: RunId,
-    /// Which worker.
+    /// Id of the worker.
     pub worker: WorkerId,
-    /// Its task.
+    /// Task of the worker.
     pub task: String,
-    /// Which agent it is on the bus.
+    /// Name of the worker's agent on the bus.
     pub agent: AgentName,
-    /// How it is held.
+    /// Isolation of the worker.
     pub isolation: Isolation,
 }
 
-/// The run of a worker.
+/// Returns the run of a worker.
 pub(crate) fn run_of(row: &Row) -> Result<RunId, Error> {
     RunId::new(row.try_text("run")?).map_err(|_| Error::Missing("the run of a worker".to_owned()))
 }
 
-/// The id of a worker.
+/// Returns the id of a worker.
 pub(crate) fn worker_id(row: &Row) -> Result<WorkerId, Error> {
     WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))
 }
 
-/// The worker of a row.
+/// Returns the identity of the worker of a row.
 pub(crate) fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
     let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
     Ok(WorkerIdentity {
@@ -45,7 +45,7 @@ pub(crate) fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
         worker: worker_id(row)?,
         task: row.try_text("task")?.to_owned(),
         agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
-        // A row without the column was made before there were constrained workers.
+        // A row without the column is older than constrained workers.
         isolation: match row.get_text("isolation") {
             None => Isolation::Full,
             Some(word) => Isolation::of(word).ok_or_else(|| bad("isolation"))?,
@@ -53,7 +53,7 @@ pub(crate) fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
     })
 }
 
-/// The event of an action, as a fact of its worker's.
+/// Returns the event of an action, as a fact of its worker.
 pub(crate) fn event(worker: &WorkerId, by: &AgentName, index: u32, action: &WorkerAction) -> Result<NewEvent, Error> {
     let fact = WorkerFact::WorkerActed { worker: worker.clone(), index, action: action.fitted() };
     let mut event = NewEvent::of(&fact, format!("worker/{worker}"), by.as_str()).map_err(shape("worker_acted"))?;
@@ -61,7 +61,7 @@ pub(crate) fn event(worker: &WorkerId, by: &AgentName, index: u32, action: &Work
     Ok(event)
 }
 
-/// Refuses a worker that has lost its task, or takes itself for another one.
+/// Refuses a worker that has lost its task, or that claims the identity of another.
 pub(crate) fn holds(row: &Row, worker: &WorkerId, fence: &Fence) -> Result<(), Error> {
     let is_task = match &fence.task {
         Some(task) => row.try_text("task")? == task.as_str(),
@@ -75,12 +75,12 @@ pub(crate) fn holds(row: &Row, worker: &WorkerId, fence: &Fence) -> Result<(), E
     if is_task && is_attempt && is_live { Ok(()) } else { Err(stale(worker).into()) }
 }
 
-/// The attempt of a worker.
+/// Returns the attempt of a worker.
 pub(crate) fn attempt(row: &Row) -> Result<u32, Error> {
     Ok(u32::try_from(row.try_u64("attempt")?).unwrap_or(u32::MAX))
 }
 
-/// The refusal of a worker that no longer has its task.
+/// Returns the refusal for a worker that no longer has its task.
 pub(crate) fn stale(worker: &WorkerId) -> Failure {
     let what = format!("{worker} does not work on that task and attempt, or no longer does");
     Failure::new("dispatch.stale-worker", what)

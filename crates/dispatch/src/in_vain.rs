@@ -1,4 +1,4 @@
-//! What a run is asked for in vain: settings that its tasks' workers can't heed, and agents that do nothing.
+//! Finds settings without effect in a run: those its workers can't apply, and agents without a task.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,11 @@ use switchboard_protocol::verb::run::AgentChoice;
 use crate::Error;
 use crate::plan::{RunPart, RunPlan};
 
-/// Judges the tasks that a run is going to do, which a team leads or not; returns a sentence for each thing that has no effect.
+/// Checks the tasks of a run and returns a sentence for each setting that has no effect. `is_led` is true if a team
+/// leads the run.
 ///
 /// # Errors
-/// `plan.no-effect` where somebody relies on it.
+/// `plan.no-effect` if the plan relies on the setting.
 pub(crate) fn judge(
     plan: &Plan,
     run_plan: &RunPlan,
@@ -25,7 +26,8 @@ pub(crate) fn judge(
     let mut given = Vec::new();
     for RunPart { task: id, choice, .. } in parts.iter().filter(|part| part.work.is_none()) {
         let (task, settings) = run_plan.settings(id)?;
-        // One that chooses among changes has no worker, as its candidates say the same; nor has one that brings a group to the run's branch.
+        // A task that chooses among changes has no worker, and its candidates report the same. The same holds for a
+        // landing.
         if run_plan.shape(id).is_none_or(|shape| shape.among.is_empty() && !shape.is_landing()) {
             given.push((task, settings, choice.clone()));
         }
@@ -71,7 +73,7 @@ fn work<'a>(run_plan: &RunPlan, task: &'a Task, settings: &'a Settings, choice: 
     }
 }
 
-/// What to say of an agent for tasks that name none, where there is no such task.
+/// Returns a note about an agent meant for tasks that name none, if there is no such task.
 fn idle(name: &AgentName, given: &[(Task, Settings, AgentChoice)]) -> Option<String> {
     let takes_one = given.iter().any(|(_, settings, choice)| {
         settings.command.is_none() && (settings.agent.is_none() || choice.name.folded() == name.folded())

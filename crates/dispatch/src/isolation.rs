@@ -1,4 +1,4 @@
-//! Constrained work: whether a run's tasks can be held so, and what the sandbox of a worker is.
+//! Constrained workers: whether a run's tasks can be constrained, and the sandbox of a worker.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,29 +17,31 @@ use crate::plan::{RunPart, RunPlan, text};
 use crate::world::World;
 use crate::{Config, Error};
 
-/// Folders of a home that no sandbox opens as a whole: state, settings and keys lie in them, Switchboard's and others'.
+/// Folders of a home that no sandbox opens as a whole: they hold state, settings and keys of Switchboard and other
+/// programs.
 const WIDE: &[&str] = &["", ".config", ".gnupg", ".local", ".local/share", ".local/state", ".ssh"];
 
-/// Bytes of each sentence about what is not enforced: the record holds all of them in one fact.
+/// Maximum length of each sentence about what is not enforced, in bytes: one fact of the record holds all of them.
 const GAP: usize = 130;
 
-/// The tasks of a run whose workers are constrained, and what that comes to here.
+/// Tasks of a run whose workers are constrained, and the consequences on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     pub(crate) constrained: Vec<String>,
-    /// What this machine can't enforce.
+    /// What this machine can't enforce, a sentence each.
     pub(crate) gaps: Vec<String>,
-    /// What the run says about it.
+    /// Notes of the run about it.
     pub(crate) notes: Vec<String>,
 }
 
 // === impl Held ===
 
 impl Held {
-    /// Judges the tasks that a run is going to do, and the steps in which another agent judges their changes.
+    /// Checks the tasks of a run, and the steps in which another agent judges their changes.
     ///
     /// # Errors
-    /// `isolation.tools`, `isolation.network`, `isolation.opens-state`, and `isolation.unsupported` unless the request accepts that.
+    /// `isolation.tools`, `isolation.network`, `isolation.opens-state`; also `isolation.unsupported`, unless the
+    /// request accepts it.
     pub(crate) fn judge(world: &World, run_plan: &RunPlan, parts: &[RunPart<'_>]) -> Result<Self, Error> {
         let (mut held, mut is_held) = (Self::default(), false);
         for RunPart { task: id, settings, choice, work } in parts {
@@ -78,9 +80,9 @@ impl Held {
     }
 }
 
-/// What to say of an agent that is not constrained although it has settings for that.
+/// Returns a note about an agent that is not constrained although it has settings for that.
 fn is_full_anyway(choice: &AgentChoice) -> Option<String> {
-    // `home` of `reach` may be what a known agent's login needs, of which nobody has said anything.
+    // `home` of `reach` may be what a known agent's login needs, without a setting by the user.
     let Reach { read, network, home: _ } = &choice.reach;
     let has = [("read", !read.is_empty()), ("network", !network.is_empty()), ("tools", !choice.tools.is_empty())];
     let has = has.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name);
@@ -90,7 +92,7 @@ fn is_full_anyway(choice: &AgentChoice) -> Option<String> {
         .then(|| format!("{name} is not constrained, so that these of its settings have no effect: {settings}"))
 }
 
-/// A command has a shell and nothing else.
+/// Checks that an agent can be limited to the four tools. A command has only a shell.
 fn has_four_tools(id: &TaskId, choice: &AgentChoice) -> Result<(), Failure> {
     let is_command = matches!(choice.driver, DriverSpec::Exec { .. });
     let lacks_shell = !choice.tools.is_empty() && !choice.tools.contains(&Tool::Shell);
@@ -114,7 +116,8 @@ fn hosts(choice: &AgentChoice) -> Result<(), Failure> {
     Err(Failure::new("isolation.network", what).hint("write each host with its port: api.example.com:443"))
 }
 
-/// The hosts of an agent's settings that a plan leaves, and those that it names beside them: a plan may only narrow.
+/// Returns the hosts of an agent's settings that a plan leaves, and those that it names in addition. A plan may only
+/// narrow.
 fn narrowed<'a>(listed: &[String], by: Option<&'a [String]>) -> (Vec<String>, impl Iterator<Item = &'a String>) {
     let is_listed = |host: &str| listed.iter().any(|other| Host::parse(other) == Host::parse(host));
     let is_left = |host: &&String| by.is_none_or(|by| by.iter().any(|other| Host::parse(other) == Host::parse(host)));
@@ -132,7 +135,7 @@ fn reaches_nobody(choice: &AgentChoice, is_empty: bool) -> Option<String> {
     })
 }
 
-/// Refuses settings of an agent that would open the project's state, or all of the user's home.
+/// Refuses settings of an agent that would open the project's state or all of the user's home.
 fn keeps_closed(config: &Config, choice: &AgentChoice) -> Result<(), Failure> {
     let (read, home) = (&choice.reach.read, &choice.reach.home);
     for path in read {
@@ -163,13 +166,13 @@ fn check(config: &Config, choice: &AgentChoice, listed: &str, full: Option<PathB
     Ok(())
 }
 
-/// Folders that no sandbox opens as a whole.
+/// Returns the folders that no sandbox opens as a whole.
 fn closed(config: &Config) -> Vec<PathBuf> {
     let of_home = config.home.iter().flat_map(|home| WIDE.iter().map(move |folder| home.join(folder)));
     config.private.iter().cloned().chain(of_home).collect()
 }
 
-/// The sandbox of a worker; `None` for a full one. Its git folder is there to be read, and we commit for it.
+/// Returns the sandbox of a worker; `None` for a full one. Its git folder is readable, and we commit for it.
 pub(crate) fn sandbox(
     ctx: &Ctx,
     isolation: Isolation,
@@ -186,7 +189,7 @@ pub(crate) fn sandbox(
     })
 }
 
-/// The fact that a worker's sandbox is incomplete, if it is.
+/// Returns the fact that a worker's sandbox is incomplete, if it is.
 pub(crate) fn unenforced(ctx: &Ctx, isolation: Isolation, worker: &WorkerId) -> Option<WorkerFact> {
     if isolation == Isolation::Full {
         return None;

@@ -1,9 +1,9 @@
-//! Runs work: schedules tasks, makes work trees, starts workers, holds them to gates, merges.
+//! Runs tasks: schedules them, makes work trees, starts workers, runs their gates, merges their changes.
 //!
-//! The rules are in `switchboard_pipeline::run`; this crate carries out what they decide. Each run has one [engine](engine): it folds the
-//! run's events, asks what is to be done, and starts one task per effect. An effect that touches the world records its
-//! intent first and its outcome after; what a crash leaves between the two is resolved by looking at the world, never by
-//! doing it again blindly.
+//! The rules are in `switchboard_pipeline::run`; this crate carries out what they decide. Each run has one
+//! [engine](engine): it folds the run's events, asks what to do next, and starts one task per effect. An effect outside
+//! the log records its intent first and its outcome after. What a crash leaves between the two is resolved by examining
+//! the actual state, never by blindly repeating the effect.
 //!
 //! ```text
 //!   start_run ─▶ engine ── decide ──▶ effect ── world (work tree, shim, checks, merge)
@@ -12,8 +12,8 @@
 //!   shim ── frames ──▶ link ── events ───┘
 //! ```
 //!
-//! A worker's shim is reached over the daemon's socket ([`Dispatch::attach`]); while it is not, its journal and its lock
-//! tell what became of it ([`watch`]).
+//! A worker's shim connects over the daemon's socket ([`Dispatch::attach`]). While it is not connected, its journal and
+//! its lock show its state ([`watch`]).
 
 mod answer;
 mod assignees;

@@ -1,4 +1,4 @@
-//! The way to a worker: its watch takes signals, and the shim's connection is one source of them.
+//! Link to a worker: its watch receives signals, and the shim's connection is one source of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,50 +12,50 @@ use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 
-/// Signals that wait for a watch; a shim's connection waits when it is full.
+/// Maximum number of queued signals for a watch; a shim's connection waits while the queue is full.
 const INBOX: usize = 64;
 
-/// What a watch is told.
+/// Signal to a watch.
 pub(crate) enum Signal {
-    /// A shim is connected, in this incarnation, and takes commands here.
+    /// A shim has connected.
     Attached {
-        /// Its incarnation.
+        /// Incarnation of the shim.
         epoch: u32,
-        /// It says that it lives where it is asked to.
+        /// True if the shim sends heartbeats.
         beats: bool,
-        /// Where it takes commands.
+        /// Sender for commands to the shim.
         commands: mpsc::Sender<ShimCommand>,
     },
-    /// It reported.
+    /// The shim sent a frame.
     Frame(Box<Frame>),
-    /// It lives.
+    /// The shim sent a heartbeat.
     Beat,
-    /// The connection is gone.
+    /// The connection has closed.
     Detached,
-    /// Somebody wants the shim to know something.
+    /// A command for the shim.
     Tell(ShimCommand),
-    /// The worker is to end: why, and after how many milliseconds its group is ended.
+    /// Ends the worker: the cause, and the milliseconds until its process group is ended.
     Stop { cause: StopCause, grace_ms: u64 },
 }
 
-/// The way to a worker's watch.
+/// Link to a worker's watch.
 pub(crate) struct Link {
     worker: WorkerId,
     signals: mpsc::Sender<Signal>,
-    /// Connections of the shim: one, or for a moment two where it has come back before its old one ended.
+    /// Number of connections of the shim: one, or briefly two if it reconnected before the old connection ended.
     connections: AtomicUsize,
     waits: watch::Sender<Waits>,
 }
 
-/// What a worker's watch listens to.
+/// Receivers of a worker's watch.
 pub(crate) struct Signals {
-    /// What it is told.
+    /// Signals to the watch.
     pub(crate) inbox: mpsc::Receiver<Signal>,
-    /// What the worker is to wait for.
+    /// Reasons for which the worker is to wait.
     pub(crate) waits: watch::Receiver<Waits>,
 }
 
-/// A shim's connection; dropped, it is over.
+/// Connection of a shim; it counts as closed when dropped.
 pub(crate) struct Connection(Arc<Link>);
 
 // === impl Connection ===
@@ -80,7 +80,7 @@ impl Link {
         &self.worker
     }
 
-    /// Counts a connection of the shim, as long as it is held.
+    /// Counts a connection of the shim while the returned value is held.
     pub(crate) fn connection(self: &Arc<Self>) -> Connection {
         self.connections.fetch_add(1, Ordering::Relaxed);
         Connection(Arc::clone(self))
@@ -90,7 +90,7 @@ impl Link {
         self.connections.load(Ordering::Relaxed) > 0
     }
 
-    /// Passes a signal on; fails when nobody watches the worker any more.
+    /// Sends a signal; fails if the worker is no longer watched.
     pub(crate) async fn send(&self, signal: Signal) -> Result<(), Error> {
         self.signals.send(signal).await.map_err(|_| Error::Stopping)
     }
@@ -99,7 +99,7 @@ impl Link {
         self.send(Signal::Tell(command)).await
     }
 
-    /// Has the worker wait, or go on; the last word counts, whenever its shim is linked.
+    /// Pauses or resumes the worker. The latest call applies, whenever its shim is connected.
     pub(crate) fn pause(&self, waits: Waits) {
         self.waits.send_if_modified(|was| std::mem::replace(was, waits) != waits);
     }

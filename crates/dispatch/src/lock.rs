@@ -1,8 +1,8 @@
-//! Locks of maps that are shared.
+//! Locks shared maps.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A poisoned lock here means that a panic happened between two map operations, which leave the map whole.
+/// Locks a mutex, also a poisoned one: that means a panic between two map operations, which leave the map intact.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Questions of workers to a person. An answer is an event of the log; this passes it on to the waiting worker.
+//! Questions of workers to a person. An answer is an event of the log; this module passes it on to the waiting worker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::event::cut;
 use crate::world::World;
 use crate::{Error, confirm_merge};
 
-/// Answers that are read at once.
+/// Number of answers read at once.
 const PAGE: usize = 100;
 
 /// Pause before an answer that could not be passed on is sent again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The options as the record keeps them: at most six, each word cut.
+/// Returns the options as recorded: at most six, each text cut.
 pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     let short = |option: &PermissionOption| PermissionOption {
         id: cut(&option.id, 40),
@@ -34,15 +34,15 @@ pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     options.iter().take(6).map(short).collect()
 }
 
-/// The question about a task whose worker ended without what it was denied: another attempt would only ask again.
+/// Question about a task whose worker ended without what it was denied. Another attempt would only ask again.
 pub(crate) struct Denied {
-    /// The run's step.
+    /// Step of the run.
     pub(crate) step: RunEvent,
-    /// The event that asks.
+    /// Event that asks the question.
     pub(crate) asked: NewEvent,
 }
 
-/// Asks what is to become of a task; `None` if its worker was denied nothing.
+/// Asks a person how to continue a task; `None` if its worker was denied nothing.
 pub(crate) fn ask_about_denied(
     world: &World,
     run: &RunId,
@@ -66,13 +66,13 @@ pub(crate) fn ask_about_denied(
     }))
 }
 
-/// When a question that is asked now is refused by itself.
+/// Returns the time at which a question asked now expires.
 pub(crate) fn expiry(world: &World) -> Millis {
     world.store.now().plus(i64::try_from(world.config.limits.permission_ms).unwrap_or(i64::MAX))
 }
 
 /// Returns the event that answers a worker's question with what a person has allowed its task before: the same words about the same command
-/// or diff. `None` if that was not allowed, or the question offers nothing that allows it.
+/// or diff. `None` if that was not allowed, or if no option of the question allows it.
 pub(crate) fn granted(
     world: &World,
     (run, task): (&RunId, &TaskId),
@@ -80,7 +80,7 @@ pub(crate) fn granted(
     asked: &Asked<'_>,
 ) -> Result<Option<NewEvent>, Error> {
     let allowed = switchboard_needs::allowed_since(&world.store, run, task.as_str())?;
-    // What was cut may differ in what is missing.
+    // Texts that were cut may differ in the missing part.
     let is_whole = !asked.title.ends_with('…') && !asked.detail.ends_with('…');
     let is_same = |need: &Need| need.title == asked.title && need.detail == asked.detail;
     if !is_whole || !allowed.iter().any(is_same) {
@@ -95,14 +95,15 @@ pub(crate) fn granted(
     Ok(Some(settled.map_err(shape("an answer"))?.0))
 }
 
-/// A worker's question, as it is recorded.
+/// Worker's question, as recorded.
 pub(crate) struct Asked<'a> {
     pub(crate) title: &'a str,
     pub(crate) detail: &'a str,
     pub(crate) options: &'a [PermissionOption],
 }
 
-/// Passes a person's answers after an event on to workers until the daemon ends. A shim that is not linked is told when it comes back.
+/// Passes a person's answers after an event on to workers, until the daemon ends. A shim that is not connected gets
+/// them when it reconnects.
 pub(crate) async fn tell_answers(world: Arc<World>, mut reached: Lsn) {
     let mut answered = world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
     loop {
@@ -135,7 +136,7 @@ async fn tell_from(world: &Arc<World>, after: Lsn) -> Result<Lsn, Error> {
             let Some(NeedEvent::NeedSettled { id, option, .. }) = event.fact::<NeedEvent>() else { continue };
             let Some(need) = switchboard_needs::get(&world.store, &id)? else { continue };
             if let (NeedKind::Merge, Some(run)) = (need.kind, &need.run) {
-                // The answers to workers don't wait for a merge.
+                // Answers to workers don't wait for a merge.
                 let (world, run) = (Arc::clone(world), run.clone());
                 tokio::spawn(async move { confirm_merge::resolve(&world, &run).await });
                 continue;

@@ -1,4 +1,4 @@
-//! What the mail of a managed run says about its units: one message for each event that it tells of.
+//! Messages about units in the mail of a managed run, one for each reported event.
 
 use switchboard_pipeline::subtasks::{Shape, Told};
 use switchboard_protocol::coordination::{Note, UnitMessage};
@@ -13,10 +13,10 @@ use crate::work::WORKERS;
 use crate::world::World;
 use crate::{Error, history};
 
-/// Longest reason in a message, in bytes.
+/// Maximum length of a reason in a message, in bytes.
 const REASON: usize = 2_000;
 
-/// What an event of a run is told as; `None` if it is not told.
+/// Returns the message about an event of a run; `None` if the event is not reported.
 pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
     let error = |unit: &TaskId, name: &str, reason: &str| UnitMessage::Error {
         run: run.clone(),
@@ -103,7 +103,7 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
     }
 }
 
-/// What the worker of a debate's turn or of a chain's step is told beside its prompt.
+/// Returns the message for the worker of a debate's turn or of a chain's step, in addition to its prompt.
 pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option<(UnitMessage, Option<String>)> {
     match &shape?.told {
         Told::Turn { round, rounds, .. } => {
@@ -121,8 +121,8 @@ pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option
     }
 }
 
-/// Whose message tells of a step: that of the worker that it names, else of who made the task's change. The name of the latter may be released, as it is
-/// when a blocked task goes on with its reviewer.
+/// Returns the sender of the message about a step: the worker that the step names, else the one that made the task's
+/// change. The latter's name may be released, for example when a blocked task goes on with its reviewer.
 fn teller(world: &World, plan: &RunPlan, step: &RunEvent) -> Result<Option<AgentName>, Error> {
     let Some(task) = step.task() else { return Ok(None) };
     let row = match step.worker() {
@@ -135,7 +135,8 @@ fn teller(world: &World, plan: &RunPlan, step: &RunEvent) -> Result<Option<Agent
     Ok(row.and_then(|row| AgentName::new(row.get_text("agent")?).ok()))
 }
 
-/// The messages that tell of steps of a managed run, to be committed with them. `rev` is the revision of the run's subject before the first.
+/// Returns the messages about steps of a managed run, to be committed with them. `rev` is the revision of the run's
+/// subject before the first.
 pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u64) -> Result<Vec<NewEvent>, Error> {
     if !plan.coordination.is_managed() {
         return Ok(Vec::new());
@@ -152,7 +153,7 @@ pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u
     Ok(notes)
 }
 
-/// The message that tells a worker which round or step begins, to be committed with its intent.
+/// Returns the message that announces a round or step to its worker, to be committed with its intent.
 pub(crate) fn of_begin(
     world: &World,
     plan: &RunPlan,

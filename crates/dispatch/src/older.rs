@@ -1,8 +1,8 @@
-//! Facts as older versions wrote them.
+//! Migration of facts written by older versions.
 
 use serde_json::{Map, Value, json};
 
-/// Lifts `worker_reported` of version 1, in which events were named by `report` and had shapes of their own, to the shape of
+/// Migrates `worker_reported` of version 1, in which events were named by `report` and had other forms, to the form of
 /// [`WorkerEvent`](switchboard_protocol::worker::WorkerEvent).
 pub(crate) fn reported(mut facts: Value) -> Value {
     let Some(what) = facts.get_mut("what").and_then(Value::as_object_mut) else { return facts };
@@ -12,7 +12,7 @@ pub(crate) fn reported(mut facts: Value) -> Value {
             let program = what.remove("program").unwrap_or_default();
             what.insert("argv".to_owned(), json!([program]));
         }
-        // How many messages there were is not which.
+        // Version 1 has the number of messages, not their ids.
         "turn_started" => drop(what.insert("mail".to_owned(), json!([]))),
         "tool_called" => empty(what, &["call"]),
         "permission_asked" => {
@@ -28,7 +28,7 @@ pub(crate) fn reported(mut facts: Value) -> Value {
     facts
 }
 
-/// Adds to `part_started` what kind of work it is, which only its words told.
+/// Adds the kind of work to `part_started`; older versions only had it in words.
 pub(crate) fn part_started(mut facts: Value) -> Value {
     let what = facts.get("what").and_then(Value::as_str).map(str::to_owned);
     let (Some(what), Some(facts_of)) = (what, facts.as_object_mut()) else { return facts };
@@ -41,7 +41,7 @@ pub(crate) fn part_started(mut facts: Value) -> Value {
     facts
 }
 
-/// Texts that version 1 left out: they are in the event's body.
+/// Adds empty texts that version 1 left out: they are in the event's body.
 fn empty(what: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         what.insert((*name).to_owned(), json!(""));
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// What version 1 wrote, one of each.
+    /// Facts as version 1 wrote them, one of each kind.
     const STORED: [&str; 11] = [
         r#"{"report":"agent_started","pid":7,"program":"/bin/sh"}"#,
         r#"{"report":"session_opened","session":"s1"}"#,

@@ -1,4 +1,4 @@
-//! The runs that a run has which a team leads: questions to roles, and the tasks of its phases.
+//! Parts of a run that a team leads: questions to roles, and the tasks of its phases.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::Error;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
 
-/// The parts of a run that a team leads, in the order of their starts.
+/// Returns the parts of a run that a team leads, in the order of their starts.
 pub(crate) fn parts_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
     Ok(world.store.read(&Query::table(RUNS).eq("part_of", run.as_str()).asc("seq").limit(10_000))?)
 }
 
-/// The run whose workers are at work: of a run that a team leads, its live part.
+/// Returns the run whose workers are at work: for a run that a team leads, its live part.
 pub(crate) fn at_work(world: &World, row: Row) -> Result<Row, Error> {
     if row.get_text("mode").is_none() {
         return Ok(row);
@@ -24,13 +24,13 @@ pub(crate) fn at_work(world: &World, row: Row) -> Result<Row, Error> {
     Ok(live.unwrap_or(row))
 }
 
-/// Those that carry out the tasks of a phase.
+/// Returns the parts that carry out the tasks of a phase.
 pub(crate) fn phases_of(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
     let is_phase = |row: &Row| row.get_text("part_work") == Some("phase");
     Ok(parts_of(world, run)?.into_iter().filter(is_phase).collect())
 }
 
-/// Of each phase the last run that carries out its tasks: one that was planned anew has more.
+/// Returns the last part of each phase that carries out its tasks. A phase that was replanned has several.
 pub(crate) fn last_of_phases(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
     let mut last = BTreeMap::new();
     for row in phases_of(world, run)? {

@@ -1,4 +1,4 @@
-//! What a run knows besides its state: the plan, who does what, and where.
+//! Fixed settings of a run: the plan, the agents and roles, and the paths.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,54 +24,54 @@ use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use crate::{Config, Error};
 use switchboard_protocol::text::cut;
 
-/// A worker that a run may start: that of a task, or of a step in which another agent judges the task's change.
+/// Worker that a run may start: for a task, or for a step in which another agent judges the task's change.
 pub(crate) struct RunPart<'a> {
     pub(crate) task: &'a TaskId,
     pub(crate) settings: Settings,
-    /// The step; `None` for the worker that makes the change.
+    /// Step of the worker; `None` for the worker that makes the change.
     pub(crate) work: Option<&'a StepWork>,
     pub(crate) choice: AgentChoice,
 }
 
-/// A run's fixed part.
+/// Fixed settings of a run.
 #[derive(Debug)]
 pub(crate) struct RunPlan {
     pub(crate) run: RunId,
-    /// The plan with its subtasks.
+    /// Plan with its subtasks.
     pub(crate) plan: Plan,
-    /// How the tasks are done that are not done by one worker whose change is merged.
+    /// Shapes of the tasks that are not done by one worker whose change is merged.
     pub(crate) shapes: BTreeMap<TaskId, Shape>,
-    /// Where each task stands in the plan.
+    /// Position of each task in the plan.
     pub(crate) positions: TaskPositions,
     pub(crate) base: String,
     pub(crate) branch: String,
     pub(crate) worktrees: PathBuf,
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
-    /// Who is what in the team, and what it is told.
+    /// Agent and settings of each role in the team.
     pub(crate) roles: BTreeMap<RoleId, RoleChoice>,
     pub(crate) merge: bool,
-    /// Whether a person is asked at the end whether to merge.
+    /// True if a person is asked at the end whether to merge.
     pub(crate) confirms_merge: bool,
-    /// What each new work tree is set up with.
+    /// Commands that set up each new work tree.
     pub(crate) setup: Vec<SetupCommand>,
-    /// How long each attempt may take, where the request said so.
+    /// Time limit of each attempt, if the request set one.
     pub(crate) timeout: WorkerTimeout,
-    /// How often a task of a team is tried where neither plan nor agent says; counts when the run's ways are compiled.
+    /// Default number of attempts at a task of a team. Applies when the run's ways are compiled.
     pub(crate) attempts: u32,
-    /// How all workers are held, where the request said so.
+    /// Isolation of all workers, if the request set one.
     pub(crate) isolation: Option<Isolation>,
-    /// Whether constrained workers start also where not all of it can be enforced.
+    /// True if constrained workers also start where their sandbox can't be fully enforced.
     pub(crate) unenforced: bool,
-    /// Whether its workers take part in the mail.
+    /// Participation of the run's workers in the mail.
     pub(crate) coordination: Coordination,
     /// Name of the user's work tree that the run was started from.
     pub(crate) tree: String,
-    /// What its workers should know of the work that it belongs to; empty where nothing was said.
+    /// Description of the larger work that the run belongs to, for its workers; empty if there is none.
     pub(crate) parent_trace: String,
 }
 
-/// The position of each task of a plan: its phase and its place there, both from 0.
+/// Position of each task of a plan: its phase and its index there, both from 0.
 #[derive(Debug)]
 pub(crate) struct TaskPositions(BTreeMap<TaskId, (usize, usize)>);
 
@@ -85,7 +85,7 @@ impl TaskPositions {
         Self(tasks.collect())
     }
 
-    /// Returns a task of the plan that this was made of, with its phase.
+    /// Returns a task of the plan from which this was made, with its phase.
     pub(crate) fn find<'a>(&self, plan: &'a Plan, id: &TaskId) -> Option<(&'a Phase, &'a Task)> {
         let (phase_at, task_at) = self.0.get(id)?;
         let phase = plan.phases.get(*phase_at)?;
@@ -96,7 +96,7 @@ impl TaskPositions {
 // === impl RunPlan ===
 
 impl RunPlan {
-    /// What holds for a task once its own word, its phase's and its plan's are put together.
+    /// Returns a task and its settings, combined from the task, its phase and its plan.
     pub(crate) fn settings(&self, id: &TaskId) -> Result<(Task, Settings), Error> {
         let found = self.positions.find(&self.plan, id);
         let (phase, task) = found.ok_or_else(|| Error::Missing(format!("task {id}")))?;
@@ -105,27 +105,27 @@ impl RunPlan {
         Ok((task.clone(), settings))
     }
 
-    /// How a task is done, if not by one worker whose change is merged.
+    /// Returns the shape of a task, unless it is done by one worker whose change is merged.
     pub(crate) fn shape(&self, id: &TaskId) -> Option<&Shape> {
         self.shapes.get(id)
     }
 
-    /// Whether a task brings its group to the run's branch.
+    /// Returns true if a task is the landing of a group.
     pub(crate) fn is_landing(&self, id: &TaskId) -> bool {
         self.shape(id).is_some_and(Shape::is_landing)
     }
 
-    /// The branch of the group that a task is merged into; `None` where it is merged into the run's branch.
+    /// Returns the branch of the group that a task is merged into; `None` if it is merged into the run's branch.
     pub(crate) fn group_branch(&self, id: &TaskId) -> Option<String> {
         switchboard_pipeline::subtasks::into(&self.shapes, id).map(|landing| self.task_branch(landing))
     }
 
-    /// The branch that a task's change is merged into.
+    /// Returns the branch that a task's change is merged into.
     pub(crate) fn branch_into(&self, id: &TaskId) -> String {
         self.group_branch(id).unwrap_or_else(|| self.branch.clone())
     }
 
-    /// Who does a task, if anybody says so. A command does it by itself unless its task names an agent.
+    /// Returns the agent of a task, if one is named. A command runs without an agent unless its task names one.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
         let usual = || self.default_agent.as_ref().map(ToString::to_string);
         match &settings.command {
@@ -134,14 +134,14 @@ impl RunPlan {
         }
     }
 
-    /// The role that a task asks, and for which answer; `None` for one that is work.
+    /// Returns the role that a task asks, and the expected answer; `None` for a task that is work.
     pub(crate) fn asks(&self, id: &TaskId) -> Option<AskSettings> {
         self.shape(id).and_then(|shape| shape.asks)
     }
 
-    /// How to start the agent of a task. A task with a command of its own needs no agent; where it names one, the command runs under that agent's settings:
-    /// held as it is, with its environment and instructions. One that chooses among changes, or brings together what others have merged, has none itself: the
-    /// first one's stands for it.
+    /// Returns how to start the agent of a task. A task with a command needs no agent; if it names one, the command
+    /// runs with that agent's isolation, environment and instructions. A task that chooses among changes, or that joins
+    /// what others have merged, has none itself: the agent of the first one is used.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
         if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first().or(shape.gathers.first())) {
             let (_, settings) = self.settings(candidate)?;
@@ -173,7 +173,7 @@ impl RunPlan {
         self.agents.get(&switchboard_protocol::id::fold(name))
     }
 
-    /// How to start the worker of a step: that of the role, where it judges, else the task's.
+    /// Returns how to start the worker of a step: the agent of the role if the step judges, else that of the task.
     pub(crate) fn choice_of(&self, id: &TaskId, settings: &Settings, work: &StepWork) -> Result<AgentChoice, Failure> {
         match work.answer {
             Some(_) => self.choice_in_role(settings, &work.role),
@@ -181,13 +181,14 @@ impl RunPlan {
         }
     }
 
-    /// The agents of a run: that of each task, and that of each step in which another one judges, with the step.
+    /// Returns the agents of a run: that of each task, and that of each step in which another agent judges, with the
+    /// step.
     pub(crate) fn parts<'a>(
         &self,
         tasks: &'a [TaskId],
         judges: &'a [(TaskId, StepWork)],
     ) -> Result<Vec<RunPart<'a>>, Error> {
-        // A task that asks a role has no worker but the role's.
+        // A task that asks a role has only the role's worker.
         let works = tasks.iter().filter(|id| self.asks(id).is_none());
         let parts = works.map(|id| (id, None)).chain(judges.iter().map(|(id, work)| (id, Some(work))));
         let part = |(task, work): (&'a TaskId, Option<&'a StepWork>)| {
@@ -201,7 +202,7 @@ impl RunPlan {
         parts.map(part).collect()
     }
 
-    /// How to start the agent of a role: the one that the role names, else the run's, else the task's.
+    /// Returns how to start the agent of a role: the one that the role names, else the run's, else the task's.
     pub(crate) fn choice_in_role(&self, settings: &Settings, role: &RoleId) -> Result<AgentChoice, Failure> {
         let of_role = self.roles.get(role);
         let named = of_role.and_then(|choice| choice.agent.as_ref()).or(self.default_agent.as_ref());
@@ -221,13 +222,14 @@ impl RunPlan {
         Ok(choice)
     }
 
-    /// What a worker in a role may do.
+    /// Returns the rights of a worker in a role.
     pub(crate) fn rights(&self, role: &RoleId) -> Rights {
         let said = self.roles.get(role).and_then(|choice| choice.rights.clone());
         said.or_else(|| shipped(role).map(|role| role.rights.clone())).unwrap_or_default()
     }
 
-    /// The tools that its role leaves a worker that is constrained; empty for all four. A command has the shell of its sandbox.
+    /// Returns the tools that its role allows a constrained worker; empty for all four. A command has the shell of its
+    /// sandbox.
     pub(crate) fn tools(&self, choice: &AgentChoice, work: &StepWork) -> Vec<Tool> {
         if matches!(choice.driver, DriverSpec::Exec { .. }) {
             return choice.tools.clone();
@@ -243,19 +245,20 @@ impl RunPlan {
         if left.len() == Tool::ALL.len() { Vec::new() } else { left }
     }
 
-    /// What a worker in a role may use up.
+    /// Returns the limits of a worker in a role.
     pub(crate) fn role_limits(&self, role: &RoleId) -> RoleLimits {
         let said = self.roles.get(role).and_then(|choice| choice.limits);
         said.or_else(|| shipped(role).map(|role| role.limits)).unwrap_or_default()
     }
 
-    /// What a worker in a role is told about it.
+    /// Returns the text with which a worker in a role is instructed.
     pub(crate) fn role_text(&self, role: &RoleId) -> &str {
         let own = self.roles.get(role).map(|choice| choice.instructions.as_str()).filter(|text| !text.is_empty());
         own.or_else(|| shipped(role).map(|role| role.prompt.as_str())).unwrap_or_default()
     }
 
-    /// The models of a worker: what is said of its role goes before what its agent's settings say, and the plan's word for the task before both.
+    /// Returns the models of a worker. The setting of its role takes precedence over that of its agent, and the plan's
+    /// setting for the task over both.
     pub(crate) fn models(&self, choice: &AgentChoice, settings: &Settings, work: &StepWork) -> Models {
         let of_role = self
             .roles
@@ -267,7 +270,7 @@ impl RunPlan {
         Models::new(own.or_else(|| choice.model_for(planned)), fallbacks)
     }
 
-    /// The temperature that a worker's program is told, where its role says one.
+    /// Returns the temperature for a worker's program, if its role sets one.
     pub(crate) fn temperature(&self, settings: &Settings, work: &StepWork) -> Option<&str> {
         let of_role = self
             .roles
@@ -276,24 +279,24 @@ impl RunPlan {
         of_role.and_then(|role| role.temperature.as_deref())
     }
 
-    /// The tree of a worker that only reads: no task has a folder there, and no other worker has this one.
+    /// Returns the tree of a worker that only reads. No task has a folder there, and each worker has its own.
     pub(crate) fn reader_tree(&self, worker: &WorkerId) -> PathBuf {
         self.reader_trees().join(worker.as_str())
     }
 
-    /// The folder of the trees of workers that only read.
+    /// Returns the folder of the trees of workers that only read.
     pub(crate) fn reader_trees(&self) -> PathBuf {
         self.worktrees.join(self.run.as_str()).join(".readers")
     }
 
-    /// How the worker of a task is held: as the request says, else the tighter of what the plan and the agent's settings say, since a plan may come from
-    /// somebody else.
+    /// Returns the isolation of a task's worker: as the request says, else the stricter of the plan's and the agent's
+    /// settings, because a plan may come from another source.
     pub(crate) fn isolation(&self, settings: &Settings, choice: &AgentChoice) -> Isolation {
         let planned = settings.isolation.unwrap_or_default();
         self.isolation.unwrap_or_else(|| planned.max(choice.isolation))
     }
 
-    /// How often a task is tried where the plan doesn't say: a command once.
+    /// Returns the default number of attempts at a task: one for a command.
     pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
         let usual = match settings.team && settings.command.is_none() {
             true => self.attempts,
@@ -307,48 +310,50 @@ impl RunPlan {
         }
     }
 
-    /// The work tree of a task.
+    /// Returns the path of a task's work tree.
     pub(crate) fn worktree(&self, task: &TaskId) -> PathBuf {
         self.worktrees.join(self.run.as_str()).join(task.as_str())
     }
 
-    /// The folder of the trees in which gates judge: no task has this name.
+    /// Returns the folder of the gate trees: no task has this name.
     pub(crate) fn gate_trees(&self) -> PathBuf {
         self.worktrees.join(self.run.as_str()).join(".gates")
     }
 
-    /// One of the trees in which gates judge.
+    /// Returns the path of a gate tree.
     pub(crate) fn gate_tree(&self, number: u32) -> PathBuf {
         self.gate_trees().join(number.to_string())
     }
 
-    /// The branch of a task's work tree, which holds its last captured change; the branch of a group is that of the task that brings it to the run's.
+    /// Returns the branch of a task's work tree, which holds its last captured change. The branch of a group is that of
+    /// its landing.
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
 }
 
-/// Whether a command of the plan works in place of an agent.
+/// Returns true if a command of the plan works instead of an agent.
 const fn is_command(settings: &Settings, work: &StepWork) -> bool {
     work.answer.is_none() && settings.command.is_some()
 }
 
-/// A role that ships.
+/// Returns a built-in role.
 fn shipped(role: &RoleId) -> Option<&'static Role> {
     Roles::shipped().find(role).ok()
 }
 
-/// The name under which commands work that no agent is named for.
+/// Agent name of commands whose task names no agent.
 const COMMAND: &str = "exec";
 
 fn command_name() -> Result<AgentName, Failure> {
     AgentName::new(COMMAND).map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
-/// Reads the text of a plan.json or a plan.md. A `source` that ends in `.json` is a plan.json whatever stands in it.
+/// Reads the text of a plan.json or a plan.md. A `source` that ends in `.json` is read as a plan.json, whatever its
+/// content.
 ///
 /// # Errors
-/// What is wrong with it, and where in `source`.
+/// The fault of the text and its position in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let failure = Failure::new("plan.empty", "there is nothing in the plan's file").at(source);
@@ -369,7 +374,7 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
     Ok(parsed.plan)
 }
 
-/// What a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
+/// Lists what a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
 pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
     let unknown = switchboard_pipeline::plan_json::unknown_fields(plan);
     let left = unknown.len().saturating_sub(NAMED);
@@ -381,10 +386,11 @@ pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
     unknown.iter().take(NAMED).map(one).chain(more).collect()
 }
 
-/// Ignored fields that are named one by one.
+/// Maximum number of ignored fields named individually.
 const NAMED: usize = 20;
 
-/// All commands that a plan brings, and what it allows its agents beyond edits of their tree: what `switchboard trust` shows and pins.
+/// Returns all commands in a plan, and what it allows its agents beyond edits of their tree: what `switchboard trust`
+/// shows and pins.
 #[must_use]
 pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
@@ -434,59 +440,60 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// The digest that pins a plan's commands.
+/// Returns the digest that pins a plan's commands.
 #[must_use]
 pub fn commands_digest(commands: &[(String, Vec<String>)]) -> Digest {
     Digest::of(serde_json::json!(commands).to_string().as_bytes())
 }
 
-/// A run's folder in the state folder.
+/// Returns the path of a run's folder in the state folder.
 pub(crate) fn folder(config: &Config, run: &RunId) -> PathBuf {
     config.state.join("runs").join(run.as_str())
 }
 
-/// A worker's folder: its spool, journal, lock and spec.
+/// Returns the path of a worker's folder: its spool, journal, lock and spec.
 pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_protocol::id::WorkerId) -> PathBuf {
     folder(config, run).join("workers").join(worker.as_str())
 }
 
-/// A run's signal files.
+/// Returns the path of the folder of a run's signal files.
 pub(crate) fn signals_folder(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join(switchboard_protocol::signal::FOLDER)
 }
 
-/// Where a run keeps who is what in its team.
+/// Returns the path of the file with the roles of a run's team.
 pub(crate) fn roles_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("roles.json")
 }
 
-/// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file
-/// in the user's state folder, never in the log, and goes when all tasks are merged.
+/// Returns the path of the file that says how a run's agents are started. It may hold the values of environment
+/// variables. So it is a 0600 file in the user's state folder, never in the log, and is removed when all tasks are
+/// merged.
 pub(crate) fn agents_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("agents.json")
 }
 
-/// What the set-up of a task's work tree depended on when it succeeded.
+/// Returns the path of the file that records what the set-up of a task's work tree depended on when it succeeded.
 pub(crate) fn setup_stamp(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join(format!("setup-{task}.done"))
 }
 
-/// The output of the set-up of a task's work tree.
+/// Returns the path of the output of the set-up of a task's work tree.
 pub(crate) fn setup_log(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join(format!("setup-{task}.log"))
 }
 
-/// Files that belong to a gate tree.
+/// Files of a gate tree.
 pub(crate) struct GateTreeFiles {
-    /// What has run in it and passed.
+    /// Record of the last change that ran in the tree and passed.
     pub(crate) stamp: PathBuf,
-    /// What its set-up depended on when it succeeded.
+    /// Record of what the tree's set-up depended on when it succeeded.
     pub(crate) set_up: PathBuf,
-    /// The output of its set-up.
+    /// Output of the tree's set-up.
     pub(crate) log: PathBuf,
 }
 
-/// Where the files of a gate tree lie.
+/// Returns the paths of the files of a gate tree.
 pub(crate) fn gate_tree_files(config: &Config, run: &RunId, number: u32) -> GateTreeFiles {
     let file = |name: String| folder(config, run).join(name);
     GateTreeFiles {
@@ -496,12 +503,12 @@ pub(crate) fn gate_tree_files(config: &Config, run: &RunId, number: u32) -> Gate
     }
 }
 
-/// Where a task's evidence lies.
+/// Returns the path of a task's evidence.
 pub(crate) fn evidence_file(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join("evidence").join(task.as_str()).join("evidence.json")
 }
 
-/// Where a task's gate record lies.
+/// Returns the path of a task's gate record.
 pub(crate) fn gate_record_file(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join("evidence").join(format!("{task}.json"))
 }

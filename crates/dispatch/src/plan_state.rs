@@ -1,4 +1,5 @@
-//! How a plan stands, for workers that can't look: a constrained one has no tools of ours, so that its prompt says what is merged and who works beside it.
+//! State of a plan for workers that can't look it up: a constrained worker has none of our tools, so its prompt lists
+//! merged tasks and parallel work.
 
 use std::fmt::Write as _;
 
@@ -9,28 +10,28 @@ use switchboard_protocol::text::cut;
 use crate::plan::RunPlan;
 use crate::report;
 
-/// Bytes of all of it.
+/// Maximum length of the whole text, in bytes.
 const ALL: usize = 6 << 10;
 
-/// Bytes of a task's title.
+/// Maximum length of a task's title, in bytes.
 const TITLE: usize = 100;
 
-/// Bytes of the files of one task.
+/// Maximum length of the list of one task's files, in bytes.
 const FILES: usize = 200;
 
-/// Merged tasks that are named, the last ones in the order of the plan.
+/// Maximum number of merged tasks listed, the last ones in the order of the plan.
 const MERGED: usize = 30;
 
-/// Tasks beside the worker's that are named.
+/// Maximum number of other unmerged tasks listed.
 const BESIDE: usize = 20;
 
-/// The phase, what is merged, and the tasks of the same phase that are not.
+/// Describes the phase, the merged tasks, and the unmerged tasks of the same phase.
 pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> String {
     let Some((phase, _)) = plan.positions.find(&plan.plan, own) else { return String::new() };
     let count = plan.plan.phases.len();
     let number = plan.plan.phases.iter().position(|other| other.id == phase.id).map_or(0, |at| at + 1);
     let mut text = format!("Phase {number} of {count}: {}\n", cut(&phase.name, TITLE));
-    // Subtasks belong to their tasks, and a task that brings a group to the run's branch is nobody's work.
+    // Subtasks belong to their tasks, and a landing is not work of an agent.
     let is_own_work =
         |view: &&TaskView| plan.shape(&view.task).is_none_or(|shape| shape.of.is_none() && !shape.is_landing());
     let all: Vec<_> = views.iter().filter(is_own_work).collect();

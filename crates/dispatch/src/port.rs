@@ -1,6 +1,6 @@
-//! What dispatch touches of the world, each behind a small trait: git, shims, checks, mail, files, threads, the record's commits,
-//! randomness, the set-up of trees, TCP ports. The daemon wires the real ones; a simulation brings its own. Timers are tokio's, which a simulation pauses;
-//! the time of day is the store's clock.
+//! Ports of the dispatcher to its environment, each a small trait: git, shims, checks, mail, files, threads, the
+//! record's commits, randomness, the set-up of trees, TCP ports. The daemon provides the real ones; a simulation
+//! provides its own. Timers are tokio's, which a simulation pauses; the time of day is the store's clock.
 
 pub(crate) mod checks;
 pub(crate) mod claims;
@@ -37,18 +37,18 @@ pub(crate) use threads::Threads;
 
 use crate::{Config, tree_ports};
 
-/// What other parts do for the dispatcher.
+/// Services that other parts provide to the dispatcher.
 #[derive(Clone)]
 pub struct Others {
-    /// The mail of workers.
+    /// Mail of workers.
     pub mail: Arc<dyn WorkerMail>,
-    /// The leases on files.
+    /// Leases on files.
     pub leases: Arc<dyn FileLeases>,
-    /// The policy, for what workers ask for.
+    /// Policy for the actions of workers.
     pub rules: Arc<dyn WorkerRules>,
 }
 
-/// The ports of one dispatcher.
+/// Ports of one dispatcher.
 #[derive(Clone)]
 pub(crate) struct Ports {
     pub(crate) git: Arc<dyn Git>,
@@ -68,7 +68,7 @@ pub(crate) struct Ports {
 // === impl Ports ===
 
 impl Ports {
-    /// The real ones.
+    /// Creates the real ports.
     pub(crate) fn real(config: &Config, repo: Repo, store: &Store, others: Others) -> Self {
         let Others { mail, leases, rules } = others;
         Self {

@@ -1,4 +1,4 @@
-//! How far a plan is: what earlier runs of it have merged, and at which commit the next one begins.
+//! Progress of a plan: what earlier runs of it have merged, and the commit at which the next run begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,46 +17,46 @@ use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Error, history, user_tree};
 
-/// Bytes of a plan's title in the record.
+/// Maximum length of a plan's title in the record, in bytes.
 pub(crate) const TITLE: usize = 100;
 
-/// Runs of a plan's title that are looked at, newest first.
+/// Maximum number of runs with a plan's title that are examined, newest first.
 const RUNS_READ: u64 = 200;
 
-/// How far a plan is.
+/// Progress of a plan.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// The commit that the next run begins at.
+    /// Commit at which the next run begins.
     pub(crate) base: Oid,
-    /// The run whose work that is; `None` for the branch or commit that the loop was begun at.
+    /// Run that produced the base; `None` if it is the branch or commit at which the loop was begun.
     pub(crate) follows: Option<RunId>,
-    /// The turns of the loop that began there, in their order.
+    /// Turns of the loop that began there, in their order.
     pub(crate) turns: Vec<Turn>,
     /// Tasks whose changes are in `base`, or that were done without one.
     pub(crate) done: BTreeSet<TaskId>,
 }
 
-/// What one earlier run says.
+/// Results of one earlier run.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     run: Option<RunId>,
-    /// The branch that it is merged into, and the commit that it began at.
+    /// Branch that the run is merged into, and the commit at which it began.
     target: String,
     base: String,
-    /// Tasks of the plan that it has merged.
+    /// Tasks of the plan that the run has merged.
     merged: Vec<TaskId>,
     /// Tasks of the plan whose results are reports.
     reported: Vec<TaskId>,
-    /// The commits of its merges, in their order.
+    /// Commits of the run's merges, in their order.
     commits: Vec<(TaskId, String)>,
-    /// The last commit in its branch, which has all others.
+    /// Last commit in the run's branch, which contains all others.
     tip: Option<String>,
     plan: String,
     turns: TurnLog,
 }
 
-/// Reads what earlier runs of a plan say, newest first. `hash` is the plan's: turns for another plan of this title, or for an earlier text of this
-/// one, don't count.
+/// Reads the results of earlier runs of a plan, newest first. `hash` is the plan's: turns for another plan of this
+/// title, or for an earlier text of this one, don't count.
 pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<Vec<Earlier>, Error> {
     let tasks: BTreeMap<_, _> = plan.tasks().map(|task| (task.id.clone(), work_of(task))).collect();
     let query = Query::table(RUNS).eq("title", cut(&plan.title, TITLE)).desc("seq").limit(RUNS_READ);
@@ -81,8 +81,9 @@ pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<Vec<Earl
     Ok(runs)
 }
 
-/// Finds the commit that the next run begins at, and which tasks are done there. `named` is the branch or commit that the loop is begun at; what is
-/// checked out if there is none. What a run has merged that was begun elsewhere counts only where it is in there.
+/// Finds the commit at which the next run begins, and the tasks that are done there. `named` is the branch or commit at
+/// which the loop is begun, by default the one checked out. Merges of a run that was begun elsewhere count only if that
+/// commit contains them.
 pub(crate) fn resolve(git: &dyn Git, runs: Vec<Earlier>, named: Option<&str>) -> Result<Progress, Error> {
     let (target, head) = user_tree::start(git, named)?;
     let is_commit = named.is_some_and(|named| named != target);
@@ -125,7 +126,7 @@ pub(crate) fn done_at(git: &dyn Git, runs: &[Earlier], base: &Oid) -> Result<BTr
     Ok(done)
 }
 
-/// A plan in which tasks that are done are marked so, and tasks that can't be done are left out.
+/// Returns a plan in which done tasks are marked, and ineligible tasks are left out.
 pub(crate) fn rest_of(mut plan: Plan, done: &BTreeSet<TaskId>, eligible: &BTreeSet<TaskId>) -> Plan {
     for phase in &mut plan.phases {
         phase.tasks.retain(|task| eligible.contains(&task.id) || is_marked(task));
@@ -133,7 +134,7 @@ pub(crate) fn rest_of(mut plan: Plan, done: &BTreeSet<TaskId>, eligible: &BTreeS
             if done.contains(&task.id) {
                 task.status = TaskStatus::Completed;
             }
-            // What it waited for may be left out.
+            // The task that it depended on may be left out.
             task.depends.clear();
         }
     }
@@ -145,7 +146,7 @@ fn is_marked(task: &Task) -> bool {
     matches!(task.status, TaskStatus::Completed | TaskStatus::Closed)
 }
 
-/// A task without what says how far it is, and without its dependencies, of which the run of a part knows only some.
+/// Returns a task without its status and without its dependencies, of which the run of a part knows only some.
 fn work_of(task: &Task) -> Task {
     let (status, depends) = (TaskStatus::default(), Vec::new());
     Task { status, depends, blocked_reason: None, evidence_path: None, ..task.clone() }
@@ -173,7 +174,7 @@ impl Earlier {
         let plan: Plan = serde_json::from_str(&self.plan).map_err(shape("the plan of an earlier run"))?;
         let same: BTreeSet<_> =
             plan.tasks().filter(|task| tasks.get(&task.id) == Some(&work_of(task))).map(|task| &task.id).collect();
-        // What a group has merged and not brought to the run's branch is not done.
+        // What a group has merged counts as done only once it is in the run's branch.
         let shapes = expand(&plan)?.shapes;
         let has_landed = |landing: &TaskId| self.commits.iter().any(|(task, _)| task == landing);
         let is_in_branch = |task: &TaskId| into(&shapes, task).is_none_or(has_landed);
@@ -185,8 +186,9 @@ impl Earlier {
         Ok(())
     }
 
-    /// Whether a loop that is begun at `head` may go on with it: it is for the same branch, or was begun at `head` or later, so that nothing of that
-    /// is left out. Of a loop that is begun at a commit `target` is `None`.
+    /// Returns true if a loop begun at `head` may continue this run: it is for the same branch, or the run began at
+    /// `head` or later, so that nothing of `head` is left out. For a loop that is begun at a commit, `target` is
+    /// `None`.
     fn belongs_to(&self, git: &dyn Git, target: Option<&str>, head: &Oid) -> Result<bool, Error> {
         if target == Some(self.target.as_str()) {
             return Ok(true);
@@ -197,7 +199,7 @@ impl Earlier {
         }
     }
 
-    /// The last commit that it has merged, if the repository still has it.
+    /// Returns the last commit that the run has merged, if the repository still has it.
     fn tip(&self, git: &dyn Git) -> Result<Option<Oid>, Error> {
         let Some(tip) = &self.tip else { return Ok(None) };
         git.rev_parse(tip)

@@ -1,4 +1,4 @@
-//! What an agent is told: its task, why earlier attempts were refused, its mail. Text of others is marked as such.
+//! Prompts of an agent: its task, why earlier attempts were refused, its mail. Texts of others are marked as such.
 
 mod ask;
 mod judge;
@@ -16,45 +16,45 @@ use crate::plan::RunPlan;
 pub(crate) use ask::ask;
 pub(crate) use judge::{Judging, judge};
 
-/// The first line of a commit: the task's description, at most 72 bytes of its first line.
+/// Returns the first line of a commit message: at most 72 bytes of the first line of the task's description.
 pub(crate) fn title(task: &Task) -> String {
     let line = task.description.lines().next().unwrap_or_default();
     format!("{}: {}", task.id, cut(line, 60))
 }
 
-/// What a worker is to do, and what came of the attempts before.
+/// Work of a worker, and the results of earlier attempts.
 pub(crate) struct Previous<'a> {
-    /// What a coder of a team is told about its role.
+    /// Role text for a coder of a team.
     pub(crate) role: String,
-    /// Why it is started again, where a team's change was refused.
+    /// Reason for a new attempt, if a team's change was refused.
     pub(crate) retry: Option<String>,
-    /// What is to be done.
+    /// Description of the work.
     pub(crate) work: String,
-    /// What becomes of it.
+    /// Use of the result.
     pub(crate) result: WorkResult,
-    /// Whether what it leaves in its tree is kept beside that, as a proposal.
+    /// True if what the worker leaves in its tree is kept as a proposal in addition.
     pub(crate) is_proposal: bool,
-    /// Why each was refused.
+    /// Refusals of earlier attempts.
     pub(crate) refusals: &'a [Refusal],
-    /// The work tree begins with what the last one changed.
+    /// True if the work tree begins with the change of the last attempt.
     pub(crate) has_change: bool,
-    /// Titles of what the worker asked for and a person denied.
+    /// Titles of requests that a person denied.
     pub(crate) denied: Vec<String>,
-    /// Titles of what was denied at first, and a person has allowed since.
+    /// Titles of requests that were denied at first, and that a person has allowed since.
     pub(crate) allowed: Vec<String>,
-    /// What the architect told who tries it again; empty where it told nothing.
+    /// Architect's advice for the retry; empty if there is none.
     pub(crate) advice: String,
-    /// What people told the next worker when they had it try again.
+    /// Notes of people for the next worker, given with their retries.
     pub(crate) notes: Vec<String>,
-    /// Whether the worker has tools of ours.
+    /// True if the worker has our tools.
     pub(crate) has_tools: bool,
-    /// Whether it may end its answer with a list of actions.
+    /// True if the worker may end its answer with a list of actions.
     pub(crate) may_ask: bool,
-    /// How the plan stands, for a worker that can't look; empty for one that can.
+    /// State of the plan for a worker that can't look it up; empty for others.
     pub(crate) plan_state: String,
 }
 
-/// The first prompt of a worker; `instructions` are what its agent is told with every task.
+/// Returns the first prompt of a worker; `instructions` are the texts that its agent gets with every task.
 pub(crate) fn first(
     plan: &RunPlan,
     task: &Task,
@@ -118,7 +118,7 @@ pub(crate) fn first(
     text
 }
 
-/// What a coder is told that has changed a file outside of its task.
+/// Returns the prompt for a coder that has changed a file outside its task.
 pub(crate) fn outside(words: &str) -> String {
     format!(
         "Before you end: {words}. The gate `scope` refuses a change with such a file. Take back what you have changed there; if the task can't be done without \
@@ -126,7 +126,7 @@ pub(crate) fn outside(words: &str) -> String {
     )
 }
 
-/// What an agent is told whose time is over in so many milliseconds.
+/// Returns the prompt for an agent whose time ends in `left_ms` milliseconds.
 pub(crate) fn wrap_up(left_ms: i64) -> String {
     let left = match u64::try_from(left_ms).unwrap_or(0) {
         short @ 0..120_000 => format!("{} seconds", short / 1000),
@@ -212,7 +212,7 @@ fn cause(cause: &RefusalCause) -> String {
     }
 }
 
-/// What a worker is told whose tree was put on another commit while it waited.
+/// Returns the prompt for a worker whose tree was moved to another commit while it waited.
 pub(crate) fn rebased(onto: &str) -> String {
     format!(
         "Your work tree was rebased meanwhile: it stands on {onto} now, with what others have merged and with all that you had written, which is its last commit. \
@@ -220,7 +220,7 @@ pub(crate) fn rebased(onto: &str) -> String {
     )
 }
 
-/// What a worker is told whose tree could not be put there.
+/// Returns the prompt for a worker whose tree could not be moved to another commit.
 pub(crate) fn not_rebased(onto: &str, files: &[String]) -> String {
     format!(
         "Others have merged changes meanwhile that conflict with yours, so that your work tree was not rebased: it is as you left it. These files conflict: {}. \
@@ -229,14 +229,14 @@ pub(crate) fn not_rebased(onto: &str, files: &[String]) -> String {
     )
 }
 
-/// Waiting mail as a prompt shows it.
+/// Formats waiting mail for a prompt.
 pub(crate) fn mail(messages: &[Message]) -> String {
     let mut text = quoted("You have mail.", messages);
     text.push_str("---\nAcknowledge each with ack_message when you have acted on it.\n");
     text
 }
 
-/// What a worker was told that has no mail.
+/// Formats messages to a worker that has no mail.
 pub(crate) fn told(messages: &[Message]) -> String {
     quoted("You are told something about your task.", messages) + "---\n"
 }

@@ -1,4 +1,4 @@
-//! What ended runs left is removed: recorded as intended, done, recorded as done.
+//! Removes what ended runs left: records the intent, removes, records the outcome.
 
 mod archive;
 
@@ -18,20 +18,20 @@ use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Error, history};
 
-/// Who is recorded where the daemon itself finds out what became of a removal.
+/// Actor of the events with which the daemon records the outcome of a removal after a crash.
 const DAEMON: &str = "daemon";
 
-/// Something that an ended run left, as the record names it.
+/// Remains of an ended run, as the record names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Removal {
     pub(crate) run: RunId,
     pub(crate) task: Option<TaskId>,
     pub(crate) worktree: String,
     pub(crate) branch: String,
-    /// The branch's tip.
+    /// Tip of the branch.
     pub(crate) commit: String,
     pub(crate) bytes: u64,
-    /// Whether it holds work that is merged nowhere.
+    /// True if the branch holds work that is merged nowhere.
     pub(crate) is_unmerged: bool,
 }
 
@@ -57,7 +57,7 @@ impl Removal {
         RunEvent::RunCleanAbandoned { run: self.run, task: self.task, why: why.to_owned() }
     }
 
-    /// Removes tree and branch, or neither where the branch has moved since it was looked at.
+    /// Removes tree and branch, or neither if the branch has moved since it was examined.
     fn remove(&self, git: &dyn Git, base: &Path) -> Result<(), Error> {
         if self.branch.is_empty() {
             if self.is_unmerged {
@@ -88,7 +88,7 @@ impl Removal {
     }
 }
 
-/// Records what is to be removed.
+/// Records the intended removals.
 pub(crate) async fn intend(world: &World, removals: &[Removal], by: &str) -> Result<(), Error> {
     let mut batch = Batch::synced();
     for removal in removals {
@@ -98,7 +98,7 @@ pub(crate) async fn intend(world: &World, removals: &[Removal], by: &str) -> Res
     Ok(())
 }
 
-/// Removes what was intended and adds to `batch` what became of each; returns the first failure beside it.
+/// Carries out intended removals and adds the outcome of each to `batch`; returns the first failure as well.
 pub(crate) async fn carry_out(
     world: &World,
     removals: Vec<(Removal, std::path::PathBuf)>,
@@ -112,7 +112,7 @@ pub(crate) async fn carry_out(
     Ok((batch, failure))
 }
 
-/// What became of each removal, and the first failure; what comes after one is left.
+/// Removes in order; returns the outcomes, and the first failure. Removals after a failure are skipped.
 fn remove_all(git: &dyn Git, removals: Vec<(Removal, std::path::PathBuf)>) -> (Vec<(RunId, RunEvent)>, Option<Error>) {
     let mut failure = None;
     let mut one = |(removal, base): (Removal, std::path::PathBuf)| {
@@ -134,7 +134,7 @@ fn remove_all(git: &dyn Git, removals: Vec<(Removal, std::path::PathBuf)>) -> (V
     (done, failure)
 }
 
-/// At boot: records what became of removals that the last daemon had begun. Nothing more is removed.
+/// At boot: records the outcomes of removals that the last daemon had begun. Nothing more is removed.
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).gt("cleaning", 0_i64).asc("seq").limit(1000))? {
         let run = run_id(&row)?;
@@ -153,7 +153,7 @@ pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removals of a run whose outcome is not recorded.
+/// Returns the removals of a run whose outcome is not recorded.
 fn begun(world: &World, run: &RunId) -> Result<Vec<Removal>, Error> {
     let mut open: Vec<Removal> = Vec::new();
     history::events(&world.store, run, 0, |event| {

@@ -1,4 +1,4 @@
-//! How runs and tasks are shown, and the evidence that is kept of gates.
+//! Reports on runs and tasks, with the evidence of their gates.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -29,7 +29,7 @@ use crate::work::WORKERS;
 use crate::world::World;
 use crate::{Error, history};
 
-/// Bytes of what a worker has said that are sent at once.
+/// Maximum number of bytes of a worker's answer that are sent at once.
 const ANSWER_BYTES: u64 = 50 << 10;
 
 pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
@@ -77,7 +77,7 @@ fn workers(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
     Ok(world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?)
 }
 
-/// What is left of the budget of a run that a team leads; `None` if it has none.
+/// Returns what is left of the budget of a run that a team leads; `None` if it has none.
 pub(crate) fn budget_left(world: &World, row: &Row) -> Result<Option<Budget>, Error> {
     let summary = summary(world, row)?;
     let spent = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
@@ -88,7 +88,7 @@ pub(crate) fn budget_left(world: &World, row: &Row) -> Result<Option<Budget>, Er
     }))
 }
 
-/// The ceilings that hold for a run: its own, its plan's and the day's.
+/// Returns the cost ceilings of a run: its own, its plan's and the day's.
 pub(crate) fn ceilings(world: &World, row: &Row, summary: &RunSummary, spent: u64) -> Result<Vec<Ceiling>, Error> {
     let own = summary.budget.map(|budget| {
         let Budget { ceiling, at_ceiling, .. } = budget;
@@ -104,13 +104,13 @@ pub(crate) fn ceilings(world: &World, row: &Row, summary: &RunSummary, spent: u6
     Ok(own.into_iter().chain(plan.transpose()?).chain(day).collect())
 }
 
-/// What a run is at that a team leads; `None` for every other run.
+/// Returns the current mode of a run that a team leads; `None` for other runs.
 pub(crate) fn mode(row: &Row) -> Result<Option<Mode>, Error> {
     let word = row.get_text("mode").map(|word| serde_json::from_value(word.into()));
     word.transpose().map_err(shape("a mode"))
 }
 
-/// Why nothing starts in a run that is at work.
+/// Returns why no worker starts in a live run.
 fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
     let word = row.get_text("paused").filter(|_| row.get_text("state") == Some("running"));
     word.map(|word| serde_json::from_value(word.into())).transpose().map_err(shape("a pause"))
@@ -119,7 +119,7 @@ fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
 /// Files of each task's last captured change.
 pub(crate) type Files = BTreeMap<TaskId, Vec<String>>;
 
-/// Shows a task; `files` come from [`files`], once for all tasks of a run.
+/// Returns the report on a task; `files` come from [`files`], read once for all tasks of a run.
 pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView) -> Result<TaskReport, Error> {
     let (task, settings) = plan.settings(&view.task)?;
     let query =
@@ -133,7 +133,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
     let waits = world.shared.state().wait_of(&plan.run, &view.task);
-    // The work on a task with subtasks is done by theirs.
+    // The work on a task with subtasks is done by their workers.
     let is_done = view.state.is_done();
     let was_tried = !workers.is_empty() || !view.gates.is_empty() || is_done;
     Ok(TaskReport {
@@ -174,7 +174,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     })
 }
 
-/// Why a task that could start waits for what all runs have in common.
+/// Returns why a task that could start waits for a limit over all runs.
 fn put_off(view: &TaskView, wait: Wait) -> Option<Skipped> {
     if view.state != TaskState::Ready {
         return None;
@@ -190,20 +190,20 @@ fn put_off(view: &TaskView, wait: Wait) -> Option<Skipped> {
     Some(Skipped { id: view.task.clone(), code, detail })
 }
 
-/// How a task's last worker was held, or how its first one will be.
+/// Returns the isolation of a task's last worker, or that of its first one to come.
 fn isolation(plan: &RunPlan, task: &TaskId, settings: &Settings, last: Option<&Row>) -> Isolation {
     let held = last.and_then(|row| row.get_text("isolation")).and_then(Isolation::of);
     let planned = || plan.choice(task, settings).map(|choice| plan.isolation(settings, &choice));
     held.unwrap_or_else(|| planned().unwrap_or_default())
 }
 
-/// The sum of a column that some workers have; `None` if none has it.
+/// Returns the sum of a column that some workers have; `None` if none has it.
 fn sum(workers: &[Row], column: &str) -> Option<u64> {
     let counts: Vec<_> = workers.iter().filter_map(|row| row.get_int(column)).collect();
     (!counts.is_empty()).then(|| counts.iter().map(|count| u64::try_from(*count).unwrap_or(0)).sum())
 }
 
-/// When a worker was last heard of: its last report, or the last that its agent has printed.
+/// Returns when a worker was last active: its last report, or the last output of its agent.
 fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
     let worker = worker_id(row)?;
     let spool = crate::plan::worker_folder(&world.config, run, &worker).join(SPOOL_FOLDER);
@@ -254,10 +254,11 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
     }
 }
 
-/// Characters of a refusal by which it is known again in the reason of a block, which may be cut.
+/// Number of characters by which a refusal is recognised in the reason of a block, which may be cut.
 const TOLD: usize = 60;
 
-/// [`ending`] below the lines of all refusals: where the reason of a block tells the last of them again, only what it says before it tells any.
+/// Returns the [`ending`] to show below all refusals. If the reason of a block repeats the last refusal, returns only
+/// what precedes the repetition.
 fn ending_after(refusals: &[Refusal], state: &TaskState) -> Option<String> {
     let whole = ending(state)?;
     let (TaskState::Blocked { reason }, Some(last)) = (state, refusals.last()) else { return Some(whole) };
@@ -272,7 +273,7 @@ fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
     GateReport { gate: report.gate.clone(), verdict, reasons: report.reasons.clone() }
 }
 
-/// What the worker of a step that judges has said.
+/// Returns the report on a step that judges.
 fn judged(report: &StepReport) -> GateReport {
     let verdict = verdict_word(report.verdict).to_owned();
     GateReport { gate: report.step.to_string(), verdict, reasons: report.reasons.clone() }
@@ -306,14 +307,15 @@ pub(crate) fn files(world: &World, run: &RunId) -> Result<Files, Error> {
     Ok(found)
 }
 
-/// Messages that the agents of a run sent and were sent between its start and its end, and how many of them are acknowledged.
+/// Returns how many messages the agents of a run sent or received between its start and its end, and how many of these
+/// are acknowledged.
 pub(crate) fn mail(world: &World, row: &Row) -> Result<(u64, u64), Error> {
     let run = crate::work::run_id(row)?;
     let agents = crate::history::agents(&world.store, &run)?;
     world.ports.mail.counted(&agents, row.try_u64("configured")?, row.get_int("ended_at").map(Millis))
 }
 
-/// What a worker has said, from a byte on; `None` if it has said nothing yet.
+/// Returns a worker's answer from a byte offset on; `None` if there is no answer yet.
 pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
     let path = Path::new(folder).join(ANSWER_FILE);
     let mut file = match std::fs::File::open(&path) {
@@ -325,7 +327,7 @@ pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
     file.seek(SeekFrom::Start(from.min(bytes))).map_err(io(&path))?;
     let mut text = Vec::new();
     file.take(ANSWER_BYTES).read_to_end(&mut text).map_err(io(&path))?;
-    // A character that is cut in two comes with the next part.
+    // A character cut in two comes with the next part.
     let whole = match std::str::from_utf8(&text) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         Ok(_) | Err(_) => text.len(),

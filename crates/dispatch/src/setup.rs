@@ -1,4 +1,4 @@
-//! What new work trees of a run get: a set-up command and ignored files.
+//! Set-up of a run's new work trees: a set-up command and ignored files.
 
 use switchboard_pipeline::setup::{self, Defaults};
 use switchboard_process::git::{Oid, Repo};
@@ -10,13 +10,13 @@ use crate::Error;
 use crate::port::setups::Included;
 use crate::port::{Git, Setups, Shims};
 
-/// The file at the top of a repository that names ignored files to copy into work trees, in the syntax of `.gitignore`.
+/// File at the top of a repository that names ignored files to copy into work trees, in the syntax of `.gitignore`.
 pub(crate) const INCLUDE: &str = ".worktreeinclude";
 
-/// Left-out files that a run's notes name.
+/// Maximum number of left-out files named in a run's notes.
 const NAMED: usize = 5;
 
-/// What a plan wants, else what the lock files of the user's work tree say.
+/// Returns the set-up that a plan asks for, else the one that follows from the lock files of the user's work tree.
 pub(crate) fn chosen(plan: &Plan, locks: &[String], shims: &dyn Shims) -> Defaults {
     match setup::planned(plan) {
         Some(commands) => Defaults { commands, notes: Vec::new() },
@@ -24,13 +24,13 @@ pub(crate) fn chosen(plan: &Plan, locks: &[String], shims: &dyn Shims) -> Defaul
     }
 }
 
-/// The lock files that git tracks, relative to the top of the work tree.
+/// Returns the lock files that git tracks, relative to the top of the work tree.
 pub(crate) fn lock_files(git: &dyn Git) -> Result<Vec<String>, Error> {
     let names: Vec<_> = setup::locks().collect();
     Ok(git.tracked_named(&names)?.iter().map(|path| crate::plan::text(path)).collect())
 }
 
-/// The lock files of a commit.
+/// Returns the lock files of a commit.
 pub(crate) fn lock_files_at(git: &dyn Git, commit: &Oid) -> Result<Vec<String>, Error> {
     let names: Vec<_> = setup::locks().collect();
     let is_lock =
@@ -38,7 +38,7 @@ pub(crate) fn lock_files_at(git: &dyn Git, commit: &Oid) -> Result<Vec<String>, 
     Ok(git.files_of(commit)?.iter().filter(|path| is_lock(path)).map(|path| crate::plan::text(path)).collect())
 }
 
-/// The lock files that git tracks in a work tree of the user's, relative to its top.
+/// Returns the lock files that git tracks in one of the user's work trees, relative to its top.
 ///
 /// # Errors
 /// When git fails.
@@ -46,8 +46,8 @@ pub fn lock_files_of(repo: &Repo) -> Result<Vec<String>, Error> {
     lock_files(repo)
 }
 
-/// The commands that lock files lead to, where the plan doesn't say how trees are set up: as `switchboard trust` shows and pins them, whether or
-/// not their programs are installed.
+/// Returns the commands that follow from lock files, if the plan doesn't say how trees are set up:
+/// as `switchboard trust` shows and pins them, whether or not their programs are installed.
 pub fn commands_of_locks(plan: &Plan, locks: &[String]) -> Vec<(String, Vec<String>)> {
     if setup::planned(plan).is_some() {
         return Vec::new();
@@ -59,7 +59,7 @@ pub fn commands_of_locks(plan: &Plan, locks: &[String]) -> Vec<(String, Vec<Stri
     setup::defaults(locks, |_| true).commands.iter().map(name).collect()
 }
 
-/// What `.worktreeinclude` names; nothing if there is no such file.
+/// Returns the files that `.worktreeinclude` names; none if there is no such file.
 pub(crate) fn included(git: &dyn Git, setups: &dyn Setups) -> Result<Included, Error> {
     let list = git.root().join(INCLUDE);
     if !setups.is_file(&list) {
@@ -68,7 +68,7 @@ pub(crate) fn included(git: &dyn Git, setups: &dyn Setups) -> Result<Included, E
     setups.included(git.root(), git.ignored_and_listed(&list)?)
 }
 
-/// What a run says about it before it starts.
+/// Returns the notes of a run about its set-up before it starts.
 pub(crate) fn notes(commands: &[SetupCommand], included: &Included) -> Vec<String> {
     let mut notes: Vec<String> = commands
         .iter()
@@ -88,7 +88,7 @@ pub(crate) fn notes(commands: &[SetupCommand], included: &Included) -> Vec<Strin
     notes
 }
 
-/// A command as people read it.
+/// Formats a command for people.
 pub(crate) fn shown(argv: &[String]) -> String {
     match argv {
         [sh, c, line] if sh == "sh" && c == "-c" => cut(line, 120),

@@ -1,4 +1,4 @@
-//! What all runs have in common, as it stands, and who is woken when it changes.
+//! Current state of the limits over all runs, and notifications about its changes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -21,11 +21,11 @@ use crate::{Error, history};
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// The state that all engines share.
+/// State of the limits, shared by all engines.
 pub(crate) struct SharedLimits {
     state: Mutex<Shared>,
     changed: watch::Sender<u64>,
-    /// The end of the log when the daemon started, and whether what was spent of the day until then is counted.
+    /// End of the log when the daemon started, and whether the spending of that day until then is counted.
     before: Mutex<(Lsn, bool)>,
 }
 
@@ -41,7 +41,7 @@ impl SharedLimits {
         lock(&self.state)
     }
 
-    /// Changes whenever a run may have more room, or less than none.
+    /// Returns a counter that changes whenever a run may have more room, or has exceeded a limit.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -54,10 +54,10 @@ impl SharedLimits {
 // === impl World ===
 
 impl World {
-    /// Reads the settings that all runs have in common again.
+    /// Reads the settings of the limits over all runs again.
     ///
     /// # Errors
-    /// They can't be read; what was read last then holds, and nothing starts where nothing was.
+    /// When they can't be read. The last settings then stay in effect; without any, nothing starts.
     pub(crate) async fn read_limits(&self) -> Result<(), Error> {
         let read = self.config.shared.clone();
         let limits = self.blocking(move || Ok((read.0)()?)).await?;
@@ -84,7 +84,7 @@ impl World {
     }
 }
 
-/// What is spent on the day (UTC) of `now`, by the events up to `until`.
+/// Returns what was spent on the day (UTC) of `now`, by the events up to `until`.
 fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
     let start = Millis(now.0.div_euclid(DAY_MS) * DAY_MS);
     let mut spent = 0_u64;
@@ -92,7 +92,7 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
         if row.get_int("ended_at").is_some_and(|ended| ended < start.0) {
             continue;
         }
-        // What each worker had cost before the day began, and has cost now.
+        // Cost of each worker before the day began, and now.
         let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
         history::events(store, &run_id(&row)?, 0, |event| {
             let counted = (event.kind == "cost_counted").then(|| event.fact::<RunEvent>()).flatten();
@@ -110,7 +110,7 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
     Ok(spent)
 }
 
-/// What all runs of a plan have spent.
+/// Returns what all runs of a plan have spent.
 pub(crate) fn spent_by_plan(store: &Store, hash: &str) -> Result<u64, Error> {
     let mut spent = 0_u64;
     for run in store.read(&Query::table(RUNS).eq("plan_hash", hash).limit(100_000))? {
@@ -121,10 +121,10 @@ pub(crate) fn spent_by_plan(store: &Store, hash: &str) -> Result<u64, Error> {
     Ok(spent)
 }
 
-/// The account that an agent works with: the same program with the same arguments and variables has the same login.
+/// Returns the account of an agent: the same program with the same arguments and variables has the same login.
 pub(crate) fn account(choice: &AgentChoice) -> String {
     let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
-    // Keys may be among the variables: only the digest is kept.
+    // The variables may contain keys, so only the digest is kept.
     let told = format!("{argv:?}{:?}", choice.env);
     Digest::of(told.as_bytes()).hex()
 }

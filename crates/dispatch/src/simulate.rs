@@ -1,9 +1,9 @@
-//! Runs under simulated time: the real engine, effects and watches on the store in memory, with git, shims, checks, mail, files and commits
-//! that are simulated and go wrong as a seed decides. The same seed gives the same history.
+//! Simulates runs under simulated time: the real engine, effects and watches on the store in memory, with simulated
+//! git, shims, checks, mail, files and commits that fail as a seed decides. The same seed gives the same history.
 //!
-//! A history is a few lives of the daemon, each in a runtime of its own whose time is paused: a crash drops it with all that is under way,
-//! the next life reads the log and takes up what it finds. Shims live on in between. An observer sees every commit and knows what must
-//! hold; [`simulate`] fails with what was broken.
+//! A history consists of a few lives of the daemon, each in its own runtime with paused time. A crash drops the runtime
+//! with everything in progress; the next life reads the log and takes up what it finds. Shims survive in between. An
+//! observer sees every commit and checks the invariants; [`simulate`] fails with the one that was broken.
 
 mod afterwards;
 mod answers;
@@ -61,27 +61,27 @@ use crate::work::{RUNS, Work, run_id};
 use crate::world::World;
 use crate::{Config, Dispatch, Error, history};
 
-/// Most lives of a daemon in a history.
+/// Maximum number of lives of a daemon in a history.
 const LIVES: u64 = 400;
 
-/// Most simulated time, in milliseconds: two days.
+/// Maximum simulated time, in milliseconds: two days.
 const MOST_MS: i64 = 48 * 3_600_000;
 
-/// How a life of the daemon ended.
+/// Outcome of a life of the daemon.
 enum End {
     Crashed,
     Over,
 }
 
-/// Plays one history.
+/// Simulates one history.
 ///
 /// # Errors
-/// What was broken, in a sentence.
+/// The broken invariant, in a sentence.
 pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
     play(seed, spec).map(|(report, _)| report)
 }
 
-/// Plays one history, and returns what it has recorded beside what came of it.
+/// Simulates one history, and returns its log in addition to its report.
 fn play(seed: u64, spec: SimSpec) -> Result<(SimReport, Store), String> {
     let stage = Arc::new(Stage::new(seed, spec));
     lock(&stage.observer).has_usual_plan = true;
@@ -97,7 +97,7 @@ fn play(seed: u64, spec: SimSpec) -> Result<(SimReport, Store), String> {
     Ok((report, store))
 }
 
-/// Lets one daemon live after the other until what people want of it is done.
+/// Runs daemons one after the other until everything that people want of it is done.
 fn live_until(
     stage: &Arc<Stage>,
     store: &Store,
@@ -126,7 +126,7 @@ fn live_until(
     Err(format!("the run has not ended after {LIVES} lives"))
 }
 
-/// One life of the daemon.
+/// Runs one life of the daemon.
 async fn live(
     stage: &Arc<Stage>,
     store: &Store,
@@ -170,7 +170,7 @@ fn describe(store: &Store) -> String {
     })
 }
 
-/// Looks at what the history left behind.
+/// Checks the state after the history.
 fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     let rows = store.read(&Query::table(RUNS).desc("seq")).map_err(|error| error.to_string())?;
     if rows.len() as u64 != stage.spec.runs {
@@ -198,7 +198,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     Ok(report)
 }
 
-/// Looks at what one run left behind; returns its outcome and how many tasks it has.
+/// Checks the state after one run; returns its outcome and its number of tasks.
 fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHasher) -> Result<(String, u64), String> {
     let run = run_id(row).map_err(|error| error.to_string())?;
     let state = history::fold(store, &run).map_err(|error| error.to_string())?;
@@ -256,7 +256,7 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
     Ok((format!("{outcome:?}").to_lowercase(), state.tasks().count() as u64))
 }
 
-/// The run of a history.
+/// Returns the run of a history.
 fn the_run(store: &Store) -> Result<RunId, String> {
     let rows = store.read(&Query::table(RUNS).limit(1)).map_err(|error| error.to_string())?;
     rows.first().ok_or("there is no run".to_owned()).and_then(|row| run_id(row).map_err(|error| error.to_string()))
@@ -298,18 +298,18 @@ fn config(stage: &Arc<Stage>) -> Config {
     }
 }
 
-/// What a simulated user has set for all runs.
+/// Returns the simulated user's settings for all runs.
 fn shared(stage: &Arc<Stage>) -> ReadLimits {
     let stage = Arc::clone(stage);
     ReadLimits(Arc::new(move || Ok(*lock(&stage.limits))))
 }
 
-/// A plan of one phase with tasks that depend on each other, write the same files, and have time limits, as the dice decide.
+/// Returns a plan of one phase with random dependencies, shared files and time limits of its tasks.
 fn plan(stage: &Stage, phase: u64) -> String {
     let spec = &stage.spec;
     let count = spec.min_tasks + stage.below(spec.max_tasks - spec.min_tasks + 1);
     let is_big = count > 100;
-    // Of many workers few wait for each other.
+    // With many workers, only few wait for each other.
     let sharing = if spec.runs > 1 { 20 } else { 300 };
     let density = if is_big { 0 } else { stage.below(300) };
     let id = |n: u64| format!("{phase}.{}", n + 1);
@@ -325,7 +325,7 @@ fn plan(stage: &Stage, phase: u64) -> String {
                 settings.insert("agent".to_owned(), json!("ben"));
             }
             if by_slice && n * 5 < count * 4 {
-                // Tasks need none behind them, so that no slices wait for each other.
+                // Tasks need no later task, so that no slices wait for each other.
                 settings.insert("slice".to_owned(), json!(if n < count / 2 { "first" } else { "second" }));
             }
             if !is_big && stage.chance(150) {
@@ -339,7 +339,7 @@ fn plan(stage: &Stage, phase: u64) -> String {
                 false => vec![format!("t/{}", id(n))],
             };
             files.extend((phase == 1 && n < repo::REMOVERS).then(|| repo::removed_by(&id(n))));
-            // A team is given at most two files in one task.
+            // A team accepts at most two files in one task.
             if stage.team.is_some() && files.len() > 2 {
                 files.remove(0);
             }
@@ -371,7 +371,7 @@ fn plan(stage: &Stage, phase: u64) -> String {
     .to_string()
 }
 
-/// What lets several work on a task, or makes it a report.
+/// Returns a setting by which several agents work on a task, or by which it is a report.
 fn mode(stage: &Stage) -> Option<(String, Value)> {
     let workers = 2 + stage.below(2);
     let list = |item: Value| (0..workers).map(|_| item.clone()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Reads the raw output of a worker's agent where its shim keeps it, also while it grows.
+//! Reads the raw output of a worker's agent from the spool of its shim, also while it grows.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -10,24 +10,24 @@ use switchboard_protocol::verb::run::{OutputPart, OutputPiece};
 use crate::Error;
 use crate::error::io;
 
-/// How often the segments are listed again because the oldest went meanwhile.
+/// Maximum number of times the segments are listed again because the oldest was removed meanwhile.
 const TRIES: u32 = 5;
 
-/// Bytes of the longest character.
+/// Length of the longest UTF-8 character, in bytes.
 const CHARACTER: usize = 4;
 
-/// Which part of an output is wanted.
+/// Requested part of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// From a byte on.
+    /// From a byte offset on.
     From(u64),
-    /// One end.
+    /// One end of the output.
     Part(OutputPart),
-    /// Half of the bytes from each end, if they are not enough for all.
+    /// Half of the bytes from each end, if the output is longer than the maximum.
     Ends,
 }
 
-/// What was read.
+/// Part of an output that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) pieces: Vec<OutputPiece>,
@@ -37,7 +37,7 @@ pub(crate) struct Output {
     pub(crate) next: u64,
 }
 
-/// A file of the spool, with the place in the output where it begins and ends.
+/// File of the spool, with its start and end in the output.
 #[derive(Debug)]
 struct Segment {
     path: PathBuf,
@@ -45,23 +45,24 @@ struct Segment {
     end: u64,
 }
 
-/// Bytes that follow each other.
+/// Consecutive bytes.
 #[derive(Debug, PartialEq, Eq)]
 struct Bytes {
     offset: u64,
     bytes: Vec<u8>,
 }
 
-/// Reads a part of a worker's output, at most `most` bytes of it. With `is_growing`, a character of which the end is missing is left for the next call.
+/// Reads a part of a worker's output, at most `most` bytes. With `is_growing`, an incomplete character at the end is
+/// left for the next call.
 ///
 /// # Errors
-/// The spool can't be read.
+/// When the spool can't be read.
 pub(crate) fn read(folder: &Path, wanted: Wanted, most: u64, is_growing: bool) -> Result<Output, Error> {
     let folder = folder.join(SPOOL_FOLDER);
     listed_anew(|| read_once(&folder, wanted, most, is_growing)).map_err(io(&folder))
 }
 
-/// Reads, and reads anew where a file went that had been listed.
+/// Reads, and reads again if a listed file was removed.
 fn listed_anew<T>(mut read: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     let mut tries = 1;
     loop {
@@ -106,7 +107,7 @@ fn read_once(folder: &Path, wanted: Wanted, most: u64, is_growing: bool) -> std:
     Ok(Output { pieces, elided: next - asked - shown, total, dropped: total - kept, next })
 }
 
-/// The segments of a spool in their order; none where there is no spool yet.
+/// Returns the segments of a spool in their order; none if there is no spool yet.
 fn segments(folder: &Path) -> std::io::Result<Vec<Segment>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -125,7 +126,7 @@ fn segments(folder: &Path) -> std::io::Result<Vec<Segment>> {
         let before = segments.last_mut();
         let start = name.offset.unwrap_or_else(|| before.as_ref().map_or(0, |before| before.end));
         if let Some(before) = before {
-            // A write that failed may have left more than the shim counted.
+            // After a failed write, a file may be longer than the shim counted.
             before.end = before.end.min(start);
         }
         segments.push(Segment { path, start, end: start + size });
@@ -133,7 +134,7 @@ fn segments(folder: &Path) -> std::io::Result<Vec<Segment>> {
     Ok(segments)
 }
 
-/// Reads at most `most` bytes from a place on; what follows a gap is a piece of its own.
+/// Reads at most `most` bytes from an offset on. Bytes after a gap form a new piece.
 fn range(segments: &[Segment], from: u64, most: u64) -> std::io::Result<Vec<Bytes>> {
     let (mut found, mut left): (Vec<Bytes>, u64) = (Vec::new(), most);
     for segment in segments.iter().filter(|segment| segment.end > from) {
@@ -155,7 +156,7 @@ fn range(segments: &[Segment], from: u64, most: u64) -> std::io::Result<Vec<Byte
     Ok(found)
 }
 
-/// Reads all from a place on, which may be in the middle of a character.
+/// Reads everything from an offset on, which may be in the middle of a character.
 fn last(segments: &[Segment], from: u64) -> std::io::Result<Vec<Bytes>> {
     let mut found = range(segments, from, u64::MAX)?;
     if let Some(first) = found.first_mut().filter(|first| first.offset == from && from > 0) {
@@ -166,7 +167,7 @@ fn last(segments: &[Segment], from: u64) -> std::io::Result<Vec<Bytes>> {
     Ok(found)
 }
 
-/// Leaves out the beginning of a character at the end.
+/// Removes an incomplete character at the end.
 fn drop_half(piece: &mut Bytes) {
     let length = piece.bytes.len();
     let tail = &piece.bytes[length.saturating_sub(CHARACTER - 1)..];
@@ -191,7 +192,7 @@ const fn is_continuation(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// A spool with segments at these places.
+    /// Creates a spool with segments at these offsets.
     fn spool(segments: &[(u64, &[u8])]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(SPOOL_FOLDER)).unwrap();

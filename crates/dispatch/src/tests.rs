@@ -1,4 +1,4 @@
-//! Tests that need the plan of a run, which is private here.
+//! Tests that need the plan of a run, which is private to this crate.
 
 mod choices;
 mod evidence;
@@ -14,7 +14,7 @@ use switchboard_protocol::run::{TaskState, TaskView};
 
 pub(crate) use self::repository::Repository;
 
-/// A run of a plan with one phase of these tasks.
+/// Returns a run of a plan with one phase of these tasks.
 pub(crate) fn run_plan(tasks: &Value) -> crate::plan::RunPlan {
     let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
         "phases": [{ "id": 1, "name": "one", "tasks": tasks }] });
@@ -22,7 +22,7 @@ pub(crate) fn run_plan(tasks: &Value) -> crate::plan::RunPlan {
     fields::run_plan(switchboard_pipeline::subtasks::expand(&plan).unwrap())
 }
 
-/// A task of which no more is known than its state.
+/// Returns the view of a task with only its state.
 pub(crate) fn view(id: &str, state: TaskState) -> TaskView {
     TaskView {
         task: TaskId::new(id).unwrap(),

@@ -1,4 +1,5 @@
-//! What workers of standalone runs were told: they have no mail, so it is kept with their run and shown with the next turn.
+//! Messages to workers of standalone runs. These have no mail, so the messages are kept with their run and shown with
+//! the next turn.
 
 use switchboard_protocol::id::{AgentName, MessageId, RunId};
 use switchboard_protocol::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
@@ -10,10 +11,10 @@ use crate::Error;
 use crate::work::TOLD;
 use crate::world::World;
 
-/// Most that a task's workers are told without having seen it.
+/// Maximum number of messages that the workers of a task have not seen yet.
 pub(crate) const MOST: u64 = 64;
 
-/// Of these the workers of a task have seen none, oldest first.
+/// Returns the messages that no worker of the task has seen yet, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -27,7 +28,7 @@ pub(crate) fn unseen(
     read(world, &query, agent)
 }
 
-/// All that the workers of a task were told, oldest first, the newest `limit`.
+/// Returns the newest `limit` messages to the workers of the task, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -42,7 +43,7 @@ pub(crate) fn all(
     Ok(all)
 }
 
-/// The rows of a task.
+/// Returns the query for the messages of a task.
 pub(crate) fn of_task(run: &RunId, task: &TaskId) -> Query {
     Query::table(TOLD).eq("run", run.as_str()).eq("task", task.as_str())
 }
@@ -61,7 +62,7 @@ fn message(world: &World, row: &Row, agent: &AgentName) -> Result<Message, Error
         priority: Priority::Normal,
         topic: String::new(),
         sender: AgentName::new(row.try_text("by")?).map_err(|_| Error::Missing("who told it".to_owned()))?,
-        // Only a person whom the policy knows tells a worker something.
+        // Only a person known to the policy may send a message to a worker.
         sender_verified: true,
         recipient: agent.clone(),
         payload: world.store.body(seq)?.unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! Whether a worker's agent knows our tools: the daemon hears it ask for them, and after its first turn it is known whether it did.
+//! Detects whether a worker's agent has our tools: the daemon records when it lists them, and checks after its first
+//! turn whether it did.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::world::World;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Records that a worker's agent asked for the list of our tools, once a worker.
+    /// Records that a worker's agent listed our tools, once per worker.
     pub fn tools_listed(&self, worker: &WorkerId) {
         let (world, worker) = (Arc::clone(&self.world), worker.clone());
         tokio::spawn(async move {
@@ -34,7 +35,7 @@ async fn record(world: &World, worker: &WorkerId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The event that says that the agent ended its first turn without knowing our tools; `None` where it does.
+/// Returns the event that the agent ended its first turn without listing our tools; `None` if it listed them.
 pub(crate) fn missed(world: &World, worker: &WorkerId) -> Result<Option<NewEvent>, Error> {
     if is_listed(world, worker)? {
         return Ok(None);

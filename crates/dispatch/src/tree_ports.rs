@@ -1,8 +1,8 @@
-//! TCP ports of work trees: each tree has some to itself as long as its task is not settled.
+//! TCP ports of work trees: each tree has its own ports as long as its task is not settled.
 //!
-//! Ports are leased in blocks. Within this daemon the table says who has which; among the user's daemons a lock in a file does, which the kernel
-//! frees when a daemon dies. The record names the ports of each worker, so that a daemon that starts has the same ones for the trees that it
-//! takes up. A port that anybody has bound is never leased.
+//! Ports are leased in blocks. Within this daemon a table records the leases; among the user's daemons a lock in a file
+//! does, which the kernel releases when a daemon dies. The record names the ports of each worker, so that a new daemon
+//! has the same ones for the trees that it takes up. A port that is bound by any process is never leased.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,32 +17,33 @@ use crate::Error;
 use crate::lock::lock;
 use crate::port::PortClaims;
 
-/// The first port: below are those of well-known services and of databases.
+/// First port: below are those of well-known services and of databases.
 const FIRST: u16 = 20_000;
 
-/// Behind the last port: from here on Linux gives ports to outgoing connections (`net.ipv4.ip_local_port_range`).
+/// End of the ports, exclusive: from here on Linux assigns ports to outgoing connections
+/// (`net.ipv4.ip_local_port_range`).
 const END: u16 = 32_760;
 
-/// Ports of a block, which is what is claimed.
+/// Number of ports in a block, the unit of a claim.
 const BLOCK: u16 = 10;
 
-/// Blocks that there are.
+/// Number of blocks.
 pub(crate) const BLOCKS: u32 = ((END - FIRST) / BLOCK) as u32;
 
-/// Whose tree it is.
+/// Run and task of a tree.
 type Tree = (RunId, TaskId);
 
-/// A lease.
+/// Lease of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Leased {
     blocks: Range<u32>,
     ports: PortRange,
 }
 
-/// Which tree has which ports.
+/// Port leases by tree.
 pub(crate) struct TreePorts {
     claims: Arc<dyn PortClaims>,
-    /// The block at which the search begins, so that daemons of different repositories rarely meet.
+    /// Block at which the search begins, so that daemons of different repositories rarely collide.
     start: u32,
     leased: Mutex<BTreeMap<Tree, Leased>>,
 }
@@ -55,10 +56,10 @@ impl TreePorts {
         Self { claims, start, leased: Mutex::default() }
     }
 
-    /// Leases `count` ports to a tree, the same as before if it has some.
+    /// Leases `count` ports to a tree; returns the present ones if it has some.
     ///
     /// # Errors
-    /// `dispatch.no-ports` when there are not so many left; [`Error::Process`].
+    /// `dispatch.no-ports` if not enough are free; [`Error::Process`].
     pub(crate) fn lease(&self, run: &RunId, task: &TaskId, count: u16) -> Result<Option<PortRange>, Error> {
         if count == 0 {
             return Ok(None);
@@ -75,12 +76,12 @@ impl TreePorts {
         Ok(Some(ports))
     }
 
-    /// The ports that a tree has.
+    /// Returns the ports of a tree.
     pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<PortRange> {
         lock(&self.leased).get(&(run.clone(), task.clone())).map(|lease| lease.ports)
     }
 
-    /// Takes a lease up again that the record names, unless the tree has another one by then or another tree has a port of it.
+    /// Restores a lease from the record, unless the tree has another one by then or another tree has one of its ports.
     ///
     /// # Errors
     /// [`Error::Process`].
@@ -89,7 +90,7 @@ impl TreePorts {
         let blocks = start..(start + u32::from(ports.count.div_ceil(BLOCK))).min(BLOCKS);
         let tree = (run.clone(), task.clone());
         let mut leased = lock(&self.leased);
-        // Those of an earlier worker of the tree: it was settled in between, which gave them back.
+        // A lease of an earlier worker of the tree: it ended when the task was settled in between.
         if leased.contains_key(&tree) {
             return Ok(());
         }
@@ -105,7 +106,7 @@ impl TreePorts {
         Ok(())
     }
 
-    /// Gives back what trees of a run have that are not among `keep`.
+    /// Releases the ports of a run's trees, except those that `keep` accepts.
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         let mut leased = lock(&self.leased);
         let over: Vec<_> = leased.keys().filter(|(of, task)| of == run && !keep(task)).cloned().collect();
@@ -125,8 +126,8 @@ impl TreePorts {
         }
     }
 
-    /// Claims blocks next to each other of which nobody has a port bound: first such as were given back, then such as another daemon left
-    /// behind.
+    /// Claims adjacent blocks without any bound port: preferably blocks that were released, else blocks that another
+    /// daemon left behind.
     fn find(&self, leased: &BTreeMap<Tree, Leased>, wanted: u32) -> Result<Option<Range<u32>>, Error> {
         let mut is_used = vec![false; BLOCKS as usize];
         for block in leased.values().flat_map(|lease| lease.blocks.clone()) {
@@ -193,7 +194,7 @@ mod tests {
         TaskId::new(format!("1.{n}")).unwrap()
     }
 
-    /// Ports that a process of somebody else's has bound: one in each of some blocks that would be leased.
+    /// Binds ports as another process would: one in each of some blocks that would be leased.
     fn bound_by_others() -> Vec<(TcpListener, u16)> {
         let ports = (0..BLOCKS).step_by(60).map(|block| first_port(block) + 3);
         ports.filter_map(|port| Some((TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?, port))).collect()
@@ -254,7 +255,7 @@ mod tests {
             let dead = table(&folder, 1);
             dead.lease(&run, &task(1), 10).unwrap().unwrap()
         };
-        // Begins its search where the dead one has its ports.
+        // Starts its search at the ports of the dead daemon.
         let neighbour = TreePorts::new(
             Arc::new(SharedFile::new(folder.path().join("tree-ports"), BLOCKS, 2)),
             u64::from(u32::from(ports.first - FIRST) / u32::from(BLOCK)),

@@ -1,7 +1,8 @@
-//! Live runs that nobody carries on at the moment: their engine or driver could not be started, has panicked, or fails again and again.
+//! Live runs that can't go on at the moment: their engine or driver could not be started, has panicked, or fails
+//! repeatedly.
 //!
-//! The record says that such a run is at work, which is true as far as its tasks go; whoever looks at it is told this beside. It is kept in memory only: a
-//! daemon that starts takes every run up anew.
+//! The record has such a run as live, which is true for its tasks; status shows the trouble in addition. It is kept in
+//! memory only: a daemon that starts takes every run up anew.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,34 +13,34 @@ use switchboard_protocol::id::RunId;
 
 use crate::lock::lock;
 
-/// How often one daemon takes a run up again after a panic: a defect that comes back at once would come back for ever.
+/// Maximum number of restarts of a run by one daemon after panics: a persistent defect would otherwise recur forever.
 const RESTARTS: u32 = 3;
 
-/// Before a run is taken up again after a panic. Calls of git that were under way have ended by then, as a rule.
+/// Pause before a run is taken up again after a panic. Calls of git that were in progress have usually ended by then.
 pub(crate) const BEFORE_RESTART: Duration = Duration::from_secs(5);
 
-/// What keeps runs from going on.
+/// Troubles by run.
 #[derive(Default)]
 pub(crate) struct Troubles(Mutex<BTreeMap<RunId, Trouble>>);
 
-/// What keeps a run from going on.
+/// Reason for which a run can't go on.
 #[derive(Default)]
 struct Trouble {
-    /// Panics since this daemon has started.
+    /// Number of panics since this daemon started.
     panics: u32,
-    /// Why it does not go on; `None` while it does.
+    /// Failure that stops the run; `None` while it goes on.
     failure: Option<Failure>,
 }
 
 // === impl Troubles ===
 
 impl Troubles {
-    /// Notes that a run can't go on now.
+    /// Records that a run can't go on now.
     pub(crate) fn failed(&self, run: &RunId, failure: Failure) {
         lock(&self.0).entry(run.clone()).or_default().failure = Some(failure);
     }
 
-    /// Notes that the engine or driver of a run has panicked; returns whether it is to be started again.
+    /// Records that the engine or driver of a run has panicked; returns true if it is to be started again.
     pub(crate) fn panicked(&self, run: &RunId) -> bool {
         let mut troubles = lock(&self.0);
         let trouble = troubles.entry(run.clone()).or_default();
@@ -56,19 +57,19 @@ impl Troubles {
         !is_last
     }
 
-    /// Notes that a run goes on.
+    /// Records that a run goes on.
     pub(crate) fn passed(&self, run: &RunId) {
         if let Some(trouble) = lock(&self.0).get_mut(run) {
             trouble.failure = None;
         }
     }
 
-    /// Forgets a run that is over.
+    /// Removes the entry of a run that is over.
     pub(crate) fn forget(&self, run: &RunId) {
         lock(&self.0).remove(run);
     }
 
-    /// Why a run does not go on; `None` if it does.
+    /// Returns why a run can't go on; `None` if it can.
     pub(crate) fn of(&self, run: &RunId) -> Option<Failure> {
         lock(&self.0).get(run)?.failure.clone()
     }

@@ -1,10 +1,12 @@
-//! Which run has which unit of a plan: two runs never work on the same one.
+//! Claims of runs on the units of a plan: two runs never work on the same unit.
 //!
-//! A claim is a lease that follows from the record. The commit that starts a run grants it, and its place in the log is the fencing token. It is over when
-//! the task is given up or its run has ended, or when its run is dead: live by the record, and nothing can take it up. So no claim outlives a crash, none
-//! has to be renewed, and an hour without a daemon takes none away.
+//! A claim is a lease derived from the record. The commit that starts a run grants it, and its position in the log is
+//! the fencing token. It ends when the task is given up, when its run has ended, or when its run is dead: live by the
+//! record, but impossible to take up. So no claim outlives a crash, none has to be renewed, and an hour without a
+//! daemon ends none.
 //!
-//! A unit is known by the swarm and the title of its plan and the id of its task, so that a plan that was edited meanwhile is still the same plan.
+//! A unit is identified by the swarm and title of its plan and the id of its task, so that an edited plan counts as the
+//! same plan.
 
 use std::collections::BTreeSet;
 
@@ -20,23 +22,23 @@ use crate::event::cut;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
 
-/// Most live runs of a plan.
+/// Maximum number of live runs of a plan.
 const MOST_RUNS: u64 = 1_000;
 
-/// Units that a refusal names.
+/// Maximum number of units named in a refusal.
 const NAMED: usize = 10;
 
-/// What another run has of what is wanted.
+/// Requested units that another run has claimed.
 #[derive(Debug)]
 pub(crate) struct ClaimedUnits {
     pub(crate) run: RunId,
-    /// Its row.
+    /// Row of the run.
     pub(crate) row: Row,
-    /// The wanted tasks that it has.
+    /// Requested tasks that the run has claimed.
     pub(crate) tasks: BTreeSet<TaskId>,
 }
 
-/// What a plan is known by; empty for the plan of a job, which nobody else has.
+/// Returns the key of a plan; empty for the plan of a job, which no other run has.
 pub(crate) fn plan_key(plan: &Plan, is_job: bool) -> String {
     if is_job {
         return String::new();
@@ -44,14 +46,15 @@ pub(crate) fn plan_key(plan: &Plan, is_job: bool) -> String {
     short(format!("{}\0{}", fold(&plan.swarm), fold(&plan.title)).as_bytes())
 }
 
-/// What a request asks for, so that its repetition is known: without how it is asked, and without values of variables.
+/// Returns the digest of a request, to recognise its repetition. The way of asking and the values of variables are left
+/// out.
 pub(crate) fn asked(request: &StartRunRequest) -> String {
     let mut asked = StartRunRequest { dry_run: false, ends_daemon: false, source: String::new(), ..request.clone() };
     asked.agents.iter_mut().for_each(|agent| agent.env.clear());
     short(serde_json::json!(asked).to_string().as_bytes())
 }
 
-/// Half of a digest, which is enough to tell plans of one repository apart and leaves room in an event.
+/// Returns half of a digest, which is enough to distinguish the plans of one repository and saves room in an event.
 fn short(bytes: &[u8]) -> String {
     let mut hex = Digest::of(bytes).hex();
     hex.truncate(32);
@@ -59,7 +62,7 @@ fn short(bytes: &[u8]) -> String {
 }
 
 impl Dispatch {
-    /// The runs that have units of a plan which are wanted, but for `own`, in the order of their starts.
+    /// Returns the runs that have claimed requested units of a plan, except `own`, in the order of their starts.
     pub(crate) async fn claimed(
         &self,
         plan_key: &str,
@@ -88,7 +91,7 @@ impl Dispatch {
     /// Returns whether a run that the record has as live can't be taken up.
     ///
     /// # Errors
-    /// When the store is busy: whether the run is dead is then not known.
+    /// When the store is busy: it is then unknown whether the run is dead.
     fn is_dead(&self, run: &RunId) -> Result<bool, Error> {
         match self.start_engine(run) {
             Ok(_) => Ok(false),
@@ -100,7 +103,7 @@ impl Dispatch {
         }
     }
 
-    /// Refuses to work on what other runs have.
+    /// Refuses to work on units that other runs have claimed.
     pub(crate) async fn expect_unclaimed(&self, run: &RunId, row: &Row, tasks: &[TaskId]) -> Result<(), Error> {
         let wanted = tasks.iter().cloned().collect();
         let claimed = self.claimed(row.get_text("plan_key").unwrap_or_default(), &wanted, Some(run)).await?;
@@ -108,7 +111,7 @@ impl Dispatch {
     }
 }
 
-/// The refusal that names a run and what it has.
+/// Returns the refusal that names a run and its claimed units.
 pub(crate) fn taken(claimed: &ClaimedUnits) -> Failure {
     let ClaimedUnits { run, tasks, .. } = claimed;
     let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
@@ -121,7 +124,8 @@ pub(crate) fn taken(claimed: &ClaimedUnits) -> Failure {
     ))
 }
 
-/// Whether a run in which a task is in this state has it: what it has given up is free for others, what it has merged is not.
+/// Returns true if a run claims a task in this state. A task that it has given up is free for others; a merged one is
+/// not.
 const fn is_claim(state: &TaskState) -> bool {
     !matches!(state, TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped)
 }

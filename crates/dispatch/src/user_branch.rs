@@ -1,5 +1,5 @@
-//! A run's branch goes into the user's, and is taken back: worked out, recorded as intended, done, recorded as done. It completes, or leaves
-//! everything as it was.
+//! Merges a run's branch into the user's branch, and undoes such a merge: computed, intent recorded, done, outcome
+//! recorded. It completes, or leaves everything as it was.
 
 use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::error::Failure;
@@ -16,35 +16,35 @@ use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Error, authorship, history};
 
-/// A merge that has been worked out and not yet done.
+/// Merge that has been computed and not yet carried out.
 #[derive(Clone)]
 struct Move {
     target: String,
     from: Oid,
     to: Oid,
-    /// Whether it takes a merge back.
+    /// True if it undoes a merge.
     undo: bool,
 }
 
-/// What is to be merged, and where.
+/// Source and target of a merge.
 pub(crate) struct Merge<'a> {
     pub(crate) run: &'a RunId,
-    /// The user's branch; `None` is the one that the run was started from.
+    /// The user's branch; `None` is the one from which the run was started.
     pub(crate) target: Option<String>,
-    /// Who merges: files that others have reserved keep it off.
+    /// Agent that merges: files reserved by others block the merge.
     pub(crate) by: Option<&'a AgentName>,
-    /// How much of the run is missing, to be said where there is nothing to merge.
+    /// Part of the run that is missing, shown if there is nothing to merge.
     pub(crate) missing: Option<String>,
 }
 
-/// Merges a run's branch into the user's. `call` is remembered with the answer, in the commit that records the merge.
+/// Merges a run's branch into the user's. `call` is stored with the answer, in the commit that records the merge.
 pub(crate) async fn merge(
     world: &World,
     Merge { run, target, by, missing }: Merge<'_>,
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = world.merging.lock().await;
-    // Another one under the same key may have been done while we waited.
+    // Another call with the same key may have been done during the wait.
     if let Some(answered) = world.answered(call.as_ref()).await? {
         return serde_json::from_value(answered).map_err(shape("a reply"));
     }
@@ -60,7 +60,8 @@ pub(crate) async fn merge(
     conclude(world, run, (planned, missing), call).await
 }
 
-/// Whether a run was merged into a branch and has nothing since that this branch doesn't have. `None` is the branch that the run was started from.
+/// Returns true if a run was merged into a branch and has no newer work that this branch lacks. `None` is the branch
+/// from which the run was started.
 pub(crate) async fn has_it(world: &World, row: &Row, target: Option<String>) -> Result<bool, Error> {
     let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
     if last_merge(world, &run_id(row)?, Some(&target))?.is_none() {
@@ -75,7 +76,8 @@ pub(crate) async fn has_it(world: &World, row: &Row, target: Option<String>) -> 
         .await
 }
 
-/// Brings the branch that a run was merged into last back to where it was, if nothing has happened to it since. `call` is remembered with the answer.
+/// Moves the branch that a run was last merged into back to where it was, if it has not changed since. `call` is stored
+/// with the answer.
 pub(crate) async fn undo(
     world: &World,
     run: &RunId,
@@ -110,7 +112,7 @@ pub(crate) async fn undo(
     Ok(reply)
 }
 
-/// Refuses to take a merge back where work would be lost with it: commits that came after it, or the run's own.
+/// Refuses to undo a merge if work would be lost: later commits, or the run's own.
 fn expect_unmoved(git: &dyn Git, back: &Move, branch: &str) -> Result<(), Error> {
     let cannot = |why: String, hint: String| Err(Failure::new("dispatch.cannot-undo", why).hint(hint).into());
     let target = &back.target;
@@ -135,7 +137,7 @@ fn expect_unmoved(git: &dyn Git, back: &Move, branch: &str) -> Result<(), Error>
     Ok(())
 }
 
-/// Records the intent, and moves the branch; what can't be done is recorded as abandoned.
+/// Records the intent, and moves the branch; a failed move is recorded as abandoned.
 async fn carry_out(world: &World, run: &RunId, by: Option<&AgentName>, planned: &Move) -> Result<(), Error> {
     expect_free(world, run, by, planned).await?;
     world.commit(Batch::synced().event(event(run, &intended(run, planned))?)).await?;
@@ -150,7 +152,7 @@ async fn carry_out(world: &World, run: &RunId, by: Option<&AgentName>, planned: 
     Ok(())
 }
 
-/// Refuses a merge that changes files which somebody else has reserved.
+/// Refuses a merge that changes files reserved by others.
 async fn expect_free(world: &World, run: &RunId, by: Option<&AgentName>, planned: &Move) -> Result<(), Error> {
     let of = planned.clone();
     let changes = world.git(move |git| git.changed_files(&of.from, &of.to)).await?;
@@ -163,7 +165,7 @@ async fn expect_free(world: &World, run: &RunId, by: Option<&AgentName>, planned
     Err(Failure::new("lease.conflict", what).hint(hint).into())
 }
 
-/// Records a merge that is done. One that was done before, and recorded, is answered as it was then.
+/// Records a merge that is done. A merge that was done and recorded before gets its earlier answer.
 async fn conclude(
     world: &World,
     run: &RunId,
@@ -200,7 +202,7 @@ async fn conclude(
     Ok(reply)
 }
 
-/// The last merge of a run's branch that the record has and that was not taken back: into `into`, or into any branch.
+/// Returns the last recorded merge of a run's branch that was not undone: into `into`, or into any branch.
 fn last_merge(world: &World, run: &RunId, into: Option<&str>) -> Result<Option<Move>, Error> {
     let mut merges: Vec<(String, String, String)> = Vec::new();
     history::events(&world.store, run, 0, |event| {
@@ -220,7 +222,7 @@ fn last_merge(world: &World, run: &RunId, into: Option<&str>) -> Result<Option<M
     last.map(read).transpose()
 }
 
-/// The event of a branch that was moved.
+/// Returns the event of a branch that was moved.
 fn done(run: &RunId, moved: &Move) -> RunEvent {
     let (run, target) = (run.clone(), moved.target.clone());
     let (from, to) = (moved.from.to_string(), moved.to.to_string());
@@ -265,7 +267,7 @@ fn conflict(target: &str, branch: &str, files: &[std::path::PathBuf]) -> Error {
 
 /// Moves the branch: with index and files in the work tree that has it checked out, else the ref alone.
 ///
-/// Git may fail after it has moved the branch: then it is finished, and not reported as a move that was not made.
+/// Git may fail after it has moved the branch: then the move is completed, and not reported as failed.
 fn advance(git: &dyn Git, go: &Move) -> Result<(), Error> {
     let tree = git.tree_on(&go.target)?;
     let moved = match &tree {
@@ -284,7 +286,7 @@ fn event(run: &RunId, fact: &RunEvent) -> Result<NewEvent, Error> {
     NewEvent::of(fact, history::subject(run), "daemon").map_err(shape("a merge"))
 }
 
-/// Records what became of a merge, however long the store is busy.
+/// Records the outcome of a merge, however long the store is busy.
 async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error> {
     world.commit_patiently(&Batch::synced().event(event(run, fact)?)).await?;
     Ok(())
@@ -294,13 +296,13 @@ async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error
 pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq").limit(1000))? {
         let _one_at_a_time = world.merging.lock().await;
-        // Somebody may have merged or undone it by now.
+        // A call may have merged or undone it by now.
         resolved(world, &run_id(&row)?).await?;
     }
     Ok(())
 }
 
-/// The row of a run, once a move of a branch that was begun and left is completed or abandoned.
+/// Returns the row of a run, after completing or abandoning a branch move that was left unfinished.
 async fn resolved(world: &World, run: &RunId) -> Result<Row, Error> {
     let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
     if let Some(begun) = begun(&row)? {

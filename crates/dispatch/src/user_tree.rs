@@ -1,4 +1,4 @@
-//! The user's work trees: which of them a call or a run is about.
+//! The user's work trees: finds the one that a call or a run concerns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::Error;
 use crate::port::Git;
 use crate::world::World;
 
-/// How the branches begin that our own work trees have checked out.
+/// Prefixes of the branches that our own work trees have checked out.
 const OURS: [&str; 2] = ["switchboard/", "switchboard-task/"];
 
-/// The work tree that holds `folder`. The daemon's own where nothing is known of the folder, or where it lies in a tree of ours, where nobody but
-/// a worker works.
+/// Returns the work tree that contains `folder`. Without a folder, or if it lies in one of our trees, where only
+/// workers work, returns the daemon's own.
 ///
 /// # Errors
 /// `git.other-repository`, `git.not-a-repository`: the folder is in no work tree of this repository.
@@ -29,7 +29,7 @@ pub(crate) async fn holding(world: &World, folder: Option<&Path>) -> Result<Arc<
     Ok(found.await?.unwrap_or(own))
 }
 
-/// Whether a work tree of a run has this checked out.
+/// Returns true if this is checked out by a work tree of a run.
 pub(crate) fn is_ours(head: &Head) -> bool {
     match head {
         Head::Branch { name, .. } | Head::Unborn { name } => is_our_branch(name),
@@ -37,12 +37,12 @@ pub(crate) fn is_ours(head: &Head) -> bool {
     }
 }
 
-/// Whether a branch belongs to a run.
+/// Returns true if a branch belongs to a run.
 pub(crate) fn is_our_branch(name: &str) -> bool {
     OURS.iter().any(|ours| name.starts_with(ours))
 }
 
-/// The branch that a work tree has checked out, and its commit.
+/// Returns the branch that a work tree has checked out, and its commit.
 ///
 /// # Errors
 /// `git.detached`, `git.no-commits`.
@@ -60,14 +60,15 @@ pub(crate) fn checked_out(git: &dyn Git) -> Result<(String, Oid), Error> {
     }
 }
 
-/// The branch that a run is merged into, and the commit that it starts at: of the branch or commit that was named, else what is checked out.
+/// Returns the branch that a run is merged into, and its start commit: of the named branch or commit, else of what is
+/// checked out.
 ///
 /// # Errors
 /// `git.unknown-revision` at `base`; those of [`checked_out`].
 pub(crate) fn start(git: &dyn Git, named: Option<&str>) -> Result<(String, Oid), Error> {
     let Some(named) = named else { return checked_out(git) };
     let Some(base) = git.rev_parse(named)? else { return Err(unknown(git, named)?.into()) };
-    // A branch of a run is a commit to start at: nobody wants to merge into it.
+    // A branch of a run is only used as a start commit: it is no target of a merge.
     let is_branch = !is_our_branch(named) && git.names()?.iter().any(|name| name == named);
     if is_branch && git.branch(named)?.is_some() {
         return Ok((named.to_owned(), base));

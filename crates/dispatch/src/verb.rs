@@ -1,4 +1,4 @@
-//! The verbs of running work, a file each.
+//! Verbs on runs, tasks and workers, one file each.
 
 mod act;
 pub(crate) mod check;
@@ -47,7 +47,7 @@ use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Dispatch, Error, history};
 
-/// The run that somebody names by its id, the beginning of it, or not at all (the newest).
+/// Finds a run by its id or the beginning of its id; without a name, the newest run.
 pub(crate) fn find_run(world: &World, named: Option<&str>) -> Result<Row, Error> {
     let rows = world.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
     let Some(named) = named else {
@@ -71,7 +71,7 @@ fn unknown(what: &str) -> Error {
     Failure::new("dispatch.unknown-run", what).hint("`switchboard status` lists runs").into()
 }
 
-/// Splits `RUN/TASK`, or `RUN`, or `TASK` of the newest run.
+/// Splits `RUN/TASK` or `RUN`; a lone `TASK` is one of the newest run.
 pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<TaskId>), Error> {
     if let Some((run, task)) = what.split_once('/') {
         let row = find_run(world, Some(run))?;
@@ -93,7 +93,7 @@ pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<Task
     }
 }
 
-/// Splits `RUN/TASK` and the further tasks of the same run; no task means the whole run.
+/// Splits `RUN/TASK` and adds further tasks of the same run; no task means the whole run.
 pub(crate) fn find_targets(world: &World, what: &str, more: &[String]) -> Result<(Row, Vec<TaskId>), Error> {
     let (mut row, task) = find_target(world, what)?;
     if let (None, [first, ..]) = (&task, more) {
@@ -119,7 +119,7 @@ pub(crate) fn find_targets(world: &World, what: &str, more: &[String]) -> Result
     Ok((row, tasks))
 }
 
-/// The run that has a task: of a run that a team leads, the newest part with this task.
+/// Returns the run that has a task: for a run that a team leads, the newest part with this task.
 fn holder_of(world: &World, row: Row, task: &TaskId) -> Result<Row, Error> {
     if row.get_text("mode").is_none() {
         return Ok(row);
@@ -133,7 +133,7 @@ fn holder_of(world: &World, row: Row, task: &TaskId) -> Result<Row, Error> {
     Err(Failure::new("dispatch.unknown-task", format!("nothing with a task {task} has begun")).into())
 }
 
-/// Refuses a task that the run does not have, and names the near ones.
+/// Refuses a task that the run does not have, and names similar ones.
 fn known_task(world: &World, row: &Row, task: TaskId) -> Result<TaskId, Error> {
     let run = run_id(row)?;
     let plan = history::plan(world, &run)?;
@@ -154,12 +154,12 @@ fn task_id(text: &str) -> Result<TaskId, Error> {
 }
 
 impl Dispatch {
-    /// A run's tasks as they stand: from its engine while it is live, else folded from the log.
+    /// Returns the present state of a run's tasks: from its engine while it is live, else folded from the log.
     pub(crate) async fn views(&self, run: &RunId) -> Result<Vec<TaskView>, Error> {
         Ok(self.state(run).await?.tasks().collect())
     }
 
-    /// A run as it stands: from its engine while it is live, else folded from the log.
+    /// Returns the present state of a run: from its engine while it is live, else folded from the log.
     pub(crate) async fn state(&self, run: &RunId) -> Result<Arc<RunState>, Error> {
         if let Some(engine) = self.engine(run)
             && let Ok(state) = engine.state().await
@@ -169,7 +169,7 @@ impl Dispatch {
         Ok(Arc::new(history::fold(&self.world.store, run)?))
     }
 
-    /// Has the engine of a run that is not over record what somebody asks for; returns the answer.
+    /// Has the engine of a run that is not over record a request; returns the answer.
     pub(crate) async fn ask_live(
         &self,
         run: &RunId,
@@ -189,7 +189,7 @@ impl Dispatch {
         self.ask(engine, ask).await
     }
 
-    /// Asks the engine of a run to record something; one that ends at this moment is looked for again.
+    /// Asks the engine of a run to record something; if the engine ends meanwhile, looks it up again.
     pub(crate) async fn ask<F: Future<Output = Result<Value, Error>>>(
         &self,
         find: impl Fn() -> Result<Handle, Error>,
@@ -204,12 +204,12 @@ impl Dispatch {
     }
 }
 
-/// Reads a reply that was written before.
+/// Reads a stored reply.
 pub(crate) fn reply<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
     serde_json::from_value(value).map_err(shape("a reply"))
 }
 
-/// Writes a reply to be remembered.
+/// Converts a reply to its stored form.
 pub(crate) fn reply_value<T: Serialize>(reply: &T) -> Result<Value, Error> {
     serde_json::to_value(reply).map_err(shape("a reply"))
 }

@@ -1,8 +1,8 @@
-//! Watches one worker from its start to its end: takes its frames in, once each and in order, and finds out what became
-//! of it when its shim is silent.
+//! Watches one worker from its start to its end: handles its frames, once each and in order, and finds out its state
+//! when its shim is silent.
 //!
-//! Nothing is polled: a watch wakes on what its link brings, on the end of the shim's process, and on the few time limits
-//! that it has itself.
+//! Nothing is polled: a watch wakes on signals of its link, on the end of the shim's process, and on its own few time
+//! limits.
 
 mod actions;
 mod ending;
@@ -37,16 +37,16 @@ use crate::{Error, deadline, needs, plan};
 use guarding::Guarded;
 use heartbeat::Pulse;
 
-/// Shortest time between two looks at a shim.
+/// Minimum interval between two checks of a shim.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long to wait before what could not be recorded is tried again.
+/// Pause before a failed recording is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How long a command may wait for its shim.
+/// How long sending a command to a shim may take.
 const TELL: Duration = Duration::from_secs(30);
 
-/// How long a finished worker's shim may take to seal its spool.
+/// How long the shim of a finished worker may take to seal its spool.
 const SEAL: Duration = Duration::from_secs(5);
 
 struct Watch {
@@ -56,66 +56,66 @@ struct Watch {
     worker: WorkerId,
     agent: AgentName,
     is_exec: bool,
-    /// Whether it stands in for the hands of who leads the run.
+    /// True if the worker is a placeholder for work done by hand by the leader of the run.
     is_by_hand: bool,
     attempt: u32,
     engine: Handle,
     folder: PathBuf,
     commands: Option<mpsc::Sender<ShimCommand>>,
-    /// Incarnation of the shim that is or was linked.
+    /// Incarnation of the shim that is or was connected.
     epoch: u32,
-    /// Number of the last frame that is in the record.
+    /// Number of the last recorded frame.
     seen: i64,
     stop: Option<String>,
-    /// Whether its turn was cancelled so that the next one told it to finish.
+    /// True if its turn was cancelled so that the next one could tell it to finish.
     is_told_to_finish: bool,
     said: String,
-    /// Why the worker is to end, and the milliseconds between the request and the end of its group.
+    /// Why the worker is to end, and the milliseconds between the request and the end of its process group.
     stopping: Option<(StopCause, u64)>,
-    /// What it is to wait for.
+    /// Reasons for which the worker is to wait.
     waits: Waits,
-    /// Whether its shim has said that it waits, or was told to.
+    /// True if its shim has reported that it waits, or was told to.
     was_paused: bool,
     turns: u32,
-    /// What the worker has told that it cost, in millionths of a US dollar, as far as that is in the record.
+    /// Recorded cost that the worker has reported, in millionths of a US dollar.
     cost: u64,
-    /// Tokens that it has told that it read and wrote, as far as that is in the record.
+    /// Recorded tokens that the worker has reported as read and written.
     tokens: (u64, u64),
-    /// The account that its agent works with; empty where that is not known.
+    /// Account of its agent; empty if unknown.
     account: String,
-    /// What its tokens cost, if its agent's settings say so.
+    /// Price of its tokens, if its agent's settings give one.
     price: Option<TokenPrice>,
-    /// The run knows how the worker ended.
+    /// True if the end of the worker is recorded in the run.
     is_concluded: bool,
     is_sealed: bool,
-    /// Whether it finished its last turn, so that somebody looks at what it left.
+    /// True if it finished its last turn, so that its result will be examined.
     has_finished: bool,
     since: Instant,
-    /// When to look at the shim though nothing was heard; `None` while there is no need to.
+    /// When to check a silent shim; `None` if that is not needed.
     look_at: Option<Instant>,
-    /// Whether the shim, which is linked, still beats.
+    /// Heartbeat state of the connected shim.
     pulse: Option<Pulse>,
-    /// Why the shim was taken for hung and ended.
+    /// Reason for which the shim was considered hung and ended.
     hung: Option<&'static str>,
-    /// Resolves when the shim's process, which is not linked, has ended.
+    /// Resolves when the process of the unconnected shim has ended.
     ended: Option<BoxFuture<'static, ()>>,
-    /// What limits of its role and its models mean for it; `None` where no team works.
+    /// State of the guardrails for its role and models; `None` without a team.
     guarded: Option<Guarded>,
 }
 
-/// What a watch wakes for.
+/// Reason for which a watch wakes up.
 enum Wake {
     Signal(Signal),
     /// The worker is to wait, or to go on.
     Pause(Waits),
     Look,
     Silence,
-    /// A limit of time may be reached.
+    /// A time limit may be reached.
     Tick,
     Stop,
 }
 
-/// A worker that can be reached and told to stop, before anybody watches it: its shim may be faster than its watch.
+/// Worker that can be reached and told to stop before its watch starts: its shim may be faster than its watch.
 pub(crate) struct Reachable {
     world: Arc<World>,
     link: Arc<Link>,
@@ -140,12 +140,13 @@ impl Reachable {
         });
     }
 
-    /// Has the worker wait, or go on.
+    /// Pauses or resumes the worker.
     pub(crate) fn pause(&self, waits: Waits) {
         self.link.pause(waits);
     }
 
-    /// Returns when somebody wants the worker stopped that is not watched yet. Nothing else is told to a worker without a shim.
+    /// Returns when a stop is requested for a worker that is not watched yet. Without a shim, it takes no other
+    /// signals.
     pub(crate) async fn stop_asked(&mut self) {
         while let Some(signal) = self.signals.inbox.recv().await {
             if matches!(signal, Signal::Stop { .. }) {
@@ -155,7 +156,7 @@ impl Reachable {
         std::future::pending().await
     }
 
-    /// The worker never came to be.
+    /// Discards a worker that was never started.
     pub(crate) fn give_up(self) {
         self.world.drop_link(&self.link);
     }
@@ -271,7 +272,8 @@ impl Watch {
         }
     }
 
-    /// Removes the tree of a worker that only read and did not finish: nobody looks at its answer, which is when the others lose theirs.
+    /// Removes the tree of a worker that only read and did not finish: its answer will not be examined, after which
+    /// other trees are removed.
     async fn drop_reader_tree(&mut self) {
         let path = self.plan.reader_tree(&self.worker);
         if self.has_finished || !self.world.ports.files.is_folder(&path) {
@@ -283,7 +285,8 @@ impl Watch {
         }
     }
 
-    /// What could not be recorded comes again: from the shim over a new connection, or from its journal.
+    /// Starts over after a failed recording: the frames come again from the shim over a new connection, or from its
+    /// journal.
     fn start_over(&mut self, error: &Error) {
         tracing::error!(worker = %self.worker, %error, "a report could not be taken in");
         self.commands = None;
@@ -293,7 +296,7 @@ impl Watch {
     async fn wake(&mut self, signals: &mut Signals) -> Wake {
         let look_at = if self.is_concluded { Some(self.since + SEAL) } else { None };
         let look_at = look_at.into_iter().chain(self.look_at).min();
-        // The end of a shim, with all that it has to sweep, is waited for anyway.
+        // The end of a concluded shim, with all that it has to sweep, is awaited anyway.
         let silent_at = self.pulse.as_ref().filter(|_| !self.is_concluded).map(Pulse::due);
         let guard_at = self.guard_due();
         let ended = async {
@@ -332,7 +335,7 @@ impl Watch {
                 } else if self.was_paused {
                     self.tell(ShimCommand::Resume).await;
                 }
-                // Who asks for the end may be faster than the shim.
+                // The stop may have been requested before the shim connected.
                 if let Some((_, grace_ms)) = self.stopping {
                     self.tell(ShimCommand::Stop { grace_ms }).await;
                 }
@@ -372,7 +375,7 @@ impl Watch {
         }
     }
 
-    /// Ends what stands in for hands that have said that they are done.
+    /// Ends the placeholder of a by-hand step once the work was reported as done.
     async fn end_hands(&mut self) -> Result<(), Error> {
         if self.is_by_hand {
             let row = self.world.store.get(WORKERS, &[self.worker.as_str().into()])?;
@@ -383,14 +386,14 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether no frame is missing before this one.
+    /// Returns true if no frame is missing before this one.
     fn follows(&self, frame: &Frame) -> bool {
         let (epoch, seq) = frame_parts(self.seen);
         let (next, is_first) = (frame.epoch == epoch && frame.seq <= seq + 1, epoch == 0 && frame.seq == 1);
         next || is_first || frame.epoch < epoch
     }
 
-    /// Takes in what the shim has written down and we haven't heard.
+    /// Reads the frames of the shim's journal that have not been received.
     async fn read_journal(&mut self) -> Result<(), Error> {
         let (shims, folder, seen) = (Arc::clone(&self.world.ports.shims), self.folder.clone(), self.seen);
         for frame in self.world.blocking(move || shims.frames_after(&folder, seen)).await? {
@@ -405,7 +408,8 @@ impl Watch {
         }
     }
 
-    /// Has the worker wait or go on. One that a person lets go on, and whose tree is still to be rebased, may stand at a question, which is answered first.
+    /// Pauses or resumes the worker. A worker that a person resumes, and whose tree is still to be rebased, may be
+    /// waiting for an answer, which comes first.
     async fn pause(&mut self, waits: Waits) -> Result<(), Error> {
         let was = std::mem::replace(&mut self.waits, waits);
         self.was_paused |= waits.any();
@@ -419,7 +423,7 @@ impl Watch {
     }
 
     async fn tell(&mut self, command: ShimCommand) {
-        // A shim that takes nothing for so long is connected anew, or found to hang.
+        // A shim that accepts nothing for so long has to reconnect, or is found to hang.
         if let Some(commands) = &self.commands
             && commands.send_timeout(command, TELL).await.is_err()
         {
@@ -427,7 +431,7 @@ impl Watch {
         }
     }
 
-    /// Tells the shim how far the frames of its present incarnation are in the record.
+    /// Acknowledges to the shim the recorded frames of its present incarnation.
     async fn acknowledge(&mut self) {
         let (epoch, seq) = frame_parts(self.seen);
         let seq = if epoch == self.epoch { seq } else { 0 };
@@ -435,7 +439,7 @@ impl Watch {
         self.tell(ShimCommand::Ack { seq }).await;
     }
 
-    /// Answers that a person gave while the shim was not linked.
+    /// Sends answers that a person gave while the shim was not connected.
     async fn answer_again(&mut self) -> Result<(), Error> {
         for (ask, option) in switchboard_needs::outcomes_of(&self.world.store, &self.worker)? {
             self.tell(ShimCommand::Permit { ask, option }).await;
@@ -443,7 +447,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Nothing was heard: looks at the shim, and concludes when it is gone.
+    /// Checks a silent shim, and concludes if it has ended.
     async fn look(&mut self) -> Result<(), Error> {
         (self.look_at, self.ended) = (None, None);
         if self.commands.is_some() {
@@ -479,9 +483,9 @@ impl Watch {
         }
     }
 
-    /// The shim is gone: its journal says how the worker ended, or it is lost.
+    /// Concludes a worker whose shim has ended: its journal shows how the worker ended, or it is lost.
     async fn conclude(&mut self) -> Result<(), Error> {
-        // An agent that outlived its shim would go on writing into a tree that the next worker begins with.
+        // An agent that outlived its shim would go on writing into the tree of the next worker.
         let (shims, worker) = (Arc::clone(&self.world.ports.shims), self.worker.clone());
         let left = self.world.blocking(move || Ok(shims.kill_leftovers(&worker))).await?;
         if left > 0 {

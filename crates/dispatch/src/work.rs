@@ -1,4 +1,4 @@
-//! The projection: runs, workers and questions to people, as status, boot and verbs read them.
+//! Projection of runs, workers and questions to people, read by status, boot and verbs.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,9 +17,9 @@ use crate::event::frame_key;
 pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
-/// What workers of standalone runs were told, keyed by the id of the message.
+/// Messages to workers of standalone runs, keyed by the id of the message.
 pub(crate) const TOLD: &str = "worker_told";
-/// The driver of a worker that stands in for somebody's hands.
+/// Driver of a placeholder worker for work done by hand.
 pub(crate) const STAND_IN: &str = "stand-in";
 /// Column of the step whose verdict a worker's answer is.
 pub(crate) const JUDGES: &str = "judges";
@@ -32,7 +32,7 @@ const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-/// Whether a worker has said that its step is done.
+/// Returns true if a worker has reported that its step is done.
 pub(crate) fn says_done(worker: &Row) -> bool {
     let state = worker.get_text("step").and_then(|said| said.split(':').next());
     state == Some(StepState::Done.as_str())
@@ -143,7 +143,7 @@ static TABLES: [Table; 3] = [
     },
 ];
 
-/// The projector of runs and workers.
+/// Projector of runs and workers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Work;
 
@@ -185,7 +185,7 @@ fn count(run: &str, column: &'static str, by: i64) -> Change {
     Change::add(RUNS, [run.into()], [(column, by)])
 }
 
-/// Where a run stands that a team leads, and which runs are parts of it.
+/// Returns the row changes for the mode of a run that a team leads, and for its parts.
 fn of_modes(run: &str, event: &Event, fact: ModeFact) -> Vec<Change> {
     match fact {
         ModeFact::ModeStepped { event: _, mode, now, outcome } => {
@@ -203,7 +203,7 @@ fn of_modes(run: &str, event: &Event, fact: ModeFact) -> Vec<Change> {
     }
 }
 
-/// The word that a value is as JSON.
+/// Returns a value's JSON string.
 fn word(value: impl Serialize) -> Cell {
     let value = serde_json::to_value(value).ok();
     value.as_ref().and_then(Value::as_str).map_or(Cell::Null, Cell::from)
@@ -213,7 +213,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     match fact {
         RunEvent::TaskMerged { .. } | RunEvent::TaskDone { of: None, .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
-        // Its token is no longer valid, even if its process still runs.
+        // The worker's token is no longer valid, even if its process still runs.
         RunEvent::WorkerLost { worker, .. }
         | RunEvent::TreeSetupFailed { worker, .. }
         | RunEvent::TurnEnded { worker, .. } => {
@@ -313,7 +313,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     }
 }
 
-/// The row of a run that was started.
+/// Returns the row of a started run.
 fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
     let RunEvent::RunConfigured {
         run,
@@ -461,7 +461,7 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
             set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into()), ("doing", "".into())]);
         }
         WorkerEvent::ToolCalled { title, status, tool_kind, .. } => {
-            // Some agents call our own tools commands.
+            // Some agents report our own tools as commands.
             let is_work = matches!(tool_kind.as_str(), "edit" | "delete" | "move" | "execute");
             if is_work && !title.contains("switchboard") {
                 set.push(("has_worked", 1_i64.into()));
@@ -480,9 +480,9 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
             more.extend(micro_usd.map(|by| add("micro_usd", by)));
             more.extend([add("input_tokens", *input_tokens), add("output_tokens", *output_tokens)]);
         }
-        // What no rule has answered a person was asked.
+        // A permission that no rule settled was a question to a person.
         WorkerEvent::PermissionSettled { rule: None, .. } => set.push(("asked", 1_i64.into())),
-        // Of mail there is no such row.
+        // Messages of the mail have no such row.
         WorkerEvent::TurnStarted { mail, .. } => {
             more.extend(mail.iter().map(|id| patch(TOLD, id.as_str(), vec![("seen", 1_i64.into())])));
         }
@@ -496,7 +496,7 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
     more
 }
 
-/// The id in a row of [`RUNS`].
+/// Returns the id in a row of [`RUNS`].
 pub(crate) fn run_id(row: &Row) -> Result<RunId, Error> {
     RunId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a run".to_owned()))
 }

@@ -1,10 +1,11 @@
 //! Names of workers: two workers of one agent are two agents on the bus, `claude` and `claude-2`.
 //!
-//! A task claims the lowest free name when its first worker starts and has it until it is settled, so that the attempts of a task share an inbox and
-//! reserved files, and no two tasks do. The record names the agent of each worker, so that a daemon that starts has the same claims.
+//! A task claims the lowest free name when its first worker starts and keeps it until it is settled. So the attempts of
+//! a task share an inbox and reserved files, and no two tasks do. The record names the agent of each worker, so that a
+//! new daemon has the same claims.
 //!
-//! Names are no part of the pure state of a run: they are those of all runs and of agents that somebody started by hand, and a name that was claimed but not
-//! recorded has reached nobody.
+//! Names are not part of the pure state of a run: they are shared by all runs and by agents that a person started. A
+//! name that was claimed but not recorded is not known to anyone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -17,31 +18,32 @@ use crate::Error;
 use crate::assignees::Assignee;
 use crate::lock::lock;
 
-/// Most bytes of an agent's name before a number: a name has at most 64 bytes.
+/// Maximum length of an agent's name before a number, in bytes: a name has at most 64 bytes.
 const STEM_BYTES: usize = 56;
 
-/// Which task of which run has which name.
+/// Names claimed by the tasks of each run.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerNames(Mutex<BTreeMap<RunId, Names>>);
 
-/// Whose name it is: that of the workers who make a task's change, or of those who judge it in a step.
+/// Key of a claim: the workers that make a task's change, or those that judge it in a step.
 pub(crate) type Key = (TaskId, Option<StepId>);
 
-/// The names of one run.
+/// Names of one run.
 #[derive(Debug, Default)]
 struct Names {
     by_task: BTreeMap<Key, Assignee>,
-    /// Whose names were claimed, in this order.
+    /// Keys of the claims, in the order of claiming.
     claims: Vec<Key>,
 }
 
 // === impl WorkerNames ===
 
 impl WorkerNames {
-    /// Claims a name for the workers of a task or of one of its steps, the same as before if they have one. `is_anothers` tells of a name whether somebody else has it.
+    /// Claims a name for the workers of a task or of one of its steps; returns the present one if they have one.
+    /// `is_anothers` checks whether a name is taken.
     ///
     /// # Errors
-    /// What `is_anothers` fails with, and [`Error::Missing`] when no name can be made of the agent's.
+    /// The error of `is_anothers`, and [`Error::Missing`] if no name can be made from the agent's.
     pub(crate) fn claim(
         &self,
         (run, key): (&RunId, &Key),
@@ -66,20 +68,21 @@ impl WorkerNames {
         Ok(name)
     }
 
-    /// The name of the workers who make a task's change, if it has had one.
+    /// Returns the name of the workers that make a task's change, if one was claimed.
     pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<AgentName> {
         let key = (task.clone(), None);
         lock(&self.0).get(run).and_then(|names| names.by_task.get(&key)).map(|claim| claim.name.clone())
     }
 
-    /// All names of a run, in the order of its tasks.
+    /// Returns all names of a run, in the order of its tasks.
     pub(crate) fn all(&self, run: &RunId) -> Vec<AgentName> {
         let claimed = lock(&self.0);
         let names = claimed.get(run).into_iter().flat_map(|names| names.by_task.values());
         names.map(|claim| claim.name.clone()).collect()
     }
 
-    /// The names of a run that were claimed after its first `seen` claims and not released since, and how many claims there are now.
+    /// Returns the names of a run that were claimed after its first `seen` claims and not released since, and the
+    /// present number of claims.
     pub(crate) fn claimed_after(&self, run: &RunId, seen: usize) -> (BTreeMap<Key, Assignee>, usize) {
         let claimed = lock(&self.0);
         let Some(names) = claimed.get(run) else { return (BTreeMap::new(), seen) };
@@ -88,7 +91,7 @@ impl WorkerNames {
         (claims.collect(), names.claims.len())
     }
 
-    /// Restores a claim from the record, unless somebody else has the name.
+    /// Restores a claim from the record, unless the name is taken.
     pub(crate) fn restore(&self, run: &RunId, key: &Key, claim: Assignee) {
         let mut claimed = lock(&self.0);
         let mut taken = claimed.values().flat_map(|names| names.by_task.values());
@@ -108,7 +111,7 @@ impl WorkerNames {
     pub(crate) fn release_task(&self, run: &RunId, task: &TaskId) {
         let mut claimed = lock(&self.0);
         let Some(names) = claimed.get_mut(run) else { return };
-        // Behind the name of its makers those of its steps follow.
+        // The names of a task's steps follow that of its makers.
         let first = (task.clone(), None);
         let of_task: Vec<_> =
             names.by_task.range(&first..).map(|(key, _)| key).take_while(|key| key.0 == *task).cloned().collect();

@@ -1,4 +1,5 @@
-//! What deciding, doing and watching share: the record, the settings, the ports, and the links to workers' shims.
+//! State shared by deciding, carrying out and watching: the record, the settings, the ports, and the links to workers'
+//! shims.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,10 +28,10 @@ use crate::troubles::Troubles;
 use crate::worker_names::{Key, WorkerNames};
 use crate::{Config, Error};
 
-/// Workers whose start may be under way at the same time.
+/// Maximum number of worker starts in progress.
 const STARTS: u32 = 256;
 
-/// A subject that no event has.
+/// Subject without any event.
 const NOBODY: &str = "run/none";
 
 pub(crate) struct World {
@@ -41,35 +42,36 @@ pub(crate) struct World {
     pub(crate) tree_ports: Arc<TreePorts>,
     /// Gate trees that are in use.
     pub(crate) gate_trees: GateTrees,
-    /// What all runs have in common.
+    /// Limits over all runs.
     pub(crate) shared: SharedLimits,
-    /// The fixed parts of live runs.
+    /// Plans of live runs.
     pub(crate) plans: LivePlans,
     /// Names of workers.
     pub(crate) worker_names: WorkerNames,
-    /// Live runs that nobody carries on at the moment.
+    /// Live runs that can't go on at the moment.
     pub(crate) troubles: Troubles,
-    /// What agents have handed on lately.
+    /// Recent delegations of agents.
     pub(crate) delegations: DelegationLog,
-    /// No worker starts any more: what is on its way to a start is given up.
+    /// Cancelled once no worker may start any more: starts in progress are given up.
     ending: CancellationToken,
     pub(crate) stop: CancellationToken,
-    /// Cancelled when all workers of the last daemon are watched again: before that nobody knows which shim is still wanted.
+    /// Cancelled once all workers of the last daemon are watched again: before that it is unknown which shims are still
+    /// needed.
     pub(crate) booted: CancellationToken,
-    /// One run is opened at a time, so that no plan runs twice.
+    /// Held while a run is opened, so that no plan runs twice.
     pub(crate) starting: tokio::sync::Mutex<()>,
-    /// One merge into the user's branch at a time.
+    /// Held during a merge into the user's branch.
     pub(crate) merging: tokio::sync::Mutex<()>,
-    /// One confirmed merge is looked after at a time.
+    /// Held while a merge that needs approval is resolved.
     pub(crate) confirming: tokio::sync::Mutex<()>,
-    /// Starts of workers that are under way hold a permit each; closed when workers are stopped for good.
+    /// Permits of worker starts in progress; closed when workers are stopped for good.
     starts: Arc<Semaphore>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
     linked: watch::Sender<usize>,
     assignees: watch::Sender<Assignees>,
     #[cfg(any(test, feature = "sim"))]
     defect: std::sync::OnceLock<crate::simulate::Defect>,
-    /// Whether a simulation wants a panic at a place where it asks.
+    /// Callback of a simulation; returns true at each place at which it wants a panic.
     #[cfg(any(test, feature = "sim"))]
     panics: std::sync::OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }
@@ -114,7 +116,7 @@ impl World {
         self.ports.commits.commit(batch).await
     }
 
-    /// Commits what happened, however long the store is busy or the disk full.
+    /// Commits what happened, however long the store is busy or the disk is full.
     pub(crate) async fn commit_patiently(&self, batch: &Batch) -> Result<Committed, Error> {
         let mut backoff = Backoff::default();
         loop {
@@ -131,8 +133,8 @@ impl World {
         }
     }
 
-    /// The first answer to a call that was made before; `None` if this is the first time. The store looks for a
-    /// repetition before it looks at expected revisions, and no subject has this one.
+    /// Returns the first answer to a repeated call; `None` for the first call. The store looks for a
+    /// repetition before it checks expected revisions, and no subject has this one.
     pub(crate) async fn answered(&self, call: Option<&Idempotency>) -> Result<Option<Value>, Error> {
         let Some(call) = call else { return Ok(None) };
         let probe = Batch::written().idempotent(call.clone()).expect(NOBODY, u64::MAX);
@@ -149,13 +151,13 @@ impl World {
         self.assignees.subscribe()
     }
 
-    /// Whether an agent has a task in a live run.
+    /// Returns true if an agent has a task in a live run.
     pub(crate) fn is_assigned(&self, agent: &AgentName) -> bool {
         self.assignees.borrow().has(agent)
     }
 
-    /// Restores what the last workers of tasks had to themselves. Where two tasks had the same, it is the task's whose worker is the newer one: the other
-    /// was settled in between, which released it.
+    /// Restores the exclusive resources of the last workers of tasks. If two tasks had the same, the task with the
+    /// newer worker gets it: the other was settled in between, which released it.
     pub(crate) fn restore(&self, mut claims: Vec<(RunId, Key, Claimed)>) {
         claims.sort_by_key(|(_, _, claimed)| std::cmp::Reverse(claimed.at));
         for (run, key, claimed) in claims {
@@ -186,7 +188,7 @@ impl World {
         self.worker_names.release(run);
     }
 
-    /// Sets who has a task in a run, before the record says that they are there.
+    /// Sets the assignees of a run, before the record contains them.
     pub(crate) fn assign(&self, run: &RunId, roster: &Arc<Roster>) {
         self.assignees.send_if_modified(|assignees| assignees.set(run, roster));
     }
@@ -201,7 +203,7 @@ impl World {
         lock(&self.links).values().cloned().collect()
     }
 
-    /// How many workers are watched; changes as they come and go.
+    /// Returns the number of watched workers, updated as they start and end.
     pub(crate) fn linked(&self) -> watch::Receiver<usize> {
         self.linked.subscribe()
     }
@@ -222,17 +224,18 @@ impl World {
 
     // === starts of workers ===
 
-    /// A permit to start a worker, to be held until its watch is known; `None` once no worker may start any more.
+    /// Returns a permit to start a worker, to be held until its watch is registered; `None` once no worker may start
+    /// any more.
     pub(crate) async fn start_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.starts).acquire_owned().await.ok()
     }
 
-    /// A permit to take up workers that run already; `None` once no worker may start any more.
+    /// Returns a permit to take up running workers; `None` once no worker may start any more.
     pub(crate) fn adoption_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.starts).try_acquire_owned().ok()
     }
 
-    /// No worker starts from here on; returns when those on their way are known, or when `limit` is over.
+    /// Prevents further starts of workers; returns when those in progress are registered, or after `limit`.
     pub(crate) async fn end_starts(&self, limit: Duration) {
         self.ending.cancel();
         let permits = tokio::time::timeout(limit, self.starts.acquire_many(STARTS)).await;
@@ -243,7 +246,7 @@ impl World {
         self.starts.close();
     }
 
-    /// Returns when no worker is to start any more, or the daemon ends.
+    /// Returns when no worker may start any more, or the daemon ends.
     pub(crate) async fn is_ending(&self) {
         tokio::select! {
             () = self.ending.cancelled() => {}
@@ -260,7 +263,7 @@ impl World {
         }
     }
 
-    /// Whether a simulation wants this mistake made, to see that it finds it.
+    /// Returns true if a simulation injects this defect, to check that it detects it.
     #[cfg(any(test, feature = "sim"))]
     pub(crate) fn has_defect(&self, defect: crate::simulate::Defect) -> bool {
         self.defect.get() == Some(&defect)
@@ -271,7 +274,7 @@ impl World {
         self.panics.get_or_init(|| Box::new(wants));
     }
 
-    /// Panics where a simulation wants that, to see that the run is taken up again; says nothing on standard error.
+    /// Panics if a simulation wants that, to check that the run is taken up again; prints nothing on standard error.
     pub(crate) fn may_panic(&self) {
         #[cfg(any(test, feature = "sim"))]
         if self.panics.get().is_some_and(|wants| wants()) {
@@ -285,7 +288,7 @@ impl World {
         crate::crash::point(self.config.crash_at.as_deref(), point);
     }
 
-    /// Runs blocking work off the runtime's own threads.
+    /// Runs blocking work outside the runtime's own threads.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -299,7 +302,7 @@ impl World {
         answered.await.unwrap_or(Err(Error::Stopping))
     }
 
-    /// Runs calls of git off the runtime's own threads.
+    /// Runs calls of git outside the runtime's own threads.
     pub(crate) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
@@ -307,7 +310,7 @@ impl World {
         self.git_on(&self.ports.git, work).await
     }
 
-    /// Runs calls of git in a work tree of the user's, off the runtime's own threads.
+    /// Runs calls of git in one of the user's work trees, outside the runtime's own threads.
     pub(crate) async fn git_on<T: Send + 'static>(
         &self,
         tree: &Arc<dyn Git>,

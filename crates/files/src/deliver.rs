@@ -1,4 +1,4 @@
-//! Writes mail for agents that read files, and records what they pick up.
+//! Writes mail as files for agents that read them, and records which files they pick up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -16,39 +16,40 @@ use crate::intake;
 use crate::service::Service;
 use crate::writes::{New, write_all};
 
-/// Files that are staged under one commit.
+/// Maximum number of files staged under one commit.
 const CHUNK: usize = 256;
 
-/// News of one reading of the log.
+/// Maximum number of news in one reading of the log.
 const PAGE: usize = 256;
 
-/// Waiting messages that are written at once for an agent that begins to read files; the others follow as it takes them.
+/// Maximum number of waiting messages written at once for an agent that begins to read files; the others follow as it
+/// picks them up.
 const CATCH_UP: usize = 1000;
 
-/// How long a file must be gone to count as picked up: a folder that is being swept away loses its files first.
+/// How long a file must be missing to count as picked up: when a whole folder is removed, its files disappear first.
 const CONFIRM: Duration = Duration::from_millis(400);
 
-/// Pause after a folder could not be written to; other readers' mail goes on.
+/// Pause after a folder could not be written to; mail of other readers goes on.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How far the durable cursor may lag when there is nothing to write.
+/// Maximum number of events by which the durable cursor may lag when there is nothing to write.
 const LAG: Lsn = 5000;
 
-/// What is written and where.
+/// State of the delivery of mail as files.
 #[derive(Default)]
 pub(super) struct Deliver {
     position: Option<Lsn>,
     stored: Lsn,
     files: BTreeMap<MessageId, Out>,
-    /// Files that a look missed, since when, and in which folder.
+    /// Files that a pass did not find, with the time since when, and the folder's inode.
     missing: HashMap<MessageId, (Instant, Option<u64>)>,
     reached: BTreeSet<String>,
     hungry: BTreeSet<String>,
-    /// Readers whose folder could not be written to, and when.
+    /// Readers whose folder could not be written to, with the time of the failure.
     troubled: BTreeMap<String, Instant>,
 }
 
-/// A reader's folder as one look finds it: whether it is there, and which one it is.
+/// Reader's folder as found by one pass, with its inode.
 struct Found {
     folder: Option<Folder>,
     inode: Option<u64>,
@@ -57,7 +58,7 @@ struct Found {
 // === impl Deliver ===
 
 impl Deliver {
-    /// Takes up where the last daemon stopped.
+    /// Loads the state left by the last daemon.
     pub(super) fn load(&mut self, service: &Service) -> Result<(), Error> {
         if self.position.is_some() {
             return Ok(());
@@ -69,13 +70,13 @@ impl Deliver {
         Ok(())
     }
 
-    /// Whether a file is one of ours.
+    /// Returns true if a file was written by us.
     pub(super) fn wrote(&self, folder: &str, name: &str) -> bool {
         let id = name.strip_suffix(".json").and_then(|stem| MessageId::new(stem).ok());
         id.and_then(|id| self.files.get(&id)).is_some_and(|file| file.folder == folder)
     }
 
-    /// One pass; returns whether to come back soon.
+    /// Runs one pass; returns true if the next one should come soon.
     pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<bool, Error> {
         let inbox = root.make("inbox")?;
         self.settle_staged(service, &inbox)?;
@@ -89,7 +90,7 @@ impl Deliver {
         Ok(!self.missing.is_empty() || is_hungry)
     }
 
-    /// Whether a reader's folder could not be written to, so that it is tried again by the clock.
+    /// Returns true if a reader's folder could not be written to, so that it is retried after a pause.
     pub(super) fn is_in_trouble(&self) -> bool {
         !self.hungry.is_empty()
     }
@@ -98,7 +99,7 @@ impl Deliver {
         self.troubled.get(name).is_some_and(|since| since.elapsed() < PAUSE)
     }
 
-    /// Who reads files, by the form under which names meet.
+    /// Returns the agents that read files, by the canonical form of their names.
     fn readers(&mut self, service: &Service, folders: &[&str]) -> Result<BTreeMap<String, Agent>, Error> {
         let has: BTreeSet<_> = folders.iter().map(|folder| canonical(folder)).collect();
         let mut readers = BTreeMap::new();
@@ -114,7 +115,8 @@ impl Deliver {
         Ok(readers)
     }
 
-    /// Writes what waited for agents that have just begun to read files, have emptied their folder, or have lost it.
+    /// Writes waiting messages for agents that have just begun to read files, have emptied their folder, or have lost
+    /// it.
     fn catch_up(
         &mut self,
         service: &Service,
@@ -180,7 +182,8 @@ impl Deliver {
         Ok(())
     }
 
-    /// Archives the files of messages that nobody is to act on any more. One that is gone by itself was picked up, which is seen elsewhere.
+    /// Archives the files of messages that no agent is to act on any more. A file that disappears otherwise was picked
+    /// up, which is detected elsewhere.
     fn withdraw(&mut self, service: &Service, root: &Folder, inbox: &Folder, files: Vec<Out>) -> Result<(), Error> {
         let mut withdrawn = Vec::new();
         for file in files {
@@ -237,7 +240,7 @@ impl Deliver {
         Ok(())
     }
 
-    /// Writes temporary files, many at once; returns those that are there.
+    /// Writes temporary files, several at once; returns those that exist.
     fn stage(&mut self, files: Vec<(Out, String)>, open: &BTreeMap<String, std::io::Result<Folder>>) -> Vec<Out> {
         let (mut written, mut new) = (Vec::new(), Vec::new());
         for (file, text) in files {
@@ -260,7 +263,7 @@ impl Deliver {
         staged
     }
 
-    /// The message waits in the record, and its reader is looked after again later.
+    /// Postpones a message: it waits in the record, and its reader's folder is retried later.
     fn put_off(&mut self, file: &Out, error: &std::io::Error) {
         let reader = canonical(&file.folder);
         if !self.is_troubled(&reader) {
@@ -270,8 +273,8 @@ impl Deliver {
         self.hungry.insert(reader);
     }
 
-    /// Gives staged files their names. What has neither its temporary nor its own name was picked up already: the
-    /// temporary file was there before the record of it.
+    /// Gives staged files their names. A file with neither its temporary nor its own name was picked up already: the
+    /// temporary file existed before the record of it.
     fn settle_staged(&mut self, service: &Service, inbox: &Folder) -> Result<(), Error> {
         let staged: Vec<_> = self.files.values().filter(|file| !file.is_written).cloned().collect();
         if staged.is_empty() {
@@ -311,7 +314,7 @@ impl Deliver {
                 });
                 folders.insert(&file.folder, found);
             }
-            // A folder that can't be read is no evidence.
+            // A folder that can't be read proves nothing.
             let Ok(Found { folder, inode }) = &folders[file.folder.as_str()] else { continue };
             if folder.as_ref().is_some_and(|folder| folder.has(&file.name())) {
                 self.missing.remove(&file.id);
@@ -343,7 +346,7 @@ impl Deliver {
         Ok(())
     }
 
-    /// Files that their recipients have acknowledged, by folder, oldest first.
+    /// Returns the files that their recipients have acknowledged, by folder, oldest first.
     pub(super) fn acked(&self) -> BTreeMap<String, Vec<Out>> {
         let mut acked: BTreeMap<String, Vec<Out>> = BTreeMap::new();
         for file in self.files.values().filter(|file| file.is_written && file.is_acked) {
@@ -353,7 +356,7 @@ impl Deliver {
     }
 }
 
-/// Whether there is no evidence of another channel that the recipient has seen a message.
+/// Returns true if no other channel has evidence that the recipient has seen a message.
 fn is_unseen(service: &Service, id: &MessageId) -> Result<bool, Error> {
     let message = switchboard_bus::message(&service.store, id)?;
     Ok(message.is_some_and(|message| message.state < DeliveryState::Injected))

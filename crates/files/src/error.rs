@@ -1,22 +1,22 @@
-//! Why a file could not be taken or written.
+//! Errors of the file protocol.
 
 use switchboard_protocol::error::Failure;
 
-/// What can go wrong with message files. The loop tries again with its next pass.
+/// Error with message files. The loop tries again with its next pass.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A refusal, or a failure of the daemon.
     #[error("{0}")]
     Refused(#[from] Failure),
-    /// The bus could not answer.
+    /// The bus failed.
     #[error(transparent)]
     Bus(#[from] switchboard_bus::Error),
     /// A row of the projection does not hold what the projector writes.
     #[error("the projection holds {what} that can't be read: {text:?}")]
     BadRow {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// What stands there.
+        /// Content of the field.
         text: String,
     },
     /// A file or folder could not be used.

@@ -1,5 +1,5 @@
-//! The only code that touches the protocol's folders. Everything goes through descriptors that were opened without
-//! following a link, so that nobody who may write there can redirect us to another file.
+//! Access to the protocol's folders; no other code touches them. It uses only descriptors that were opened without
+//! following a link, so that a process with write access there can't redirect us to another file.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -9,39 +9,39 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use switchboard_protocol::error::Failure;
 
-/// Most entries of one folder that one look sees; the rest is seen when these are gone.
+/// Maximum number of entries read from one folder; further ones are read once these are gone.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Longest name of a file that is looked at, in bytes.
+/// Maximum length of a file name, in bytes; files with longer names are ignored.
 const MAX_NAME_BYTES: usize = 160;
 
-/// A folder, opened without following links below the root.
+/// Folder, opened without following links below the root.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
 }
 
-/// Something in a folder, as its directory says.
+/// Entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the entry.
     pub name: String,
-    /// Whether it is a folder itself.
+    /// True if the entry is a folder.
     pub is_folder: bool,
 }
 
-/// Why a file was not read.
+/// Reason for which a file was not read.
 #[derive(Debug)]
 pub enum Unusable {
-    /// It is gone.
+    /// The file no longer exists.
     Gone,
-    /// It is refused.
+    /// The file is refused.
     Refused(Failure),
-    /// The system says no.
+    /// The system reports an error.
     Io(io::Error),
 }
 
-/// How a file looked: its size, its time of change in nanoseconds, and which one it is.
+/// State of a file: its size, its time of change in nanoseconds, and its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     size: i64,
@@ -52,10 +52,10 @@ pub struct Look {
 // === impl Folder ===
 
 impl Folder {
-    /// Opens the root of the protocol's folders, which we made ourselves.
+    /// Opens the root of the protocol's folders, which we created ourselves.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn root(path: &Path) -> io::Result<Self> {
         Ok(Self { fd: rustix::fs::open(path, flags() | OFlags::DIRECTORY, Mode::empty())? })
     }
@@ -63,7 +63,7 @@ impl Folder {
     /// Opens a folder in this one; `None` if there is none by this name, or if it is a link or a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn sub(&self, name: &str) -> io::Result<Option<Self>> {
         match rustix::fs::openat(&self.fd, name, flags() | OFlags::DIRECTORY, Mode::empty()) {
             Ok(fd) => Ok(Some(Self { fd })),
@@ -72,10 +72,10 @@ impl Folder {
         }
     }
 
-    /// Opens a folder in this one, making it where there is none.
+    /// Opens a folder in this one, creating it if there is none.
     ///
     /// # Errors
-    /// What the system says; that a link or a file stands there.
+    /// The error of the system; that there is a link or a file of this name.
     pub fn make(&self, name: &str) -> io::Result<Self> {
         match rustix::fs::mkdirat(&self.fd, name, Mode::RWXU) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => {}
@@ -84,7 +84,7 @@ impl Folder {
         self.sub(name)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotADirectory))
     }
 
-    /// The same for a path of several names.
+    /// Same as [`make`](Self::make) for a path of several names.
     ///
     /// # Errors
     /// Those of [`make`](Self::make).
@@ -96,10 +96,10 @@ impl Folder {
         Ok(folder)
     }
 
-    /// What is in it, by name, without what is hidden, and without names that are no text or too long.
+    /// Returns the entries by name, without hidden ones, and without names that are not UTF-8 or too long.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd)?.take(MAX_ENTRIES) {
@@ -119,10 +119,10 @@ impl Folder {
         Ok(entries)
     }
 
-    /// How a file looks, to tell whether it still changes.
+    /// Returns the state of a file, to detect whether it still changes.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn look(&self, name: &str) -> io::Result<Look> {
         let stat = self.stat(name)?;
         #[expect(clippy::useless_conversion, reason = "the types differ between systems")]
@@ -130,27 +130,27 @@ impl Folder {
         Ok(Look { size: stat.st_size, changed, inode: stat.st_ino })
     }
 
-    /// When a file was last changed, in seconds since 1970.
+    /// Returns when a file was last changed, in seconds since 1970.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn changed_at(&self, name: &str) -> io::Result<i64> {
         Ok(self.look(name)?.changed.0)
     }
 
-    /// Which folder it is, as long as it is there.
+    /// Returns the inode number, which identifies the folder as long as it exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn inode(&self) -> io::Result<u64> {
         Ok(rustix::fs::fstat(&self.fd)?.st_ino)
     }
 
-    /// Reads a plain file of at most `limit` bytes. It is opened without waiting and without following a link, and may
-    /// have no second name: that could be a file of the user which somebody else can't read.
+    /// Reads a plain file of at most `limit` bytes. The file is opened without blocking and without following a link,
+    /// and must not have a second hard link: that could be a file of the user which the writer can't read itself.
     ///
     /// # Errors
-    /// `file.unsafe` and `file.too-large` as refusals; what the system says.
+    /// `file.unsafe` and `file.too-large` as refusals; the error of the system.
     pub fn read(&self, name: &str, limit: usize) -> Result<Vec<u8>, Unusable> {
         let fd = match rustix::fs::openat(&self.fd, name, flags() | OFlags::NONBLOCK, Mode::empty()) {
             Ok(fd) => fd,
@@ -174,10 +174,10 @@ impl Folder {
         Ok(bytes)
     }
 
-    /// Writes a file that readers of the folder may read, and syncs it.
+    /// Writes a file readable by the readers of the folder, and syncs it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.write_unsynced(name, bytes)?.sync_all()
     }
@@ -188,52 +188,52 @@ impl Folder {
         self.remove(name)?;
         let fd = rustix::fs::openat(&self.fd, name, open, Mode::RUSR | Mode::WUSR)?;
         let folder = rustix::fs::fstat(&self.fd)?;
-        // Another user, say that of a container, reads the files of a folder that was opened to it.
+        // The readers may include another user, for example of a container, to whom the folder was opened.
         rustix::fs::fchmod(&fd, Mode::from_raw_mode(folder.st_mode & 0o666) | Mode::RUSR | Mode::WUSR)?;
         let mut file = File::from(fd);
         file.write_all(bytes)?;
         Ok(file)
     }
 
-    /// Replaces a file atomically. A power cut may bring the old one back, which the
-    /// copies and receipts that are written here tolerate.
+    /// Replaces a file atomically. A power cut may bring the old one back, which is acceptable for the
+    /// copies and receipts written here.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = temporary(name);
         self.write(&beside, bytes)?;
         self.rename(&beside, name)
     }
 
-    /// The same for a file that a power cut may take.
+    /// Same as [`replace`](Self::replace) for a file that may be lost in a power cut.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn replace_unsynced(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = temporary(name);
         drop(self.write_unsynced(&beside, bytes)?);
         self.rename(&beside, name)
     }
 
-    /// Gives a file another name, over whatever has it.
+    /// Renames a file, replacing any file with the new name.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
-    /// Moves what has this name into another folder, under the first of the names that is free.
+    /// Moves the entry of this name into another folder, under the first free name of those given.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn move_to(&self, name: &str, to: &Self, names: impl IntoIterator<Item = String>) -> io::Result<String> {
         for free in names {
             match rustix::fs::renameat_with(&self.fd, name, &to.fd, &free, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(free),
                 Err(rustix::io::Errno::EXIST) => {}
-                // Some file systems don't support the flag; then it is checked first.
+                // Some file systems don't support the flag; then the name is checked before the move.
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !to.has(&free) => {
                     rustix::fs::renameat(&self.fd, name, &to.fd, &free)?;
                     return Ok(free);
@@ -245,10 +245,10 @@ impl Folder {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Removes a file; nothing happens when there is none.
+    /// Removes a file; does nothing if there is none.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
@@ -256,22 +256,22 @@ impl Folder {
         }
     }
 
-    /// Removes a folder if it is empty; returns whether it is gone.
+    /// Removes a folder if it is empty; returns true if it no longer exists.
     #[must_use]
     pub fn remove_empty(&self, name: &str) -> bool {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR).is_ok()
     }
 
-    /// Whether something has this name.
+    /// Returns true if there is an entry of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.stat(name).is_ok()
     }
 
-    /// Makes names durable.
+    /// Makes the names in the folder durable.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(self.fd.as_fd())?)
     }
@@ -281,7 +281,7 @@ impl Folder {
     }
 }
 
-/// The hidden name under which a file is written before it gets its own.
+/// Returns the hidden name under which a file is written before it is renamed.
 #[must_use]
 pub fn temporary(name: &str) -> String {
     format!(".{name}.tmp")

@@ -1,5 +1,5 @@
-//! Files that one look gathered, taken together: the record has all of them after a few commits, each with one sync of the disk, and a file is
-//! moved away only after that.
+//! Files gathered by one look and taken together: the record has all of them after a few commits, each with one sync of
+//! the disk, and a file is moved away only after that.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,46 +13,46 @@ use crate::intake::{self, Verdict};
 use crate::service::Service;
 use crate::{Error, Folder, Known, MessageFile, Receipt, Taking, receipts};
 
-/// Most files that are taken together; the record takes as many commits under one sync.
+/// Maximum number of files taken together; the record needs as many commits under one sync.
 const MAX_FILES: usize = 512;
 
-/// Most bytes of files that are taken together (8 MiB), so that a thousand large ones don't fill the memory.
+/// Maximum size of the files taken together (8 MiB), so that a thousand large ones don't fill the memory.
 const MAX_BYTES: usize = 8 << 20;
 
-/// What a file turned out to be when it was read.
+/// Content of a file that was read.
 pub(super) enum Content {
     /// A message.
     Message(MessageFile),
     /// The result of a message.
     Result(Answered),
-    /// Nothing that could be taken; its owner, where the folder says one, is told.
+    /// Unusable content. Its owner, if the folder names one, is notified.
     Refused { owner: Option<String>, failure: Failure },
 }
 
-/// A result, checked against the message that it answers.
+/// Result, checked against the message that it answers.
 pub(super) struct Answered {
-    /// The message, and whose it was.
+    /// Id of the answered message.
     pub(super) message: MessageId,
     pub(super) recipient: AgentName,
-    /// The agent of the folder.
+    /// Agent of the folder.
     pub(super) agent: String,
-    /// The reply to the sender of what it answers; `None` where that has left.
+    /// Reply to the sender of the answered message; `None` if that agent has left.
     pub(super) reply: Option<MessageFile>,
-    /// Whether the message is done with.
+    /// True if the message is done.
     pub(super) is_done: bool,
 }
 
-/// A file that was read and waits for its turn.
+/// File that was read and waits to be taken.
 pub(super) struct Dropped<'a> {
     pub(super) folder: &'a Folder,
-    /// The folder's path below `.switchboard/`.
+    /// Path of the folder below `.switchboard/`.
     pub(super) path: &'a str,
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) content: Content,
 }
 
-/// The files gathered so far.
+/// Files gathered so far.
 #[derive(Default)]
 pub(super) struct Gathered<'a> {
     files: Vec<Dropped<'a>>,
@@ -62,18 +62,18 @@ pub(super) struct Gathered<'a> {
     dispatched: HashSet<(String, String)>,
 }
 
-/// A file, and what went wrong with it on our side.
+/// File, and our own failure with it, if any.
 type Taken<'a> = (Dropped<'a>, Result<(), Error>);
 
-/// What comes next for a file.
+/// Next step for a file.
 enum Step {
     Hold,
     Take(Option<Proof>),
-    /// It is in the record as taken.
+    /// The record has it as taken.
     Send {
         is_signed: bool,
     },
-    /// Nothing is left to do but its receipt, if it gets one.
+    /// Only its receipt remains, if it gets one.
     Done(Option<Receipt>),
     Refused(Failure),
 }
@@ -85,7 +85,7 @@ impl Dropped<'_> {
         At { folder: self.folder, path: self.path, name: &self.name }
     }
 
-    /// The message that the record is to have.
+    /// Returns the message to be recorded.
     fn message(&self) -> Option<&MessageFile> {
         match &self.content {
             Content::Message(file) => Some(file),
@@ -105,7 +105,7 @@ impl Dropped<'_> {
 // === impl Gathered ===
 
 impl<'a> Gathered<'a> {
-    /// Whether a file can be taken together with those that are here: none of them decides what becomes of it.
+    /// Returns true if a file can be taken together with the gathered ones: none of them affects its outcome.
     pub(super) fn fits(&self, dropped: &Dropped<'_>) -> bool {
         if self.files.len() >= MAX_FILES || self.bytes + dropped.bytes.len() > MAX_BYTES {
             return self.files.is_empty();
@@ -134,10 +134,10 @@ impl<'a> Gathered<'a> {
         self.files.is_empty()
     }
 
-    /// Takes all files; returns each with what went wrong on our side, if anything did.
+    /// Takes all files; returns each with our own failure, if any.
     ///
     /// # Errors
-    /// What concerns all of them: the record. They are where they were, and the next look finds them again.
+    /// A failure of the record, which affects all files. They stay where they were, and the next look finds them again.
     pub(super) fn take(self, service: &Service, root: &Folder) -> Result<Vec<Taken<'a>>, Error> {
         let files = self.files;
         let mut steps: Vec<Step> = files.iter().map(|dropped| first_step(service, dropped)).collect();
@@ -157,7 +157,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// What the record, the signature and the policy say to a file.
+/// Returns the first step for a file, from the record, the signature and the policy.
 fn first_step(service: &Service, dropped: &Dropped<'_>) -> Step {
     if let Content::Refused { failure, .. } = &dropped.content {
         return Step::Refused(failure.clone());
@@ -184,7 +184,7 @@ fn first_step(service: &Service, dropped: &Dropped<'_>) -> Step {
     }
 }
 
-/// Records what is taken and what waits for a person.
+/// Records which files are taken and which wait for a person.
 fn record(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     let mut calls = Vec::new();
     for (place, (dropped, step)) in files.iter().zip(&*steps).enumerate() {
@@ -202,7 +202,7 @@ fn record(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     }
 }
 
-/// What is recorded of a new file.
+/// Record of a new file.
 enum Recording<'a> {
     Hold(&'a MessageFile, &'a Dropped<'a>),
     Take(&'a MessageFile, &'a Dropped<'a>, Option<&'a Proof>),
@@ -224,7 +224,7 @@ impl Recording<'_> {
     }
 }
 
-/// Puts senders on the roster that are known by their folder only.
+/// Adds senders to the roster that are known only by their folder.
 fn join(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     let mut joined: BTreeMap<String, Result<(), Failure>> = BTreeMap::new();
     for (dropped, step) in files.iter().zip(steps) {
@@ -236,7 +236,7 @@ fn join(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     }
 }
 
-/// Sends what is taken, each as the verb that every face calls.
+/// Sends the taken files, each by the verb that every face calls.
 fn send(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     let mut calls = Vec::new();
     for (place, (dropped, step)) in files.iter().zip(&mut *steps).enumerate() {
@@ -259,7 +259,7 @@ fn send(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     }
 }
 
-/// Acknowledges the messages whose results are here.
+/// Acknowledges the messages whose results were gathered.
 fn acknowledge(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     let is_open = |(_, (_, step)): &(usize, (&Dropped<'_>, &Step))| matches!(step, Step::Done(_));
     let done = files.iter().zip(&*steps).enumerate().filter(is_open);
@@ -278,7 +278,7 @@ fn acknowledge(service: &Service, files: &[Dropped<'_>], steps: &mut [Step]) {
     }
 }
 
-/// Leaves the receipts of all files, and records the refusals; returns the agents whose outbox could not be written to.
+/// Writes the receipts of all files, and records the refusals; returns the agents whose outbox could not be written to.
 fn tell(
     service: &Service,
     root: &Folder,
@@ -289,7 +289,7 @@ fn tell(
     for (dropped, step) in files.iter().zip(steps) {
         match step {
             Step::Done(receipt) => {
-                // A result is answered by its message being done with.
+                // The answer to a result is that its message is done.
                 let file = if let Content::Message(file) = &dropped.content { file } else { continue };
                 told.entry(file.sender.clone()).or_default().extend(receipt.clone());
             }
@@ -316,7 +316,7 @@ fn tell(
     Ok(untold)
 }
 
-/// Who is told of a refusal, and what it is about.
+/// Returns the agent to be notified of a refusal, and the id that the refusal concerns.
 fn whose(dropped: &Dropped<'_>) -> (Option<AgentName>, String) {
     let by_folder = |owner: Option<&str>| {
         (owner.and_then(|owner| AgentName::new(owner).ok()), dropped.name.trim_end_matches(".json").to_owned())
@@ -328,7 +328,7 @@ fn whose(dropped: &Dropped<'_>) -> (Option<AgentName>, String) {
     }
 }
 
-/// Archives a file, or sets it aside. One that failed on our side stays where it is.
+/// Archives a file, or sets it aside. A file with a failure on our side stays where it is.
 fn put_away(service: &Service, root: &Folder, dropped: &Dropped<'_>, step: Step) -> Result<(), Error> {
     match step {
         Step::Refused(failure) if intake::is_ours(&failure) => Err(Error::Refused(failure)),

@@ -1,4 +1,4 @@
-//! What the file protocol needs of the daemon.
+//! Interface of the file protocol to the daemon.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -10,74 +10,74 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::RunSummary;
 
-/// The answer of a verb.
+/// Answer of a verb.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'a>>;
 
-/// Who a file says sends it.
+/// Sender that a file names.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
-    /// The name.
+    /// Name of the sender.
     pub name: &'a AgentName,
-    /// Whether a signature proves it.
+    /// True if a signature proves it.
     pub is_verified: bool,
 }
 
-/// What the policy says to a file.
+/// Decision of the policy on a file.
 #[derive(Debug)]
 pub enum Ruling {
     /// It may be sent.
     Allowed,
-    /// It may be sent once a person has said yes.
+    /// It may be sent once a person has approved it.
     NeedsPerson,
     /// It may not be sent.
     Refused(Failure),
 }
 
-/// The daemon, as the file protocol sees it.
+/// Daemon as seen by the file protocol.
 pub trait Host: Send + Sync {
-    /// `.switchboard/` of the work tree.
+    /// Returns the path of `.switchboard/` in the work tree.
     fn project(&self) -> &Path;
 
-    /// The folder to which relative paths in messages belong.
+    /// Returns the folder for relative paths in messages.
     fn root(&self) -> &Path;
 
-    /// How much an inbox holds.
+    /// Returns the limits of an inbox.
     fn limits(&self) -> Limits;
 
-    /// Makes `.switchboard/` and what the daemon keeps in it again where somebody has swept it away.
+    /// Creates `.switchboard/` and the daemon's files in it again if they were removed.
     ///
     /// # Errors
-    /// When a folder or file can't be made.
+    /// When a folder or file can't be created.
     fn restore(&self) -> Result<(), Failure>;
 
-    /// Makes a folder that only the user may look into, if it is not there.
+    /// Creates a folder that only the user can read, if it does not exist.
     ///
     /// # Errors
-    /// When it can't be made, or is not the user's own.
+    /// When it can't be created, or does not belong to the user.
     fn private_folder(&self, path: &Path) -> Result<(), Failure>;
 
-    /// The keys that sign message files as they are now: they may have been rotated.
+    /// Returns the present keys that sign message files: they may have been rotated.
     ///
     /// # Errors
-    /// When the file of the keys can't be read or made.
+    /// When the file of the keys can't be read or created.
     fn keys(&self) -> Result<Keys, Failure>;
 
-    /// A random UUID for a signature.
+    /// Returns a random UUID for a signature.
     ///
     /// # Errors
     /// When the system has no random numbers.
     fn nonce(&self) -> Result<String, Failure>;
 
-    /// The newest run, if there is one.
+    /// Returns the newest run, if there is one.
     ///
     /// # Errors
     /// When the runs can't be read.
     fn newest_run(&self) -> Result<Option<RunSummary>, Failure>;
 
-    /// What the policy says to `send_message` with these arguments.
+    /// Returns the policy's decision on `send_message` with these arguments.
     ///
     /// # Errors
-    /// When the policy can't be asked.
+    /// When the policy fails.
     fn rule(&self, sender: Sender<'_>, args: &Value) -> Result<Ruling, Failure>;
 
     /// Calls a verb as the sender of a file.

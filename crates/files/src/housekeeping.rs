@@ -1,5 +1,5 @@
-//! Removes and archives what is done with; keys and defaults are those of `housekeeping.policy.json`. What is not resolved is never touched: a message that nobody has
-//! acknowledged stays where it is, however old.
+//! Removes and archives handled files; keys and defaults are those of `housekeeping.policy.json`. Unresolved files are
+//! never touched: an unacknowledged message stays where it is, however old.
 
 use std::time::{Duration, Instant};
 
@@ -13,29 +13,30 @@ use crate::deliver::Deliver;
 use crate::service::Service;
 use crate::{Error, receipts};
 
-/// How long after the start the first round comes.
+/// Delay of the first round after the start.
 const FIRST: Duration = Duration::from_secs(15);
 
-/// Largest policy file in bytes.
+/// Maximum size of the policy file, in bytes.
 const MAX_POLICY: usize = 64 << 10;
 
 const HOUR_S: i64 = 3600;
 
-/// `housekeeping.policy.json`. A key that does not exist makes the whole file unusable: `enabled` misspelt must not be taken for a yes.
+/// Content of `housekeeping.policy.json`. An unknown key makes the whole file invalid: a misspelt `enabled` must not be
+/// taken for a yes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Rules {
-    /// Whether anything is done at all.
+    /// False to do nothing.
     enabled: bool,
     /// Minutes between rounds, at least 5.
     run_interval_minutes: u64,
-    /// Hours after which acknowledged messages and receipts go.
+    /// Hours after which acknowledged messages and receipts are removed.
     processed_message_retention_hours: i64,
-    /// Acknowledged messages of an agent that stay, the newest.
+    /// Number of acknowledged messages kept per agent, the newest.
     keep_recent_processed_per_agent: usize,
-    /// Days after which `*.done` goes to the archive.
+    /// Days after which `*.done` files are archived.
     stale_signal_retention_days: i64,
-    /// Means nothing here, like the next one: a file for an agent that nobody knows is refused when it comes.
+    /// No effect here, like the next field: a file for an unknown agent is refused on arrival.
     stale_unprocessed_inbox_retention_hours: Option<i64>,
     stale_unprocessed_unknown_agents_only: Option<bool>,
 }
@@ -54,7 +55,7 @@ impl Default for Rules {
     }
 }
 
-/// When the next round is.
+/// Time of the next round.
 pub(super) struct Housekeeping {
     next: Instant,
 }
@@ -88,7 +89,8 @@ fn rules(root: &Folder) -> Rules {
     rules
 }
 
-/// Keys of a policy that are allowed and change nothing: a file for an agent that nobody knows is refused when it comes, and never grows stale.
+/// Returns the keys of a policy that are accepted without effect: a file for an unknown agent is refused on arrival,
+/// and never becomes stale.
 fn without_meaning(rules: &Rules) -> Vec<&'static str> {
     let keys = [
         (rules.stale_unprocessed_inbox_retention_hours.is_some(), "staleUnprocessedInboxRetentionHours"),
@@ -116,7 +118,7 @@ fn tidy(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) 
     Ok(())
 }
 
-/// Acknowledged messages beyond the newest, or older than the time, go to the archive.
+/// Archives acknowledged messages beyond the newest ones or older than the retention time.
 fn archive_acknowledged(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Error> {
     let old = service.now().0 / 1000 - rules.processed_message_retention_hours.max(1) * HOUR_S;
     let mut done = Vec::new();
@@ -158,7 +160,7 @@ fn remove_older(folder: &Folder, old: i64, is_meant: impl Fn(&str) -> bool) -> R
     Ok(())
 }
 
-/// Empty months of the archive and empty folders of what was set aside go; an agent's inbox is its own, also when empty.
+/// Removes empty months of the archive and empty folders of files set aside. An agent's inbox is kept, even if empty.
 fn prune(root: &Folder) -> Result<(), Error> {
     for name in ["archive", "set-aside"] {
         let Some(folder) = root.sub(name)? else { continue };

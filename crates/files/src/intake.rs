@@ -1,4 +1,5 @@
-//! Reads one file and says what it is: whole, whose, signed, allowed. [`Gathered`](crate::gathered::Gathered) takes those that are.
+//! Reads one file and classifies it: completeness, owner, signature, permission.
+//! [`Gathered`](crate::gathered::Gathered) takes the accepted ones.
 
 use crate::gathered::{Answered, Content};
 use crate::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
@@ -13,14 +14,14 @@ use crate::host::{Ruling, Sender};
 use crate::service::Service;
 use crate::{Error, receipts};
 
-/// Agents that join by files alone; more must be registered.
+/// Maximum number of agents that join by files alone; more must be registered.
 const MAX_JOINED: usize = 256;
 
-/// Why a file was not taken now.
+/// Reason for which a file was not taken now.
 pub(super) enum Not {
-    /// It does not parse; it may still be being written.
+    /// It does not parse; it may still be incomplete.
     Whole(Box<Failure>),
-    /// Something of ours fails.
+    /// A failure on our side.
     Error(Box<Error>),
 }
 
@@ -30,7 +31,7 @@ impl<T: Into<Error>> From<T> for Not {
     }
 }
 
-/// What signature, time and policy say to a new file.
+/// Result of checking signature, time and policy of a new file.
 pub(super) enum Verdict {
     Take(Option<Proof>),
     Hold,
@@ -57,7 +58,7 @@ pub(super) fn message<'a>(
     Ok(Some(Content::Message(file)))
 }
 
-/// Whether a file is one that we wrote and its reader has renamed.
+/// Returns true if we wrote a file and its reader has renamed it.
 fn is_copy(service: &Service, file: &MessageFile) -> Result<bool, Error> {
     let store = &service.store;
     if !crate::was_written(store, &file.id)? || crate::known(store, file)? == Known::Sent {
@@ -69,12 +70,12 @@ fn is_copy(service: &Service, file: &MessageFile) -> Result<bool, Error> {
     Ok(switchboard_bus::message(store, &file.id)?.is_some_and(same))
 }
 
-/// Failures that are not the file's.
+/// Returns true for failures that are not the file's.
 pub(super) fn is_ours(failure: &Failure) -> bool {
     ["store.", "internal.", "io.", "daemon."].iter().any(|area| failure.code.starts_with(area))
 }
 
-/// The signature first, then the time, then the policy.
+/// Checks the signature first, then the time, then the policy.
 pub(super) fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
     let proof = match &file.auth {
         None => None,
@@ -92,7 +93,7 @@ pub(super) fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Fa
 
 /// Records that a file waits for a person.
 pub(super) async fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
-    // No question to a person about a recipient that does not exist.
+    // A person is not asked about a recipient that does not exist.
     if switchboard_bus::agent(&service.store, &known_as(service, &file.recipient)?)?.is_none() {
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
@@ -102,7 +103,8 @@ pub(super) async fn hold(service: &Service, file: &MessageFile, from: &str, byte
     Ok(())
 }
 
-/// Sends a message that a person has approved. The policy is asked again: only its wish for a person is met by now.
+/// Sends a message that a person has approved. The policy is asked again: only its requirement of an approval is met by
+/// now.
 pub(super) fn send_held(service: &Service, root: &Folder, held: &Held) -> Result<(), Error> {
     let sent = MessageFile::parse(held.text.as_bytes(), Origin::Inbox(held.recipient.as_str()))
         .and_then(|file| send_approved(service, &file, &held.from));
@@ -128,7 +130,7 @@ fn send_approved(service: &Service, file: &MessageFile, from: &str) -> Result<()
     }
     match service.runtime.block_on(crate::take(store, Taking { file, from, proof: None })).map_err(Failure::from) {
         Ok(()) => {}
-        // Taken before a crash; the guard of the message's id keeps it from being sent twice.
+        // Taken before a crash; the guard on the message's id prevents a second message.
         Err(failure) if failure.code == "request.conflict" => {}
         Err(failure) => return Err(failure),
     }
@@ -158,7 +160,7 @@ pub(super) fn denied(id: &MessageId) -> Failure {
     Failure::new("file.denied", format!("no person said yes to {id}"))
 }
 
-/// Reads a result: the message that it answers is done with, and its sender is told.
+/// Reads a result: the answered message is done, and its sender is notified.
 pub(super) fn result(service: &Service, bytes: &[u8], agent: &str) -> Result<Content, Not> {
     let refused = |failure| Content::Refused { owner: Some(agent.to_owned()), failure };
     let result = match ResultFile::parse(bytes) {
@@ -197,7 +199,7 @@ fn answered(service: &Service, result: &ResultFile, bytes: &[u8], agent: &str) -
     })
 }
 
-/// Puts an agent on the roster that is known by its folder only.
+/// Adds an agent to the roster that is known only by its folder.
 pub(super) fn join(service: &Service, name: &AgentName) -> Result<(), Failure> {
     let roster = switchboard_bus::roster(&service.store)?;
     let wanted = crate::canonical(name.as_str());
@@ -239,7 +241,7 @@ pub(super) fn args(service: &Service, file: &MessageFile) -> Result<Value, Failu
     Ok(args)
 }
 
-/// The name under which the roster has an agent whose folder may be spelt otherwise.
+/// Returns the name on the roster of an agent whose folder may be spelt differently.
 fn known_as(service: &Service, name: &AgentName) -> Result<AgentName, Failure> {
     if switchboard_bus::agent(&service.store, name)?.is_some() {
         return Ok(name.clone());

@@ -1,9 +1,9 @@
-//! The file protocol: messages as JSON files in `.switchboard/`, for agents that have no other way to talk.
+//! The file protocol: messages as JSON files in `.switchboard/`, for agents without another way to communicate.
 //!
-//! A file is a face like any other: what comes in enters as the verb `send_message`, what goes out is a copy of what the
-//! log holds. Start at [`serve`], the loop; [`Host`] is all that it needs of the daemon. Below it are the formats ([`MessageFile`],
-//! [`ResultFile`], [`Receipt`]), the only code that touches the folders ([`Folder`], which follows no link), and the record of what was
-//! taken, held, written and picked up ([`Files`]).
+//! Files are a face like any other: an incoming file is sent by the verb `send_message`, an outgoing one is a copy of
+//! what the log holds. Start at [`serve`], the loop; [`Host`] is its interface to the daemon. Below it are the formats
+//! ([`MessageFile`], [`ResultFile`], [`Receipt`]), the access to the folders ([`Folder`], which follows no link), and
+//! the record of files taken, held, written and picked up ([`Files`]).
 //!
 //! ```text
 //!  dropped ─▶ taken ─▶ send_message ─▶ archived          message ─▶ staged ─▶ written ─▶ gone (picked up)

@@ -1,4 +1,4 @@
-//! Looks through the folders: who has joined, what is new, what is whole.
+//! Looks through the folders: finds agents that have joined, new files, and complete ones.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -13,26 +13,26 @@ use crate::gathered::{Content, Dropped, Gathered};
 use crate::intake;
 use crate::service::Service;
 
-/// How long a file that stops in the middle of its JSON is waited for, after its last change.
+/// How long to wait for the rest of incomplete JSON, after the file's last change.
 const UNFINISHED: Duration = Duration::from_secs(30);
 
-/// How long one that is wrong otherwise is: its writer may be about to write it again.
+/// How long to wait after the last change of a file with another fault: its writer may be about to rewrite it.
 const WRONG: Duration = Duration::from_secs(1);
 
-/// Files that are waited for at once; more are judged as they are.
+/// Maximum number of files waited for at once; further ones are judged as they are.
 const MAX_WAITING: usize = 10_000;
 
-/// Most files that one pass takes; the next pass follows at once.
+/// Maximum number of files taken by one pass; the next pass follows at once.
 const MAX_TAKEN: usize = 1024;
 
-/// What was seen before.
+/// State of earlier passes.
 #[derive(Default)]
 pub(super) struct Look {
     waiting: HashMap<String, (crate::Look, Instant)>,
     /// Files that could not even be set aside: they are skipped until they change.
     stuck: HashMap<String, crate::Look>,
     joined: BTreeSet<String>,
-    /// Folders that can't be opened, which is logged once.
+    /// Folders that can't be opened; each is logged once.
     closed: BTreeSet<String>,
     taken: usize,
 }
@@ -40,7 +40,7 @@ pub(super) struct Look {
 // === impl Look ===
 
 impl Look {
-    /// Looks at everything once; returns whether to come back soon.
+    /// Looks at all folders once; returns true if the next pass should come soon.
     pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &Deliver) -> Result<bool, Error> {
         self.taken = 0;
         let mut seen = BTreeSet::new();
@@ -94,7 +94,7 @@ impl Look {
         self.all(service, root, messages, seen)
     }
 
-    /// Reads files and takes them, many at once; what is wrong with one stops no other.
+    /// Reads files and takes them, several at once; a fault of one does not affect the others.
     fn all(
         &mut self,
         service: &Service,
@@ -143,7 +143,7 @@ impl Look {
         }
     }
 
-    /// The folders in one of ours.
+    /// Returns the folders in one of ours.
     fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<Found>, Error> {
         let Some(parent) = root.sub(name)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -162,7 +162,7 @@ impl Look {
         Ok(found)
     }
 
-    /// Sends what a person has approved, and closes what nobody answered.
+    /// Sends held messages that a person has approved, and closes expired ones.
     #[expect(clippy::unused_self, reason = "it belongs to the look")]
     pub(super) fn held(&self, service: &Service, root: &Folder) -> Result<(), Error> {
         let (approved, late) = crate::due(&service.store)?;
@@ -175,7 +175,7 @@ impl Look {
         Ok(())
     }
 
-    /// An agent that keeps a folder in `outbox/` is one of the team.
+    /// Adds an agent with a folder in `outbox/` to the team.
     fn join(&mut self, service: &Service, name: &str) {
         if !self.joined.insert(name.to_owned()) {
             return;
@@ -224,7 +224,7 @@ impl Look {
         }
     }
 
-    /// Refuses a file when it has not changed for long enough; `None` while it is waited for.
+    /// Refuses a file that has not changed for long enough; `None` while waiting.
     fn patiently<'a>(
         &mut self,
         file: Seen<'a>,
@@ -249,16 +249,16 @@ impl Look {
     }
 }
 
-/// One of the protocol's folders.
+/// Folder of the protocol.
 struct Found {
     folder: Folder,
-    /// Its path below `.switchboard/`.
+    /// Path below `.switchboard/`.
     path: String,
-    /// The agent whose it is, by its name.
+    /// Name of the agent that owns the folder.
     owner: String,
 }
 
-/// A file that a folder lists.
+/// File listed by a folder.
 struct Seen<'a> {
     folder: &'a Folder,
     path: &'a str,
@@ -283,18 +283,18 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What a file is by its name and place.
+/// Kind of a file, by its name and folder.
 #[derive(Clone, Copy)]
 enum Kind<'a> {
     Message(Origin<'a>),
-    /// A result by the agent of this name.
+    /// Result by the agent of this name.
     Result(&'a str),
 }
 
 // === impl Kind ===
 
 impl Kind<'_> {
-    /// Whose word it is by the folder alone.
+    /// Returns the author according to the folder alone.
     fn owner(&self) -> Option<&str> {
         match self {
             Self::Message(Origin::Inbox(_)) => None,
@@ -310,7 +310,8 @@ impl Kind<'_> {
     }
 }
 
-/// Names of files in a folder that end so. Everything but a folder: what is no plain file is to be refused loudly.
+/// Returns the names in a folder with this ending, except folders: an entry that is not a plain file must be refused
+/// with a reason.
 fn names(folder: &Folder, end: &str) -> Result<Vec<String>, Error> {
     let entries = folder.entries()?;
     Ok(entries

@@ -1,4 +1,4 @@
-//! A message file, as the protocol has it.
+//! Message files of the protocol.
 
 use serde_json::{Map, Value};
 use switchboard_protocol::error::Failure;
@@ -10,49 +10,49 @@ use switchboard_protocol::time::Millis;
 use crate::names::canonical;
 use switchboard_bus::auth::{Envelope, Fields};
 
-/// Largest message file in bytes: a payload of 256 KiB fits also when much of it is escaped, and so does the whole text
-/// into the record while it waits for a person.
+/// Maximum size of a message file, in bytes. A payload of 256 KiB fits even if much of it is escaped, and the whole
+/// text fits into the record while it waits for a person.
 pub const MAX_FILE_BYTES: usize = switchboard_protocol::event::MAX_BODY_BYTES;
 
-/// Deepest nesting of a message file.
+/// Maximum nesting depth of a message file.
 const MAX_DEPTH: usize = 32;
 
-/// Fields that go on with a message, beside those that every message has. Others are ignored; `sessionToken` is a secret.
+/// Optional fields that are passed on with a message. Other fields are ignored; `sessionToken` is a secret.
 const CARRIED: [&str; 4] = ["metadata", "createdAt", "persona", "team"];
 
-/// Where a file was found, which fills in and limits what it may say.
+/// Folder in which a file was found; it supplies missing fields and limits the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin<'a> {
-    /// `inbox/<recipient>/`.
+    /// Folder `inbox/<recipient>/`.
     Inbox(&'a str),
-    /// `outbox/<sender>/send/`.
+    /// Folder `outbox/<sender>/send/`.
     Send(&'a str),
 }
 
-/// A message file that parses and lies in a folder where it is allowed.
+/// Parsed message file in a folder where it is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageFile {
-    /// Its id; made from the content when the file has none.
+    /// Id of the message; derived from the content if the file has none.
     pub id: MessageId,
-    /// What it is for.
+    /// Purpose of the message.
     pub action: Action,
-    /// Who sends it: a claim.
+    /// Claimed sender.
     pub sender: AgentName,
-    /// Who is to read it.
+    /// Recipient of the message.
     pub recipient: AgentName,
-    /// The text.
+    /// Text of the message.
     pub payload: String,
-    /// The message that it answers.
+    /// Id of the message that it answers.
     pub reply_to: Option<MessageId>,
-    /// The envelope, if it is signed.
+    /// Envelope, if it is signed.
     pub auth: Option<Envelope>,
-    /// Every field as it was written, for the signature.
+    /// All fields as written, for the signature.
     pub fields: Fields,
     /// SHA-256 of the file.
     pub digest: Digest,
 }
 
-/// Whether the text is the beginning of a JSON value: somebody may still be writing it.
+/// Returns true if the text is the beginning of a JSON value: it may still be being written.
 #[must_use]
 pub fn is_unfinished(bytes: &[u8]) -> bool {
     let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes);
@@ -97,14 +97,14 @@ impl MessageFile {
         })
     }
 
-    /// The fields that go on with the message.
+    /// Returns the fields that are passed on with the message.
     #[must_use]
     pub fn carried(&self) -> Fields {
         let carried = CARRIED.iter().filter_map(|name| Some(((*name).to_owned(), self.fields.get(*name)?.clone())));
         carried.collect()
     }
 
-    /// When the sender wants it to be forgotten (`metadata.dispatch.expires_at`).
+    /// Returns when the message expires, as requested by the sender (`metadata.dispatch.expires_at`).
     #[must_use]
     pub fn expires_at(&self) -> Option<Millis> {
         Millis::parse(self.fields.get("metadata")?.get("dispatch")?.get("expires_at")?.as_str()?)
@@ -127,7 +127,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-/// The parser bounds the recursion to 128.
+/// Returns the nesting depth; the parser limits the recursion to 128.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
@@ -136,7 +136,7 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// A field's text; null and an empty text are none.
+/// Returns a field's text; `None` for null and an empty text.
 fn text<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, Failure> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -164,7 +164,7 @@ fn action(fields: &Fields) -> Result<Action, Failure> {
     })
 }
 
-/// A name that the file says, the folder says, or both in spellings of one name.
+/// Returns the name given by the file, the folder, or both in spellings of one name.
 fn name(fields: &Fields, field: &str, folder: Option<&str>) -> Result<AgentName, Failure> {
     let said = text(fields, field)?;
     if let (Some(said), Some(folder)) = (said, folder)
@@ -187,7 +187,7 @@ fn envelope(fields: &Fields) -> Result<Option<Envelope>, Failure> {
     }
 }
 
-/// The first 64 bits of a digest, for ids that follow from content.
+/// Returns the first 64 bits of a digest, for ids derived from content.
 pub(super) fn bits(digest: &Digest) -> u64 {
     digest.0[..8].iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
 }

@@ -1,5 +1,5 @@
-//! `state.json` and `sessions/activity.jsonl`: what the log says, for programs that read these files. Both are
-//! copies: who edits them changes nothing.
+//! Writes `state.json` and `sessions/activity.jsonl`: copies of the log for programs that read these files.
+//! Editing them changes nothing.
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -18,25 +18,25 @@ use switchboard_store::Filter;
 use crate::Error;
 use crate::service::Service;
 
-/// How often the copies are brought up to date at most.
+/// Minimum interval between updates of the copies.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Events that a new activity log begins with, counted from the end.
+/// Number of events with which a new activity log begins, counted from the end.
 const BEGIN: Lsn = 5000;
 
-/// Events of one reading.
+/// Number of events read at once.
 const PAGE: usize = 500;
 
-/// Size at which the activity log is put aside.
+/// Size at which the activity log is rotated, in bytes.
 const ROTATE_BYTES: u64 = 5 << 20;
 
-/// Longest text of a row in characters.
+/// Maximum length of a row's text, in characters.
 const MAX_TEXT: usize = 800;
 
-/// What the end of the activity log is looked for in, in bytes; a row has at most 4 KiB.
+/// Number of bytes at the end of the activity log that are searched for its last row; a row has at most 4 KiB.
 const TAIL: u64 = 64 << 10;
 
-/// Beginnings of kinds that the log takes, with the `type` of their rows.
+/// Prefixes of the kinds of events in the activity log, with the `type` of their rows.
 const TYPES: [(&str, &str); 10] = [
     ("message_file_refused", "dispatch"),
     ("message_file_", ""),
@@ -50,10 +50,10 @@ const TYPES: [(&str, &str); 10] = [
     ("plan_", "plan_management"),
 ];
 
-/// Words in a field's name that say that its value is a secret.
+/// Words in a field's name that mark its value as a secret.
 const SECRET: [&str; 7] = ["apikey", "password", "secret", "token", "authorization", "cookie", "privatekey"];
 
-/// How far the copies are.
+/// Progress of the copies.
 #[derive(Default)]
 pub(super) struct Mirror {
     last: Option<Instant>,
@@ -65,7 +65,7 @@ pub(super) struct Mirror {
 // === impl Mirror ===
 
 impl Mirror {
-    /// One pass; returns whether the copies are behind, because they were written a moment ago.
+    /// Runs one pass; returns true if the copies are behind because they were written a moment ago.
     pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<bool, Error> {
         let head = service.store.head().lsn;
         if self.last.is_some() && head == self.head {
@@ -89,7 +89,7 @@ impl Mirror {
         Ok(false)
     }
 
-    /// Appends what happened since. The log's last row says how far it is, so a crash neither loses nor doubles a row.
+    /// Appends new events. The log's last row holds its position, so a crash neither loses nor duplicates a row.
     fn log(&mut self, service: &Service, head: Lsn) -> Result<(), Error> {
         let path = service.project().join("sessions/activity.jsonl");
         let mut options = fs::OpenOptions::new();
@@ -117,7 +117,7 @@ impl Mirror {
     }
 }
 
-/// Cuts off half a row that a crash left; returns the end of the last whole one.
+/// Cuts off an incomplete row left by a crash; returns the position in the last complete one.
 fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Error> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
@@ -132,7 +132,7 @@ fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Error> {
     Ok(rows.filter_map(|row| serde_json::from_slice::<Value>(row).ok()).find_map(|row| row.get("seq")?.as_u64()))
 }
 
-/// The first row of a log that goes on from another.
+/// Returns the first row of a log that continues another.
 fn marker(at: Lsn) -> String {
     json!({ "type": "log_rotated", "seq": at }).to_string() + "\n"
 }
@@ -142,7 +142,7 @@ fn rotate(path: &Path, now: &str) -> std::io::Result<()> {
     fs::rename(path, path.with_file_name(format!("activity-{stamp}.jsonl")))
 }
 
-/// A row: facts only, never a text that somebody wrote to somebody.
+/// Returns the row of an event: facts only, never the text of a message.
 fn row(event: &Event) -> Option<String> {
     let (_, kind) = TYPES.iter().find(|(begin, _)| event.kind.starts_with(begin))?;
     if kind.is_empty() {
@@ -178,13 +178,14 @@ fn redact(value: &Value) -> Value {
     }
 }
 
-/// Who is there.
+/// Agents and teams for `state.json`.
 struct Team {
     agents: Vec<Agent>,
     teams: Vec<switchboard_protocol::team::Team>,
 }
 
-/// The form of `state.json`. The session is the newest run; what the product has no word for yet (workflows) is there and empty.
+/// Returns the content of `state.json`. The session is the newest run; fields without an equivalent (workflows) are
+/// present and empty.
 fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     let (mut terminals, mut chats) = (Map::new(), Map::new());
     for agent in &team.agents {

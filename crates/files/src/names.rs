@@ -1,16 +1,16 @@
-//! Which folder belongs to which agent: names that differ in case or spelling share one.
+//! Maps agents to folders: names that differ in case or spelling share one.
 
 use switchboard_protocol::id::{AgentName, fold};
 
-/// The form under which names of folders and agents meet; `Lead Coder` is a folder of `lead`, too.
+/// Returns the canonical form of a folder's or agent's name; `Lead Coder` is also a folder of `lead`.
 #[must_use]
 pub fn canonical(name: &str) -> String {
     let folded = fold(name);
     if folded == "lead-coder" { "lead".to_owned() } else { folded }
 }
 
-/// The folder of an agent: of those that are there the one that is spelt like the name, else the first that means it, else
-/// a new one.
+/// Returns the folder of an agent: of the existing ones, the one spelt like the name, else the first with the same
+/// canonical form, else a new one.
 #[must_use]
 pub fn folder_for<'a>(agent: &AgentName, there: impl IntoIterator<Item = &'a str>) -> String {
     let wanted = canonical(agent.as_str());

@@ -1,4 +1,4 @@
-//! Results that agents write, and receipts that we write.
+//! Results written by agents, and receipts written by us.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,64 +8,64 @@ use switchboard_protocol::time::Millis;
 
 use crate::message::malformed;
 
-/// Largest result file in bytes; it becomes the payload of a message.
+/// Maximum size of a result file, in bytes; it becomes the payload of a message.
 const MAX_RESULT_BYTES: usize = switchboard_protocol::message::MAX_PAYLOAD_BYTES;
 
-/// What became of a message, in the words of the file protocol.
+/// Outcome of a message, in the words of the file protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It lies in the recipient's inbox.
+    /// It is in the recipient's inbox.
     Delivered,
-    /// A terminal has it.
+    /// A terminal has received it.
     Executed,
-    /// The work is done, by the agent's word.
+    /// The agent reported that the work is done.
     Completed,
     /// The agent reported that the work failed.
     Failed,
-    /// Somebody must say more first.
+    /// More information is needed first.
     NeedsClarification,
     /// It was refused.
     Error,
 }
 
-/// `<message>.result.json`, which a recipient puts beside a message or into its outbox.
+/// Content of `<message>.result.json`, which a recipient puts beside a message or into its outbox.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultFile {
-    /// The message that it answers.
+    /// Id of the message that it answers.
     pub in_reply_to: MessageId,
-    /// How it went.
+    /// Outcome of the work.
     pub status: Status,
-    /// Its own id, free of rules.
+    /// Id of the result, in any form.
     #[serde(default)]
     pub id: Option<String>,
-    /// When, as the agent wrote it.
+    /// Time of the result, as the agent wrote it.
     #[serde(default)]
     pub processed_at: Option<String>,
-    /// What came of it.
+    /// Results of the work.
     #[serde(default)]
     pub artifacts: Value,
-    /// Why it went wrong.
+    /// Cause of a failure.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// A delivery receipt, which is written to the sender's outbox.
+/// Delivery receipt, written to the sender's outbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// `receipt_<message>`.
+    /// Id of the receipt: `receipt_<message>`.
     pub id: String,
-    /// The message.
+    /// Id of the message.
     pub in_reply_to: String,
-    /// What became of it.
+    /// Outcome of the message.
     pub status: Status,
-    /// The same in a sentence.
+    /// Outcome in a sentence.
     pub summary: String,
-    /// When.
+    /// Time of the receipt.
     pub processed_at: String,
-    /// Why it was refused.
+    /// Reason of a refusal.
     pub error: Option<String>,
 }
 
@@ -87,13 +87,13 @@ impl ResultFile {
 // === impl Receipt ===
 
 impl Receipt {
-    /// The message lies in its recipient's inbox.
+    /// Returns the receipt of a message that is in its recipient's inbox.
     #[must_use]
     pub fn delivered(message: &str, recipient: &str, now: Millis) -> Self {
         Self::new(message, Status::Delivered, format!("Message delivered to '{recipient}' inbox"), now)
     }
 
-    /// The message waits for a person.
+    /// Returns the receipt of a message that waits for a person.
     #[must_use]
     pub fn held(message: &str, now: Millis) -> Self {
         let summary = "Message waits for a person's yes: sign it, or send it as request_review".to_owned();
@@ -101,7 +101,7 @@ impl Receipt {
         Self { error: Some(said(&held)), ..Self::new(message, Status::NeedsClarification, summary, now) }
     }
 
-    /// The message was refused.
+    /// Returns the receipt of a refused message.
     #[must_use]
     pub fn refused(message: &str, failure: &Failure, now: Millis) -> Self {
         Self { error: Some(said(failure)), ..Self::new(message, Status::Error, "Message refused".to_owned(), now) }
@@ -112,16 +112,16 @@ impl Receipt {
         Self { id, in_reply_to: message.to_owned(), status, summary, processed_at: now.to_string(), error: None }
     }
 
-    /// The name of its file.
+    /// Returns the name of the receipt's file.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.json", self.id)
     }
 
-    /// The file's name and text.
+    /// Returns the file's name and text.
     ///
     /// # Errors
-    /// When it does not serialise: a defect.
+    /// When it does not serialise, which is a defect.
     pub fn to_file(&self) -> Result<(String, String), serde_json::Error> {
         Ok((self.file_name(), serde_json::to_string_pretty(self)? + "\n"))
     }

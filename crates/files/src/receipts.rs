@@ -1,5 +1,5 @@
-//! Receipts in an agent's outbox: the newest as files of their own, older ones as lines of one file, so that a thousand messages leave no
-//! thousand files.
+//! Writes receipts to an agent's outbox: the newest as separate files, older ones as lines of one file, so that a
+//! thousand messages don't leave a thousand files.
 
 use std::collections::HashSet;
 
@@ -9,22 +9,24 @@ use switchboard_protocol::time::Millis;
 use crate::writes::{New, write_all};
 use crate::{Error, Folder, Receipt, Unusable};
 
-/// Most receipts of an agent that are files of their own.
+/// Maximum number of an agent's receipts kept as separate files.
 const MOST: usize = 100;
 
-/// How many of them stay when there are more; the others become lines together, so that each does not cost a file that is written anew.
+/// Number of separate files kept when there are more. The others become lines together, so that the file is not
+/// rewritten for each of them.
 const KEPT: usize = 50;
 
-/// The file of the older ones.
+/// Name of the file of older receipts.
 pub(super) const OLDER: &str = "receipts.jsonl";
 
-/// Largest file of older receipts in bytes (4 MiB): some 16,000 of them. Beyond it the oldest half goes.
+/// Maximum size of the file of older receipts in bytes (4 MiB): some 16,000 of them. Beyond it the oldest half is
+/// dropped.
 const MAX_OLDER: usize = 4 << 20;
 
-/// Largest receipt that is read back.
+/// Maximum size of a receipt that is read back, in bytes.
 const MAX_RECEIPT: usize = 64 << 10;
 
-/// Leaves receipts in the sender's outbox, oldest first.
+/// Writes receipts to the sender's outbox, oldest first.
 pub(super) fn leave(root: &Folder, sender: &AgentName, receipts: &[Receipt]) -> Result<(), Error> {
     let outbox = root.make("outbox")?;
     let there = outbox.entries()?;
@@ -53,33 +55,34 @@ pub(super) fn leave(root: &Folder, sender: &AgentName, receipts: &[Receipt]) -> 
     Ok(())
 }
 
-/// Names of receipts that are files; one that is to be written again is not among them.
+/// Returns the names of receipts that are files, except those to be rewritten.
 fn files(folder: &Folder, again: &[Receipt]) -> Result<Vec<String>, Error> {
     let again: HashSet<_> = again.iter().map(Receipt::file_name).collect();
     let entries = folder.entries()?.into_iter().filter(|entry| !entry.is_folder && is_receipt(&entry.name));
     Ok(entries.map(|entry| entry.name).filter(|name| !again.contains(name)).collect())
 }
 
-/// What orders receipts: the time that they name. What is no receipt comes first.
+/// Returns the key by which receipts are ordered: their time. Files that are not receipts come first.
 fn written_at(folder: &Folder, name: &str) -> String {
     read(folder, name).map_or_else(String::new, |receipt| receipt.processed_at)
 }
 
-/// A receipt of a folder; `None` for what is none by now.
+/// Reads a receipt of a folder; `None` if the file is not a receipt any more.
 fn read(folder: &Folder, name: &str) -> Option<Receipt> {
     serde_json::from_slice(&folder.read(name, MAX_RECEIPT).ok()?).ok()
 }
 
-/// Whether a file of an outbox is a receipt of its own.
+/// Returns true if a file of an outbox is a separate receipt.
 pub(super) fn is_receipt(name: &str) -> bool {
     name.starts_with("receipt_") && name.ends_with(".json")
 }
 
-/// Makes receipts lines of the file of the older ones. Files go after that: a crash in between leaves a receipt twice, never not at all.
+/// Appends receipts as lines to the file of older ones. Their files are removed after that: a crash in between
+/// duplicates a receipt, but never loses it.
 fn fold(folder: &Folder, old: &[String], lines: &[Receipt]) -> Result<(), Error> {
     let mut text = older(folder);
     for name in old {
-        // What is no receipt by now is somebody else's file, and goes like an old receipt.
+        // A file that is not a receipt any more was replaced by another program, and is removed like an old receipt.
         if let Some(receipt) = read(folder, name) {
             text += &(serde_json::to_string(&receipt)? + "\n");
         }
@@ -100,7 +103,7 @@ fn fold(folder: &Folder, old: &[String], lines: &[Receipt]) -> Result<(), Error>
     Ok(())
 }
 
-/// Drops lines of receipts from before a time; the file goes with the last of them.
+/// Drops the lines of receipts from before a time; the file is removed with the last of them.
 pub(super) fn forget_older(folder: &Folder, before: Millis) -> Result<(), Error> {
     let text = older(folder);
     let before = before.to_string();
@@ -116,7 +119,7 @@ pub(super) fn forget_older(folder: &Folder, before: Millis) -> Result<(), Error>
     Ok(())
 }
 
-/// The lines so far; none where somebody has put something else there.
+/// Returns the present lines; none if the file was replaced by something else.
 fn older(folder: &Folder) -> String {
     let text = match folder.read(OLDER, 2 * MAX_OLDER) {
         Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),

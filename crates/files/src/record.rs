@@ -1,4 +1,4 @@
-//! What happened to message files, and the tables that follow from it.
+//! Events of message files, and their tables.
 
 pub(crate) mod held;
 pub(crate) mod incoming;
@@ -20,7 +20,7 @@ pub(super) const OUT: &str = "message_files_out";
 /// Nonces that were used, until their envelopes expire.
 pub(super) const NONCES: &str = "auth_nonces";
 
-/// The projector of message files.
+/// Projector of message files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Files;
 
@@ -95,12 +95,12 @@ impl Projection for Files {
     }
 }
 
-/// What becomes of the file when something happens to its message.
+/// Returns the changes of the file's row for an event of its message.
 fn of_mail(fact: &MessageEvent) -> Vec<Change> {
     let patch = |id: &MessageId, set: (&'static str, Cell)| vec![Change::patch(OUT, [id.as_str().into()], [set])];
     match fact {
         MessageEvent::MessageAcked { id, .. } => patch(id, ("acked", 1_i64.into())),
-        // Its file is in the archive; it gets another one.
+        // Its file is in the archive; a new one is written.
         MessageEvent::MessageRevived { id, .. } => patch(id, ("state", "lost".into())),
         MessageEvent::MessageSent { .. }
         | MessageEvent::MessageDetailed { .. }
@@ -179,28 +179,28 @@ fn taken(event: &Event, id: &MessageId, digest: &Digest, nonce: Option<(String, 
     changes
 }
 
-/// A message as the log tells of it.
+/// Message, from its event in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
-    /// What it is for.
+    /// Purpose of the message.
     pub action: Action,
-    /// Who sent it.
+    /// Sender of the message.
     pub sender: AgentName,
-    /// Whether the sender is proven.
+    /// True if the sender is verified.
     pub is_verified: bool,
-    /// Who is to read it.
+    /// Recipient of the message.
     pub recipient: AgentName,
-    /// What it answers.
+    /// Id of the message that it answers.
     pub reply_to: Option<MessageId>,
-    /// The text.
+    /// Text of the message.
     pub payload: String,
-    /// When the store took it.
+    /// Time at which the store recorded it.
     pub at: Millis,
 }
 
-/// The message that an event tells of, if it is one.
+/// Returns the message that an event records, if it records one.
 #[must_use]
 pub fn sent_in(event: &Event) -> Option<Sent> {
     let fact = event.fact::<MessageEvent>()?;

@@ -1,6 +1,6 @@
-//! The file protocol's loop: takes what agents drop into `.switchboard/`, writes mail for those who read files, keeps
-//! `state.json` and the activity log, and tidies up. One thread, woken by the folders, the log and the clock; every pass
-//! looks at what is there, so nothing depends on a wake that was missed.
+//! Main loop of the file protocol: takes the files that agents drop into `.switchboard/`, writes mail for agents that
+//! read files, keeps `state.json` and the activity log, and cleans up. One thread, woken by the folders, the log and
+//! the clock. Every pass examines all folders, so a missed wake-up has no effect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,19 +14,20 @@ use crate::service::Service;
 use crate::watch::GATHER;
 use crate::{Error, deliver, housekeeping, look, mirror, watch};
 
-/// How often the folders are looked at although nothing woke us, on mounts without change notifications.
+/// Maximum interval between passes on mounts without change notifications.
 const POLL: Duration = Duration::from_secs(2);
 
-/// How often where every change is announced: what is due by the clock, and a notification that was lost after all.
+/// Maximum interval between passes if every change is announced: for work due by the clock, and for a lost
+/// notification.
 const RARELY: Duration = Duration::from_secs(30);
 
-/// How often when something is half written or just vanished.
+/// Interval until the next pass if a file is incomplete or has just disappeared.
 const SOON: Duration = Duration::from_millis(250);
 
-/// How often a failure that lasts is logged.
+/// Interval at which a persistent failure is logged.
 const SAY: Duration = Duration::from_secs(60);
 
-/// Serves the folders until `stop`, on a thread of its own; `runtime` is where its waits and the verbs' commits run.
+/// Serves the folders until `stop`, on a separate thread; waits and commits of verbs run on `runtime`.
 pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &CancellationToken) {
     let service = Service { host, store, runtime };
     let bell = watch::Bell::new(&service, stop);
@@ -61,7 +62,7 @@ pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &Cancella
                 POLL
             }
         };
-        // Large folders are looked at less often: at most a twentieth of the time goes into looking.
+        // Large folders are checked less often: at most a twentieth of the time is spent on passes.
         bell.wait(wait.max(began.elapsed() * 20));
         std::thread::sleep(GATHER);
     }

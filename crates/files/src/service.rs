@@ -1,4 +1,4 @@
-//! What every pass over the folders works with.
+//! Shared context of all passes over the folders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::folder::Folder;
 use crate::host::Host;
 
-/// The daemon, the store, and where commits run.
+/// Daemon, store, and runtime of commits.
 pub(crate) struct Service {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) store: Store,
@@ -28,7 +28,7 @@ impl Service {
         self.host.project()
     }
 
-    /// The protocol's folder, made again where somebody has swept it away.
+    /// Returns the protocol's folder, created again if it was removed.
     pub(crate) fn root(&self) -> Result<Folder, Error> {
         self.host.restore()?;
         for name in ["inbox", "outbox"] {
@@ -41,7 +41,7 @@ impl Service {
         self.store.now()
     }
 
-    /// Carries out calls side by side, begun in their order: their commits share one sync of the disk.
+    /// Runs calls concurrently, started in their order: their commits share one sync of the disk.
     pub(crate) fn together<F: Future>(&self, calls: impl IntoIterator<Item = F>) -> Vec<F::Output> {
         let mut calls: Vec<_> = calls.into_iter().map(|call| (Box::pin(call), None)).collect();
         let all = std::future::poll_fn(|context| {

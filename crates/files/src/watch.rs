@@ -1,4 +1,4 @@
-//! What wakes the loop: the folders, the log, the end.
+//! Wakes the loop: on changes of the folders, on commits, and at the end.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,30 +12,30 @@ use tokio_util::sync::CancellationToken;
 
 use crate::service::Service;
 
-/// How long wakes are collected, so that a burst of commits costs one pass.
+/// How long wake-ups are collected, so that a burst of commits causes one pass.
 pub(crate) const GATHER: Duration = Duration::from_millis(25);
 
-/// The doorbell; rings that nobody has answered yet count as one.
+/// Doorbell of the loop; pending rings count as one.
 pub(super) struct Bell {
     rung: Receiver<()>,
     watching: Mutex<Watching>,
-    /// A watched folder itself is gone or has another name; the one that stands there now must be watched.
+    /// True if a watched folder itself was removed or renamed; the present folder of that name must be watched instead.
     is_stale: Arc<AtomicBool>,
 }
 
-/// What tells us of changes, and for which folders; they may be swept away and made again.
+/// Watcher of changes, and its folders; they may be removed and created again.
 struct Watching {
     watcher: Option<RecommendedWatcher>,
     is_watched: [bool; 2],
-    /// Whether every change in them is announced.
+    /// True for each folder in which every change is announced.
     is_announced: [bool; 2],
 }
 
-/// The folders that are watched, with all that is in them.
+/// Folders that are watched recursively.
 const WATCHED: [&str; 2] = ["inbox", "outbox"];
 
-/// File systems that only this machine's kernel writes, so that no change escapes its notifications: magic numbers of `linux/magic.h`, and those
-/// of ZFS and bcachefs from their own headers.
+/// File systems written only by this machine's kernel, so that notifications cover every change: magic numbers of
+/// `linux/magic.h`, and those of ZFS and bcachefs from their own headers.
 const ANNOUNCED: &[u64] = &[
     0xef53,      // ext2 to ext4
     0x9123_683e, // Btrfs
@@ -68,7 +68,7 @@ impl Bell {
                 tokio::time::sleep(GATHER).await;
             }
         });
-        // Reads by this process are reported, too.
+        // Reads by this process are reported as well.
         let changes = |event: &notify::Event| {
             !event.kind.is_access() || matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)))
         };
@@ -95,7 +95,7 @@ impl Bell {
         }
     }
 
-    /// Watches the folders that are there now. Returns whether every change in them will ring.
+    /// Watches the present folders. Returns true if every change in them will ring.
     pub(super) fn attend(&self, project: &Path) -> bool {
         let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
         let watching = &mut *watching;
@@ -119,14 +119,15 @@ impl Bell {
         watching.is_announced == [true; 2]
     }
 
-    /// Waits for a ring, or the time.
+    /// Waits for a ring, at most `limit`.
     pub(super) fn wait(&self, limit: Duration) {
-        // A ring and a timeout mean the same: look at the folders.
+        // A ring and a timeout have the same effect: a pass.
         let _ = self.rung.recv_timeout(limit);
     }
 }
 
-/// Whether the file system of a folder announces whatever changes there; a network mount or a folder shared with a host does not.
+/// Returns true if the file system of a folder announces every change; a network mount or a folder shared with a host
+/// does not.
 #[cfg(target_os = "linux")]
 fn announces(folder: &Path) -> bool {
     rustix::fs::statfs(folder).is_ok_and(|stat| {
@@ -135,13 +136,13 @@ fn announces(folder: &Path) -> bool {
     })
 }
 
-/// Only Linux says it in a form that is known here.
+/// Returns false: only Linux reports the file system in a known form.
 #[cfg(not(target_os = "linux"))]
 fn announces(_: &Path) -> bool {
     false
 }
 
-/// A full channel means that a ring is pending already.
+/// Rings the bell. A full channel means that a ring is pending already.
 fn press(bell: &SyncSender<()>) {
     let _ = bell.try_send(());
 }

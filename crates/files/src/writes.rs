@@ -1,20 +1,21 @@
-//! Many files written at once. A file system syncs whoever waits together, so a few threads cost a tenth of what one file after the other does.
+//! Writes many files at once. A file system syncs concurrent requests together, so a few threads take a tenth of the
+//! time of one file after the other.
 
 use std::io;
 
 use crate::Folder;
 
-/// Threads that write and sync side by side; with more of them nothing gets faster (ext4, measured with 4, 8 and 16).
+/// Number of threads that write and sync concurrently; more don't help (ext4, measured with 4, 8 and 16).
 const THREADS: usize = 4;
 
-/// A file that is to be written.
+/// File to be written.
 pub(super) struct New<'a> {
     pub(super) folder: &'a Folder,
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Writes and syncs files; returns what became of each, in their order.
+/// Writes and syncs files; returns the result of each, in their order.
 pub(super) fn write_all(files: &[New<'_>]) -> Vec<io::Result<()>> {
     let share = files.len().div_ceil(THREADS).max(1);
     let write = |files: &[New<'_>]| -> Vec<io::Result<()>> {

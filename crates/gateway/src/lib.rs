@@ -1,1 +1,1 @@
-//! Stands between agents and the MCP servers they use. Empty until the gateway lands.
+//! Gateway between agents and the MCP servers that they use. Empty until it is written.

@@ -1,4 +1,4 @@
-//! DSSE envelopes (Dead Simple Signing Envelope, version 1): what is signed is the payload's type and its bytes.
+//! DSSE envelopes (Dead Simple Signing Envelope, version 1): the signature covers the payload's type and its bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,41 +7,41 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::key::KeyId;
 use crate::{Error, Key, PublicKey, Statement};
 
-/// The payload type of in-toto statements.
+/// Payload type of in-toto statements.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
-/// Largest payload, decoded.
+/// Maximum size of a decoded payload, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
-/// Most signatures that are looked at.
+/// Maximum number of signatures that are checked.
 const MAX_SIGNATURES: usize = 16;
 
-/// A signed payload: `{payloadType, payload, signatures: [{keyid, sig}]}`, bytes in base64.
+/// Signed payload: `{payloadType, payload, signatures: [{keyid, sig}]}`, bytes in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Envelope {
-    /// What the payload is.
+    /// Type of the payload.
     pub payload_type: String,
-    /// The payload in base64.
+    /// Payload in base64.
     pub payload: String,
-    /// Who signed it.
+    /// Signatures of the payload.
     pub signatures: Vec<Signature>,
 }
 
-/// One signature of an envelope.
+/// Signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
-    /// The key's name.
+    /// Id of the key.
     pub keyid: KeyId,
-    /// The 64 bytes of the signature in base64.
+    /// 64 bytes of the signature in base64.
     pub sig: String,
 }
 
 /// Signs a statement.
 ///
 /// # Errors
-/// [`Error::Malformed`] when the predicate doesn't serialise or is over [`MAX_PAYLOAD_BYTES`].
+/// [`Error::Malformed`] if the predicate doesn't serialise or exceeds [`MAX_PAYLOAD_BYTES`].
 pub fn sign<P: Serialize>(key: &Key, statement: &Statement<P>) -> Result<Envelope, Error> {
     let payload = serde_json::to_vec(statement).map_err(|error| Error::Malformed(error.to_string()))?;
     if payload.len() > MAX_PAYLOAD_BYTES {
@@ -55,7 +55,7 @@ pub fn sign<P: Serialize>(key: &Key, statement: &Statement<P>) -> Result<Envelop
     })
 }
 
-/// Takes a statement out of its envelope when this key signed it, and only then looks into it.
+/// Verifies that this key signed an envelope, and only then parses the statement in it.
 ///
 /// # Errors
 /// [`Error::OtherKey`], [`Error::BadSignature`], [`Error::Malformed`].
@@ -83,7 +83,7 @@ pub fn verify<P: DeserializeOwned>(envelope: &Envelope, key: &PublicKey) -> Resu
     Ok(statement)
 }
 
-/// The pre-authentication encoding: `DSSEv1 LEN TYPE LEN PAYLOAD`, lengths in ASCII decimals.
+/// Returns the pre-authentication encoding: `DSSEv1 LEN TYPE LEN PAYLOAD`, lengths in ASCII decimals.
 fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

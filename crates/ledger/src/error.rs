@@ -1,53 +1,53 @@
-//! What can go wrong with keys and signatures.
+//! Errors with keys and signatures.
 
 use std::path::PathBuf;
 
 use switchboard_protocol::error::Failure;
 
-/// What can go wrong in the ledger. No variant ever holds key material.
+/// Error of the ledger. No variant ever holds key material.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A key file can't be read or written.
     #[error("{what} {}", path.display())]
     File {
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// Cause of the failure.
         #[source]
         source: std::io::Error,
     },
-    /// A key file is not what it should be: its permissions, its owner or its content.
+    /// A key file has wrong permissions, a wrong owner or invalid content.
     #[error("{} {what}", path.display())]
     KeyFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the file.
         what: &'static str,
     },
-    /// The system gave no random bytes.
+    /// The system provided no random bytes.
     #[error("the system gave no random bytes: {0}")]
     Random(String),
-    /// A public key is not one.
+    /// A public key is invalid.
     #[error("this is not an Ed25519 public key")]
     PublicKey,
-    /// An envelope or its payload has another shape.
+    /// An envelope or its payload has another form.
     #[error("the envelope is malformed: {0}")]
     Malformed(String),
     /// No signature of the envelope is by this key.
     #[error("the envelope is not signed by the key {0}")]
     OtherKey(String),
-    /// The signature doesn't fit the payload.
+    /// The signature doesn't match the payload.
     #[error("the signature does not fit")]
     BadSignature,
-    /// The signed head is not of this log.
+    /// The signed head belongs to another log.
     #[error("the signed head does not fit the record: {0}")]
     OtherHead(String),
 }
 
 impl Error {
-    /// The failure that every face shows.
+    /// Returns the failure that every face shows.
     #[must_use]
     pub fn failure(&self) -> Failure {
         match self {

@@ -1,4 +1,4 @@
-//! Signed heads: a statement that the log had exactly these events, and the check that it still has.
+//! Signed heads: a statement that the log had exactly these events, and the check that it still has them.
 
 use std::fmt;
 
@@ -10,35 +10,35 @@ use switchboard_protocol::time::Millis;
 use crate::merkle::Frontier;
 use crate::{Envelope, Error, Key, PublicKey, Statement, sign, verify};
 
-/// The predicate type of a signed head.
+/// Predicate type of a signed head.
 pub const HEAD_TYPE: &str = "https://switchboard.dev/predicate/signed-head/v1";
 
-/// The state of a log at one event.
+/// State of a log at one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedHead {
-    /// The chain.
+    /// Id of the chain.
     pub chain_id: String,
-    /// The last event that it covers; all before it are covered too.
+    /// Last event that it covers; all before it are covered too.
     pub lsn: Lsn,
-    /// That event's hash.
+    /// Hash of that event.
     pub head_hash: Digest,
     /// Root of the Merkle tree over the hashes of events 1 to `lsn`.
     pub merkle_root: Digest,
-    /// When it was signed.
+    /// Time of the signature.
     pub ts: Millis,
 }
 
-/// What a check of the record may say.
+/// Result of a check of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The hash chain is intact; no signature covers it.
     HashChain,
     /// A signed head covers the events up to `lsn`, and the chain the rest.
     SignedHead {
-        /// The last event that is covered.
+        /// Last event that is covered.
         lsn: Lsn,
-        /// The last event of the record.
+        /// Last event of the record.
         of: Lsn,
     },
 }
@@ -58,13 +58,13 @@ impl fmt::Display for Verdict {
 /// Signs a head.
 ///
 /// # Errors
-/// [`Error::Malformed`] when the chain's id does not fit into a payload.
+/// [`Error::Malformed`] if the chain's id does not fit into a payload.
 pub fn sign_head(key: &Key, head: &SignedHead) -> Result<Envelope, Error> {
     sign(key, &Statement::new(HEAD_TYPE, head.clone()).about(format!("chain/{}", head.chain_id), head.merkle_root))
 }
 
-/// Holds a record against a signed head; the record's chain must have been verified, these are its hashes in order. With
-/// no envelope the verdict is only [`Verdict::HashChain`].
+/// Checks a record against a signed head. The record's chain must have been verified; these are its hashes in order.
+/// Without an envelope, the verdict is only [`Verdict::HashChain`].
 ///
 /// # Errors
 /// Those of [`HeadCheck`].
@@ -79,7 +79,7 @@ pub fn verify_head(
     check.finish(chain_id)
 }
 
-/// The same step by step, for records that are read as a stream.
+/// Stepwise form of [`verify_head`], for records that are read as a stream.
 #[derive(Debug)]
 pub struct HeadCheck {
     head: SignedHead,
@@ -91,7 +91,7 @@ pub struct HeadCheck {
 // === impl HeadCheck ===
 
 impl HeadCheck {
-    /// Opens a signed head.
+    /// Verifies and opens a signed head.
     ///
     /// # Errors
     /// [`Error::OtherKey`], [`Error::BadSignature`], [`Error::Malformed`].
@@ -106,13 +106,13 @@ impl HeadCheck {
         Ok(Self { head: statement.predicate, frontier: Frontier::new(), covered: None, seen: 0 })
     }
 
-    /// What was signed.
+    /// Returns the signed head.
     #[must_use]
     pub fn head(&self) -> &SignedHead {
         &self.head
     }
 
-    /// Takes the next event's hash.
+    /// Adds the next event's hash.
     pub fn push(&mut self, hash: &Digest) {
         self.seen += 1;
         if self.seen <= self.head.lsn {
@@ -123,10 +123,10 @@ impl HeadCheck {
         }
     }
 
-    /// Compares.
+    /// Compares the record with the signed head.
     ///
     /// # Errors
-    /// [`Error::OtherHead`] says in what the record differs from what was signed.
+    /// [`Error::OtherHead`] with the difference between the record and the signed head.
     pub fn finish(self, chain_id: &str) -> Result<Verdict, Error> {
         let other = |what: String| Err(Error::OtherHead(what));
         if self.head.chain_id != chain_id {

@@ -1,4 +1,4 @@
-//! The signing key: made once, in a file that only its owner can read.
+//! Signing key: made once, in a file that only its owner can read.
 
 use std::fmt;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -13,16 +13,16 @@ use switchboard_protocol::id::Digest;
 
 use crate::Error;
 
-/// The private key's file: 32 bytes in base64 on one line.
+/// Name of the private key's file: 32 bytes in base64 on one line.
 const PRIVATE: &str = "ed25519.key";
 
-/// The public key's file, to be given away: 32 bytes in base64 on one line.
+/// Name of the public key's file, which may be shared: 32 bytes in base64 on one line.
 const PUBLIC: &str = "ed25519.pub";
 
-/// Longest key file that is read.
+/// Maximum size of a key file, in bytes.
 const MAX_FILE_BYTES: u64 = 256;
 
-/// The name of a key: SHA-256 of the public key, in hex.
+/// Id of a key: SHA-256 of the public key, in hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct KeyId(String);
@@ -33,7 +33,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// A private key. `Debug` does not print it.
+/// Private key. `Debug` does not print it.
 pub struct Key(SigningKey);
 
 impl fmt::Debug for Key {
@@ -45,11 +45,11 @@ impl fmt::Debug for Key {
 // === impl Key ===
 
 impl Key {
-    /// Reads the key of a folder, or makes it: the folder for the owner alone, the file with mode 0600 and never half
-    /// written. When two processes make it at once, both get the one that was first.
+    /// Reads the key of a folder, or creates it: the folder accessible only to its owner, the file with mode 0600 and
+    /// written atomically. If two processes create it at once, both get the first one.
     ///
     /// # Errors
-    /// [`Error::KeyFile`] when the file can be read by others, belongs to somebody else, is a link, or holds no key;
+    /// [`Error::KeyFile`] if the file can be read by others, belongs to another user, is a link, or holds no key;
     /// [`Error::File`]; [`Error::Random`].
     pub fn load_or_create(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(PRIVATE);
@@ -59,41 +59,41 @@ impl Key {
         }
     }
 
-    /// Makes a key from its 32 secret bytes.
+    /// Creates a key from its 32 secret bytes.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// The public half.
+    /// Returns the public half.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
 
-    /// Signs bytes as they are; [`crate::sign`] is what statements go through.
+    /// Signs bytes as they are; statements are signed with [`crate::sign`].
     pub(crate) fn sign(&self, bytes: &[u8]) -> [u8; 64] {
         self.0.sign(bytes).to_bytes()
     }
 }
 
-/// A key that verifies.
+/// Public key, which verifies signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
 // === impl PublicKey ===
 
 impl PublicKey {
-    /// Takes the 32 bytes of a key.
+    /// Creates a key from its 32 bytes.
     ///
     /// # Errors
-    /// [`Error::PublicKey`] when they are no point of the curve, or a weak one that fits signatures of anybody.
+    /// [`Error::PublicKey`] if they are not a point of the curve, or a weak one that matches signatures of any key.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, Error> {
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| Error::PublicKey)?;
         if key.is_weak() { Err(Error::PublicKey) } else { Ok(Self(key)) }
     }
 
-    /// Reads what stands in the public key's file.
+    /// Parses the content of the public key's file.
     ///
     /// # Errors
     /// [`Error::PublicKey`].
@@ -102,20 +102,20 @@ impl PublicKey {
         Self::from_bytes(&bytes.try_into().map_err(|_| Error::PublicKey)?)
     }
 
-    /// The name of the key.
+    /// Returns the id of the key.
     #[must_use]
     pub fn id(&self) -> KeyId {
         KeyId(Digest::of(self.0.as_bytes()).hex())
     }
 
-    /// Whether a signature fits; only its one canonical form does.
+    /// Returns true if a signature matches; only its one canonical form does.
     pub(crate) fn fits(&self, bytes: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(bytes, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()
     }
 }
 
 impl fmt::Display for PublicKey {
-    /// One line of base64, as in the public key's file.
+    /// Writes one line of base64, as in the public key's file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&STANDARD.encode(self.0.as_bytes()))
     }

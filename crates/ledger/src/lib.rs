@@ -1,8 +1,8 @@
 //! Signed statements about what happened: DSSE envelopes, Merkle heads, verification.
 //!
-//! A [`Statement`] says something about subjects; [`sign`] puts it into an [`Envelope`] with the key of the user's
-//! keys folder ([`Key`]), [`verify`] takes it out again with nothing but the public key. A [`SignedHead`] is such a
-//! statement about the whole event log: [`HeadCheck`] holds the log's hashes against it.
+//! A [`Statement`] is a claim about subjects. [`sign`] puts it into an [`Envelope`] with the key of the user's
+//! keys folder ([`Key`]); [`verify`] takes it out again and needs only the public key. A [`SignedHead`] is such a
+//! statement about the whole event log: [`HeadCheck`] checks the log's hashes against it.
 
 mod envelope;
 mod error;

@@ -1,4 +1,4 @@
-//! The Merkle tree of RFC 6962 over the log's hashes, grown one leaf at a time in logarithmic space.
+//! Merkle tree of RFC 6962 over the log's hashes, grown one leaf at a time in logarithmic space.
 
 use serde::{Deserialize, Serialize};
 use switchboard_protocol::id::Digest;
@@ -11,7 +11,7 @@ const LEAF: u8 = 0x00;
 /// Domain of an inner node's hash.
 const NODE: u8 = 0x01;
 
-/// The right edge of a growing tree: the roots of its full subtrees, largest first. As JSON it can be kept between
+/// Right edge of a growing tree: the roots of its full subtrees, largest first. It can be stored as JSON between
 /// runs, so that a new head costs only the events since the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
@@ -20,7 +20,7 @@ pub struct Frontier {
     peaks: Vec<Digest>,
 }
 
-/// How a frontier is kept.
+/// Stored form of a frontier.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -31,13 +31,13 @@ struct Kept {
 // === impl Frontier ===
 
 impl Frontier {
-    /// The tree without leaves.
+    /// Returns the tree without leaves.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many leaves it has.
+    /// Returns the number of leaves.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -51,7 +51,7 @@ impl Frontier {
     /// Adds a leaf by its data.
     pub fn push_leaf(&mut self, data: &[u8]) {
         let mut node = hash(LEAF, &[data]);
-        // Every full subtree of the same size is joined, as a binary counter carries.
+        // Full subtrees of the same size are joined, as a binary counter carries.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 node = hash(NODE, &[&left.0, &node.0]);
@@ -61,7 +61,7 @@ impl Frontier {
         self.size += 1;
     }
 
-    /// The tree's root; of an empty tree the hash of nothing.
+    /// Returns the tree's root; for an empty tree, the hash of nothing.
     #[must_use]
     pub fn root(&self) -> Digest {
         let join = |right: Digest, left: &Digest| hash(NODE, &[&left.0, &right.0]);
@@ -99,7 +99,8 @@ fn hash(domain: u8, parts: &[&[u8]]) -> Digest {
 mod tests {
     use super::*;
 
-    /// The definition of RFC 6962 §2.1 word by word: split at the largest power of two below the number of leaves.
+    /// Returns the root by the literal definition of RFC 6962 §2.1: split at the largest power of two below the number
+    /// of leaves.
     fn slow_root(leaves: &[Vec<u8>]) -> Digest {
         match leaves {
             [] => Digest::of(b""),
@@ -115,7 +116,7 @@ mod tests {
         }
     }
 
-    /// The leaves that implementations of Certificate Transparency test with.
+    /// Returns the test leaves of Certificate Transparency implementations.
     fn leaves() -> Vec<Vec<u8>> {
         let bytes = |from: u8, count: u8| (from..from + count).collect();
         vec![

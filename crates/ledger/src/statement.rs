@@ -1,4 +1,4 @@
-//! in-toto statements (Statement v1): a predicate about subjects that are named by digest.
+//! in-toto statements (Statement v1): a predicate about subjects that are identified by digest.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use switchboard_protocol::id::Digest;
 
 use crate::Error;
 
-/// The type of every statement.
+/// Type of every statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
-/// A claim: `{_type, subject: [{name, digest: {sha256}}], predicateType, predicate}`.
+/// Claim: `{_type, subject: [{name, digest: {sha256}}], predicateType, predicate}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Statement<P> {
-    /// [`STATEMENT_TYPE`].
+    /// Type of the statement: [`STATEMENT_TYPE`].
     #[serde(rename = "_type")]
     pub kind: String,
-    /// What it is about.
+    /// Subjects of the claim.
     pub subject: Vec<Subject>,
-    /// What kind of claim it is: a URI with a version.
+    /// Kind of the claim: a URI with a version.
     pub predicate_type: String,
-    /// The claim.
+    /// Content of the claim.
     pub predicate: P,
 }
 
-/// Something that a statement is about.
+/// Subject of a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Its name within the statement.
+    /// Name within the statement.
     pub name: String,
-    /// Its digests in hex, by algorithm; ours is `sha256`.
+    /// Digests in hex, by algorithm; ours is `sha256`.
     pub digest: BTreeMap<String, String>,
 }
 
 // === impl Statement ===
 
 impl<P> Statement<P> {
-    /// A claim about nothing yet.
+    /// Returns a claim without subjects.
     #[must_use]
     pub fn new(predicate_type: impl Into<String>, predicate: P) -> Self {
         let predicate_type = predicate_type.into();
@@ -52,7 +52,7 @@ impl<P> Statement<P> {
         self
     }
 
-    /// Whether a subject with this digest is among those it is about.
+    /// Returns true if a subject has this name and digest.
     #[must_use]
     pub fn is_about(&self, name: &str, digest: &Digest) -> bool {
         let hex = digest.hex();

@@ -1,11 +1,11 @@
-//! What goes wrong with a question.
+//! Errors of questions.
 
 use switchboard_protocol::error::Failure;
 
 /// Why a question can't be read or answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Unknown, answered before, or no such option.
+    /// The question is unknown or settled, or has no such option.
     #[error("{}", .0.what)]
     Refused(Failure),
     /// The store failed.
@@ -14,7 +14,7 @@ pub enum Error {
     /// A row of the table can't be read.
     #[error("a question's {what} can't be read")]
     BadRow {
-        /// The column.
+        /// Name of the column.
         what: &'static str,
     },
     /// A fact or a reply does not serialise.

@@ -1,4 +1,4 @@
-//! Refuses what nobody answered in time.
+//! Expires questions that were not answered in time.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use crate::read::open_of_kind;
 use crate::{Decision, Error, choose, resolve};
 
-/// Longest sleep: the clock may have been set meanwhile.
+/// Maximum sleep: the clock may have been set meanwhile.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Pause after a failure of the store.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Refuses questions whose time is over until `stop`, sleeping until the next one's. Dead letters and held message files belong to parts
-/// that end them by their own clocks.
+/// Expires questions whose time is over until `stop`, sleeping until the next one is due. Dead letters and held message
+/// files belong to parts that end them by their own clocks.
 pub async fn expire(store: Store, stop: CancellationToken) {
     let mut asked = store.subscribe([Interest::Kind("need_asked".to_owned())]);
     loop {
@@ -34,7 +34,7 @@ pub async fn expire(store: Store, stop: CancellationToken) {
     }
 }
 
-/// Returns how long to sleep.
+/// Expires the questions that are due, and returns how long to sleep.
 async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let now = store.now();
     let mut open = open_of_kind(store, NeedKind::Permission)?;

@@ -1,8 +1,9 @@
 //! Questions to a person, in one table.
 //!
-//! Who needs a person records an event in a commit of its own: [`asked`] for a worker's permission and a held call; a dead letter and a held
-//! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`resolve`] answers, and
-//! [`expire`] refuses what nobody answered in time. Who asked learns of the outcome from the log.
+//! A part that needs a person records an event in its own commit: [`asked`] for a worker's permission and a held call.
+//! A dead letter and a held message file become questions by the events that their parts record anyway. [`Needs`] makes
+//! rows of them, [`resolve`] answers, and [`expire`] expires those without an answer in time. The log reports the
+//! outcome to the part that asked.
 
 mod error;
 mod expire;

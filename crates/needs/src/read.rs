@@ -1,4 +1,4 @@
-//! Reading questions.
+//! Reads questions.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, MessageId, NeedId, RunId, WorkerId};
@@ -11,13 +11,13 @@ use crate::Error;
 use crate::table::NEEDS;
 use crate::task::allowed_since;
 
-/// Most questions of one answer.
+/// Maximum number of questions in one answer.
 const MAX_LISTED: u64 = 1000;
-/// Questions of one task or worker that are looked at.
+/// Maximum number of questions examined for one task or worker.
 const MAX_OF_TASK: u64 = 100;
-/// Refused questions that are named.
+/// Maximum number of refused questions named.
 const MAX_NAMED: usize = 10;
-/// Questions among which the beginning of an id is looked for, newest first.
+/// Maximum number of questions searched for the beginning of an id, newest first.
 const MAX_SOUGHT: u64 = 10_000;
 
 /// Lists questions, oldest first.
@@ -30,7 +30,7 @@ pub fn list(store: &Store, include_settled: bool) -> Result<Vec<Need>, Error> {
     rows(store, &query)
 }
 
-/// The question of an id; `None` if there is none.
+/// Returns the question with an id; `None` if there is none.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -38,10 +38,10 @@ pub fn get(store: &Store, id: &NeedId) -> Result<Option<Need>, Error> {
     store.get(NEEDS, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
 }
 
-/// The question of an id or of the beginning of one, with or without `need_`.
+/// Finds a question by its id or the beginning of it, with or without `need_`.
 ///
 /// # Errors
-/// `need.unknown` when none or several fit, or the store's failure.
+/// `need.unknown` if none or several match, or a failure of the store.
 pub fn find(store: &Store, id: &str) -> Result<Need, Error> {
     if let Some(row) = store.get(NEEDS, &[id.into()])? {
         return of_row(store, &row);
@@ -63,7 +63,7 @@ pub fn find(store: &Store, id: &str) -> Result<Need, Error> {
     }
 }
 
-/// Open questions of a worker.
+/// Returns the open questions of a worker.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -71,7 +71,7 @@ pub fn open_of(store: &Store, worker: &WorkerId) -> Result<Vec<Need>, Error> {
     rows(store, &Query::table(NEEDS).eq("worker", worker.as_str()).eq("outcome", "").asc("seq").limit(MAX_LISTED))
 }
 
-/// Open questions about held calls, oldest first.
+/// Returns the open questions about held calls, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -79,12 +79,12 @@ pub fn open_calls(store: &Store) -> Result<Vec<Need>, Error> {
     open_of_kind(store, NeedKind::Call)
 }
 
-/// Open questions of one kind, oldest first. However many others are open, none of these is hidden behind them.
+/// Returns the open questions of one kind, oldest first, regardless of how many others are open.
 pub(crate) fn open_of_kind(store: &Store, kind: NeedKind) -> Result<Vec<Need>, Error> {
     rows(store, &Query::table(NEEDS).eq("about", kind.as_str()).eq("outcome", "").asc("seq").limit(MAX_LISTED))
 }
 
-/// How many questions are open, counted no further than as many as [`list`] returns.
+/// Returns the number of open questions, counted at most up to the maximum of [`list`].
 ///
 /// # Errors
 /// When the store can't be read.
@@ -92,7 +92,7 @@ pub fn count_open(store: &Store) -> Result<u64, Error> {
     Ok(store.count_up_to(&Query::table(NEEDS).eq("outcome", ""), MAX_LISTED)?)
 }
 
-/// The shim's id of a worker's question; `None` for other questions.
+/// Returns the shim's id of a worker's question; `None` for other questions.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -101,7 +101,7 @@ pub fn ask_of(store: &Store, id: &NeedId) -> Result<Option<String>, Error> {
     Ok(row.and_then(|row| row.get_text("ask").map(str::to_owned)))
 }
 
-/// The option that was chosen; `None` while the question is open, or when it offers none that fits.
+/// Returns the chosen option; `None` while the question is open, or if no option matches the outcome.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -110,7 +110,7 @@ pub fn option_of(store: &Store, id: &NeedId) -> Result<Option<String>, Error> {
     Ok(row.and_then(|row| row.get_text("option").map(str::to_owned)))
 }
 
-/// Returns the decided questions of a worker: the shim's id of each with the option that was chosen.
+/// Returns the decided questions of a worker: the shim's id of each, with the chosen option.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -120,7 +120,8 @@ pub fn outcomes_of(store: &Store, worker: &WorkerId) -> Result<Vec<(String, Opti
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
 }
 
-/// Titles of what a task's workers asked for and a person denied, each once, the first ten; without what was allowed since.
+/// Returns the titles of requests by a task's workers that a person denied, each once, the first ten; without those
+/// allowed since.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -139,7 +140,7 @@ pub fn denied_to(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, 
     Ok(titles)
 }
 
-/// What a worker asked for and did not get, because a person denied it or nobody answered in time; each once, the first ten.
+/// Returns the requests of a worker that a person denied or that expired; each once, the first ten.
 ///
 /// # Errors
 /// When the store can't be read.

@@ -1,4 +1,4 @@
-//! Asking and answering.
+//! Asks and answers questions.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -12,13 +12,13 @@ use crate::Error;
 use crate::table::NEEDS;
 use crate::task::RETRY;
 
-/// Options of a team's question with which a note goes.
+/// Options of a team's question that take a note.
 const TOLD: [&str; 2] = ["text", "revise"];
 
-/// Most bytes of a note.
+/// Maximum length of a note, in bytes.
 const MAX_NOTE: usize = 2_000;
 
-/// What a person decides on a question.
+/// Decision of a person on a question.
 #[derive(Debug, Clone)]
 pub enum Decision {
     /// Allow it, once.
@@ -27,9 +27,9 @@ pub enum Decision {
     Deny,
     /// Choose this option, with a note for the next worker.
     Answer {
-        /// The option.
+        /// Id of the option.
         option: String,
-        /// What to tell the next worker; only where the option is to try again.
+        /// Note for the next worker, if the option takes one.
         note: Option<String>,
     },
 }
@@ -59,10 +59,11 @@ pub fn resolved(
     Ok((NewEvent::of(&fact, format!("need/{id}"), by)?, guard))
 }
 
-/// Resolves a question in a batch of the caller's, with a note or without; a repetition under the same key gets the first answer.
+/// Resolves a question in the caller's batch, with or without a note; a call repeated under its idempotency key gets
+/// the first answer.
 ///
 /// # Errors
-/// `need.settled`, or the store's failure.
+/// `need.settled`, or a failure of the store.
 pub async fn resolve(
     store: &Store,
     id: &NeedId,
@@ -80,7 +81,7 @@ pub async fn resolve(
 /// Returns the note that comes with an answer; `None` if there is none.
 ///
 /// # Errors
-/// `request.bad-args` when it is empty or too long, or nobody would read it.
+/// `request.bad-args` if it is empty or too long, or if the chosen option takes no note.
 pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
     let Decision::Answer { option, note: Some(note) } = how else { return Ok(None) };
     let bad = |what: String, hint: &str| Err(Error::Refused(Failure::new("request.bad-args", what).hint(hint)));
@@ -99,10 +100,10 @@ pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
     Ok(Some(note.clone()))
 }
 
-/// Returns the outcome and the option that an answer means.
+/// Returns the outcome and the option that result from a decision.
 ///
 /// # Errors
-/// `request.bad-args` when the question does not offer that.
+/// `request.bad-args` if the question does not offer that.
 pub fn choose(need: &Need, how: Decision) -> Result<(&'static str, Option<String>), Error> {
     let first = |kinds: [&str; 2]| {
         let of = |kind: &str| need.options.iter().find(|option| option.kind == kind);

@@ -1,4 +1,4 @@
-//! The table of questions, made from the events of all who ask.
+//! Table of questions, made from the events of all parts that ask.
 
 use switchboard_pipeline::delivery::DEAD_LETTER_MS;
 use switchboard_protocol::event::Event;
@@ -40,7 +40,7 @@ static TABLES: [Table; 1] = [Table {
     sparse: &[],
 }];
 
-/// The projector of questions.
+/// Projector of questions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Needs;
 
@@ -97,7 +97,7 @@ fn of_need(event: &Event, fact: NeedEvent) -> Vec<Change> {
     }
 }
 
-/// A message that came to nothing is a question whether to send it once more.
+/// A message that could not be delivered is a question whether to send it once more.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "of the many things that happen to messages, three concern a person"
@@ -117,7 +117,7 @@ fn of_message(event: &Event, fact: &MessageEvent) -> Vec<Change> {
     }
 }
 
-/// A message file that asks for more than its sender may is a question whether to send it.
+/// A message file that requests more than its sender may is a question whether to send it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "of the many things that happen to files, two concern a person")]
 fn of_file(event: &Event, fact: &FileEvent) -> Vec<Change> {
     match fact {
@@ -132,7 +132,7 @@ fn of_file(event: &Event, fact: &FileEvent) -> Vec<Change> {
     }
 }
 
-/// An option that only has its id for a name.
+/// Returns an option whose name is its id.
 fn option(id: &str, kind: &str) -> PermissionOption {
     PermissionOption { id: id.to_owned(), name: id.to_owned(), kind: kind.to_owned() }
 }

@@ -1,5 +1,5 @@
-//! Questions about tasks, whose workers ended without what they were denied or whose changes want a yes: what is offered, and what follows from an
-//! answer.
+//! Questions about tasks whose workers ended without what they were denied, or whose changes need approval: the
+//! options, and the consequences of an answer.
 
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::PermissionOption;
@@ -14,36 +14,37 @@ use crate::read::{of_row, refused_to};
 use crate::table::NEEDS;
 use crate::{Error, asked};
 
-/// The option that lets the next worker have what was denied.
+/// Id of the option that allows the next worker what was denied.
 const ALLOW: &str = "allow";
-/// The option that tries again without.
+/// Id of the option that tries again without it.
 pub(crate) const RETRY: &str = "retry";
-/// The option that blocks the task.
+/// Id of the option that blocks the task.
 const GIVE_UP: &str = "give-up";
 
-/// Questions of a task that are looked at, the newest first.
+/// Maximum number of questions of a task examined, the newest first.
 const MAX_LOOKED_AT: u64 = 100;
-/// Notes that are told to a worker, the newest.
+/// Maximum number of notes passed to a worker, the newest.
 const MAX_NOTES: usize = 5;
-/// Most bytes of one question's command or diff in the question about all of them.
+/// Maximum length of each command or diff in the question about all of them, in bytes.
 const DETAIL: usize = 1_000;
 
-/// Whose question it is, and until when it can be answered.
+/// Ended worker that a question concerns, and the question's id and expiry.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// The run.
+    /// Run of the worker.
     pub run: RunId,
-    /// The task.
+    /// Task of the worker.
     pub task: String,
-    /// The worker that has ended.
+    /// Id of the worker.
     pub worker: WorkerId,
-    /// The new question's id.
+    /// Id of the new question.
     pub need: NeedId,
-    /// When nobody is waited for any more.
+    /// Time at which the question expires.
     pub expires_at: Millis,
 }
 
-/// Returns the event that asks what is to become of a task, with what was denied in words; `None` if its worker was denied nothing.
+/// Returns the event that asks how to continue a task, with what was denied in words; `None` if its worker was denied
+/// nothing.
 ///
 /// # Errors
 /// When the store can't be read or the fact does not serialise.
@@ -64,7 +65,7 @@ pub fn ask_about_denied(store: &Store, ended: Ended, by: &str) -> Result<Option<
     Ok(Some((asked(&fact, detail.join("\n"), by)?, what)))
 }
 
-/// A refused question with the beginning of its command or diff.
+/// Formats a refused question with the beginning of its command or diff.
 fn shown(need: &Need) -> String {
     let how = if need.outcome.as_deref() == Some("expired") { "nobody answered" } else { "denied" };
     let detail = cut(&need.detail, DETAIL);
@@ -100,7 +101,8 @@ fn options(allow: &str, retry: &str) -> Vec<PermissionOption> {
     ]
 }
 
-/// What was answered to a question about a task, and the note that came with it where it was about a change; `None` while it is open.
+/// Returns the answer to a question about a task, with its note if the question was about a change; `None` while it is
+/// open.
 ///
 /// # Errors
 /// When the store can't be read or there is no such question.
@@ -114,13 +116,14 @@ pub fn answer_about_task(store: &Store, id: &NeedId) -> Result<Option<(PersonAns
         (_, Some(RETRY)) => PersonAnswer::Retry,
         (_, Some(_) | None) => PersonAnswer::GiveUp,
     };
-    // A note on what was denied is told with the task.
+    // A note on a denial is passed on with the task.
     let is_change = row.get_text("about") == Some(NeedKind::Change.as_str());
     let note = if is_change { note(store, &row)? } else { None };
     Ok(Some((answer, note.unwrap_or_default())))
 }
 
-/// Questions of a task's workers that were refused at first, and that a person has allowed for the task since.
+/// Returns the questions of a task's workers that were refused at first, and that a person has allowed for the task
+/// since.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -137,7 +140,7 @@ pub fn allowed_since(store: &Store, run: &RunId, task: &str) -> Result<Vec<Need>
     Ok(allowed)
 }
 
-/// What people told the next worker of a task, the oldest first.
+/// Returns people's notes for the next worker of a task, the oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -151,14 +154,14 @@ pub fn notes(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, Erro
     Ok(notes)
 }
 
-/// What the person said who answered.
+/// Returns the note of the person who answered.
 fn note(store: &Store, row: &Row) -> Result<Option<String>, Error> {
     let lsn = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
     let note = lsn.map(|lsn| store.body(lsn)).transpose()?.flatten();
     Ok(note.filter(|note| !note.is_empty()))
 }
 
-/// The answered questions about what a task was denied, the newest first.
+/// Returns the answered questions about denials of a task, the newest first.
 fn answered(store: &Store, run: &RunId, task: &str) -> Result<Vec<Row>, Error> {
     let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task).eq("about", NeedKind::Denied.as_str());
     Ok(store.read(&query.ne("outcome", "").desc("seq").limit(MAX_LOOKED_AT))?)

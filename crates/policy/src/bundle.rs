@@ -1,5 +1,5 @@
-//! Where rules come from: the default bundle, a user's folder instead of it, and a project's file on top, which can only
-//! take away.
+//! Sources of rules: the default bundle, a user's folder instead of it, and a project's file in addition, which can
+//! only restrict.
 
 use std::fs;
 use std::path::Path;
@@ -9,25 +9,25 @@ use switchboard_protocol::id::Digest;
 
 use crate::error::Error;
 
-/// Largest file in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 << 10;
-/// Most files of a folder.
+/// Maximum number of files in a folder.
 pub const MAX_FILES: usize = 32;
-/// A project's file, from the root of its work tree.
+/// Path of a project's file, from the root of its work tree.
 pub const PROJECT_FILE: &str = ".switchboard/policy.rego";
 
 const DEFAULT: &str = include_str!("../bundle/default.rego");
 
-/// A file of rules.
+/// File of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its name, as errors show it.
+    /// Name of the file, as shown in errors.
     pub name: String,
-    /// Its Rego text.
+    /// Rego text of the file.
     pub text: String,
 }
 
-/// The rules that are compiled together.
+/// Rules that are compiled together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     base: Vec<File>,
@@ -35,17 +35,18 @@ pub struct Bundle {
 }
 
 impl Default for Bundle {
-    /// The rules in the tree of this crate.
+    /// Returns the rules in the tree of this crate.
     fn default() -> Self {
         Self { base: vec![File { name: "default.rego".to_owned(), text: DEFAULT.to_owned() }], project: None }
     }
 }
 
 impl Bundle {
-    /// The user's `*.rego` files instead of the default ones; the default ones when the folder has none or does not exist.
+    /// Reads the user's `*.rego` files instead of the default ones; returns the default ones if the folder has none or
+    /// does not exist.
     ///
     /// # Errors
-    /// A folder or file that can't be read, is too large, or is one too many.
+    /// A folder or file that can't be read, a file that is too large, or too many files.
     pub fn from_folder(folder: &Path) -> Result<Self, Error> {
         let broken = |source| Error::Read { path: folder.to_owned(), source };
         let entries = match fs::read_dir(folder) {
@@ -74,8 +75,8 @@ impl Bundle {
     /// Adds the project's file if there is one.
     ///
     /// # Errors
-    /// It can't be read, is too large, or is a link: a link could make errors speak about a file that is none of the
-    /// repository's business.
+    /// The file can't be read, is too large, or is a link: a link could make errors quote a file outside
+    /// the repository.
     pub fn with_project(mut self, root: &Path) -> Result<Self, Error> {
         let path = root.join(PROJECT_FILE);
         match fs::symlink_metadata(&path) {
@@ -90,13 +91,13 @@ impl Bundle {
         Ok(self)
     }
 
-    /// Rules from memory, for those who keep them elsewhere.
+    /// Creates a bundle from rules in memory.
     #[must_use]
     pub const fn from_files(base: Vec<File>, project: Option<File>) -> Self {
         Self { base, project }
     }
 
-    /// Digest over each file's name and text; the project's file is told apart from the others.
+    /// Returns the digest over each file's name and text; the project's file is marked as such.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let base = self.base.iter().flat_map(|file| [file.name.as_bytes(), file.text.as_bytes()]);
@@ -127,7 +128,7 @@ fn read(path: &Path) -> Result<File, Error> {
 }
 
 /// Refuses a project's file that holds anything but rules of the form `deny contains …` in `package switchboard.project`.
-/// It is compiled apart from the other rules as well, so that it could not reach them even if this were wrong.
+/// It is also compiled separately from the other rules, so it could not reach them even if this check were wrong.
 pub(crate) fn check_narrows(file: &File) -> Result<(), Error> {
     let mut engine = regorus::Engine::new();
     engine

@@ -1,48 +1,48 @@
-//! What the rules answer, read with suspicion: anything that is not understood is a refusal.
+//! Reads the answer of the rules defensively: an unknown form is a refusal.
 
 use regorus::Value;
 use switchboard_protocol::error::Failure;
 
-/// Longest text that a rule may give as a reason or hint, in bytes; a project's is not our text.
+/// Maximum length of a rule's reason or hint, in characters; a project's text is not ours.
 const MAX_TEXT_CHARS: usize = 240;
 
-/// What must happen before or around a call.
+/// Requirement before or around a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obligation {
-    /// The call waits until a person says yes to it.
+    /// The call waits until a person approves it.
     RequireApproval,
 }
 
-/// What is to become of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// The call goes on.
     Allow,
-    /// It is refused.
+    /// The call is refused.
     Deny,
-    /// It waits until a person says yes to it.
+    /// The call waits until a person approves it.
     Ask,
 }
 
-/// The answer to a call.
+/// Decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the call may go on.
+    /// True if the call may go on.
     pub allow: bool,
     /// Name of the rule that decided.
     pub rule: String,
-    /// Why, when it may not.
+    /// Reason of a refusal.
     pub reason: String,
     /// What to do instead; may be empty.
     pub hint: String,
-    /// What must happen; with [`Obligation::RequireApproval`], `allow` is false until it has.
+    /// Requirements; with [`Obligation::RequireApproval`], `allow` is false until it is met.
     pub obligations: Vec<Obligation>,
-    /// The code of a refusal: `policy.denied`, or `policy.invalid` when the rules failed.
+    /// Code of a refusal: `policy.denied`, or `policy.invalid` if the rules failed.
     pub code: Option<&'static str>,
 }
 
 impl Decision {
-    /// What is to become of the call.
+    /// Returns the outcome of the call.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (self.allow, self.obligations.contains(&Obligation::RequireApproval)) {
@@ -52,7 +52,7 @@ impl Decision {
         }
     }
 
-    /// The failure to answer with; `None` if the call may go on.
+    /// Returns the failure to answer with; `None` if the call may go on.
     #[must_use]
     pub fn refused(&self, verb: &str) -> Option<Failure> {
         let code = self.code?;
@@ -60,7 +60,7 @@ impl Decision {
         Some(Failure::new(code, what).at(format!("rule {}", self.rule)).hint(self.hint.clone()))
     }
 
-    /// A refusal because the rules failed.
+    /// Returns the refusal for rules that failed.
     pub(crate) fn invalid(why: String) -> Self {
         Self {
             allow: false,
@@ -93,7 +93,7 @@ pub(crate) fn read(value: &Value) -> Result<Decision, String> {
     })
 }
 
-/// The refusal that a project's `deny` texts make, if any; the first by order, since they are a set.
+/// Returns the refusal from a project's `deny` texts, if any: the first in order, because they are a set.
 pub(crate) fn project_refusal(value: &Value) -> Result<Option<Decision>, String> {
     if *value == Value::Undefined {
         return Ok(None);
@@ -125,7 +125,7 @@ fn read_obligations(value: &Value) -> Result<Vec<Obligation>, String> {
         .collect()
 }
 
-/// A text of the decision; left out, it is empty.
+/// Returns a text of the decision; empty if it is left out.
 fn text(value: &Value) -> Result<String, String> {
     if *value == Value::Undefined {
         return Ok(String::new());
@@ -133,7 +133,7 @@ fn text(value: &Value) -> Result<String, String> {
     value.as_string().map(|text| clean(text)).map_err(|_| "a text of the decision is none".to_owned())
 }
 
-/// One line without control characters.
+/// Reduces a text to one line without control characters.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TEXT_CHARS).collect()
 }

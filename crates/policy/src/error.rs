@@ -1,28 +1,28 @@
-//! What can be wrong with a policy.
+//! Errors of a policy.
 
 use std::path::PathBuf;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::cut;
 
-/// Why a policy does not load.
+/// Reason for which a policy does not load.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file can't be read.
     #[error("the policy file {path} can't be read")]
     Read {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
-    /// A file is no plain file, too large, or there are too many.
+    /// A file is not a plain file or too large, or there are too many.
     #[error("{file}: {why}")]
     Unfit {
-        /// The file or folder.
+        /// Name of the file or folder.
         file: String,
-        /// What is wrong with it.
+        /// Fault of the file.
         why: String,
     },
     /// The rules do not parse or do not compile.
@@ -30,7 +30,7 @@ pub enum Error {
     Syntax {
         /// File, line and column.
         place: String,
-        /// What the compiler says, without the text of the file.
+        /// Message of the compiler, without the text of the file.
         why: String,
     },
     /// A project's file does more than deny.
@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The failure as faces show it.
+    /// Returns the failure that faces show.
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         let failure = Failure::new("policy.invalid", self.to_string());
@@ -58,7 +58,8 @@ impl Error {
         }
     }
 
-    /// Takes place and reason from a compiler's message, which also quotes the file; a quote could be a secret's.
+    /// Extracts position and reason from a compiler's message, which also quotes the file; a quote could contain a
+    /// secret.
     pub(crate) fn syntax(file: &str, message: &str) -> Self {
         let place = message.lines().find_map(|line| line.trim().strip_prefix("--> ")).unwrap_or(file);
         let why = message

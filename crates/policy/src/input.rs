@@ -1,4 +1,4 @@
-//! What the rules are told: the call, who makes it, whom it is about. Never a payload or what may be a secret.
+//! Input of the rules: the call, its caller, and the agent that it concerns. Never a payload or a possible secret.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,75 +8,75 @@ use switchboard_protocol::id::fold;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::{Access, Class, Row};
 
-/// Texts longer than this stand in the input as their length.
+/// Maximum length of a text in the input, in bytes; longer ones are replaced by their length.
 const MAX_TEXT_BYTES: usize = 256;
-/// Values deeper than this are left out.
+/// Maximum depth of values; deeper ones are left out.
 const MAX_DEPTH: usize = 6;
-/// Values that the input holds at most; what comes after is left out.
+/// Maximum number of values in the input; further ones are left out.
 const MAX_VALUES: usize = 512;
-/// Arguments that hold others' text, a secret, or a whole plan.
+/// Arguments with texts of others, a secret, or a whole plan.
 const OPAQUE: [&str; 5] = ["payload", "env", "token", "secret", "plan"];
-/// Arguments by which verbs name an agent.
+/// Arguments in which verbs name an agent.
 const NAMING: [&str; 3] = ["recipient", "agent", "name"];
 
-/// Who calls, as the rules see it.
+/// Caller as seen by the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Who<'a> {
-    /// Its name.
+    /// Name of the caller.
     name: &'a str,
     /// `person`, `worker` or `agent`.
     kind: &'static str,
-    /// Whether a token proves it.
+    /// True if a token proves the name.
     is_verified: bool,
-    /// Whether a person is there to decide.
+    /// True if a person is present to decide.
     is_present: bool,
-    /// How it is held.
+    /// Isolation of the caller.
     isolation: Isolation,
-    /// A worker's run; empty for others.
+    /// Run of a worker; empty for others.
     run: &'a str,
-    /// A worker's task; empty for others.
+    /// Task of a worker; empty for others.
     task: &'a str,
 }
 
-/// Whom a call is about: the agent that the arguments name, else the caller.
+/// Agent that a call concerns: the one named by the arguments, else the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct About {
-    /// The name in the form under which spellings meet.
+    /// Name in its folded form.
     pub name: String,
-    /// Its kind on the roster; `None` if it is not registered.
+    /// Kind on the roster; `None` if it is not registered.
     pub kind: Option<AgentKind>,
-    /// Whether it is the caller.
+    /// True if it is the caller.
     pub is_caller: bool,
 }
 
-/// A call to be decided.
+/// Call to be decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Input<'a> {
-    /// The verb.
+    /// Name of the verb.
     pub verb: &'a str,
-    /// What it does to the log.
+    /// Access of the verb to the log.
     pub effect: Access,
-    /// What it is for: rules are written against this.
+    /// Class of the verb, against which rules are written.
     pub class: Class,
-    /// Who calls.
+    /// Caller of the verb.
     caller: Who<'a>,
-    /// Whom it is about.
+    /// Agent that the call concerns.
     pub about: About,
-    /// The arguments, bounded.
+    /// Arguments, bounded.
     pub args: Value,
-    /// The time, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub now: Millis,
 }
 
-/// The agent that a call's arguments name, so that its kind can be looked up for [`Input::new`].
+/// Returns the agent named by a call's arguments, so that its kind can be looked up for [`Input::new`].
 #[must_use]
 pub fn name_in(args: &Value) -> Option<&str> {
     NAMING.iter().find_map(|field| args.get(field)).and_then(Value::as_str)
 }
 
 impl<'a> Input<'a> {
-    /// Describes a call. `about_kind` is what the roster says of the agent that [`name_in`] finds, or of the caller when it
-    /// finds none.
+    /// Describes a call. `about_kind` is the kind on the roster of the agent that [`name_in`] finds, or of the caller
+    /// if it finds none.
     #[must_use]
     pub fn new(row: &'a Row, caller: &'a Caller, args: &Value, about_kind: Option<AgentKind>, now: Millis) -> Self {
         let who = Who::of(caller);
@@ -86,7 +86,7 @@ impl<'a> Input<'a> {
         Self { verb: &row.name, effect: row.effect, class: row.class, caller: who, about, args: bounded(args), now }
     }
 
-    /// Everything but the time, as one text.
+    /// Returns everything but the time as one text.
     pub(crate) fn but_for_the_time(&self) -> Result<String, String> {
         let Self { verb, effect, class, caller, about, args, now: _ } = self;
         serde_json::to_string(&(verb, effect, class, caller, about, args)).map_err(|error| error.to_string())
@@ -112,7 +112,7 @@ impl<'a> Who<'a> {
     }
 }
 
-/// Returns arguments as rules see them: bounded, with long texts and what may hold a secret as their length.
+/// Returns arguments for the rules: bounded, with long texts and possible secrets replaced by their length.
 #[must_use]
 pub fn bounded(args: &Value) -> Value {
     let mut left = MAX_VALUES;
@@ -146,7 +146,7 @@ fn shorten_fields(fields: &Map<String, Value>, depth: usize, left: &mut usize) -
     out
 }
 
-/// How much there is, not what.
+/// Returns the size of a value instead of the value.
 fn hidden(value: &Value) -> Value {
     let length = match value {
         Value::Null => return Value::Null,

@@ -1,7 +1,8 @@
-//! The decision point: Rego rules in, a decision out.
+//! Policy decision point: evaluates Rego rules to a decision.
 //!
-//! [`Policy::load`] compiles a [`Bundle`] once; [`Policy::decide`] answers an [`Input`] in process. What no rule allows is
-//! refused, and so is everything while the rules fail: [`Decision::refused`] is what a face shows.
+//! [`Policy::load`] compiles a [`Bundle`] once; [`Policy::decide`] answers an [`Input`] in process. A call that no rule
+//! allows is refused, and so is every call while the rules fail: [`Decision::refused`] is the failure that a face
+//! shows.
 
 mod bundle;
 mod decision;
@@ -19,18 +20,18 @@ use memo::Memo;
 use program::Program;
 use switchboard_protocol::id::Digest;
 
-/// The rule whose value is the decision.
+/// Path of the rule whose value is the decision.
 const DECISION: &str = "data.switchboard.decision";
-/// The rule of a project's file: texts, each of which refuses the call.
+/// Path of the rule of a project's file: texts, each of which refuses the call.
 const PROJECT_DENY: &str = "data.switchboard.project.deny";
 
-/// A compiled policy. Cheap to ask from many threads; share it in an `Arc` and replace that to load another.
+/// Compiled policy. Cheap to use from many threads; share it in an `Arc` and replace that to load another.
 #[derive(Debug)]
 pub struct Policy {
     base: Program,
     project: Option<Program>,
     digest: Digest,
-    /// What was decided before, where the time of day is no part of it.
+    /// Earlier decisions, if they don't depend on the time of day.
     memo: Option<Memo>,
 }
 
@@ -38,8 +39,8 @@ impl Policy {
     /// Compiles a bundle.
     ///
     /// # Errors
-    /// What does not parse, and where; a bundle without `data.switchboard.decision`; a project's file with anything but
-    /// `deny` rules in `package switchboard.project`.
+    /// A syntax error with its position; a bundle without `data.switchboard.decision`; a project's file with anything
+    /// but `deny` rules in `package switchboard.project`.
     pub fn load(bundle: &Bundle) -> Result<Self, Error> {
         let base = Program::compile(bundle.base(), DECISION)?;
         let project = bundle.project().map(|file| {
@@ -50,13 +51,14 @@ impl Policy {
         Ok(Self { base, project: project.transpose()?, digest: bundle.digest(), memo })
     }
 
-    /// Digest of the rules, for receipts: over each file's name and text.
+    /// Returns the digest of the rules, for receipts: over each file's name and text.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Decides. A rule that fails, an answer of the wrong shape or none at all is a refusal with `policy.invalid`.
+    /// Decides on a call. A rule that fails, an answer of the wrong form or none at all is a refusal with
+    /// `policy.invalid`.
     #[must_use]
     pub fn decide(&self, input: &Input<'_>) -> Decision {
         let decided = match &self.memo {

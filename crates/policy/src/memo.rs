@@ -1,4 +1,4 @@
-//! Decisions that were made before. Agents ask the same again and again: whether something new has come, how a run stands.
+//! Cache of decisions. Agents repeat the same calls: whether something new has come, the state of a run.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,29 +6,29 @@ use std::sync::{Mutex, PoisonError};
 use crate::bundle::File;
 use crate::decision::Decision;
 
-/// Decisions that are remembered; with more, all are forgotten.
+/// Maximum number of decisions remembered; beyond it, all are forgotten.
 const MOST: usize = 512;
-/// Bytes of a call that is remembered; longer ones are seldom made twice.
+/// Maximum length of a remembered call, in bytes; longer ones are seldom repeated.
 const LONGEST: usize = 1024;
 
-/// Decisions by the call that they were made for.
+/// Decisions by their call.
 #[derive(Debug, Default)]
 pub(crate) struct Memo(Mutex<HashMap<String, Decision>>);
 
 // === impl Memo ===
 
 impl Memo {
-    /// An empty one for rules of which the time of day is no part; `None` for others. These rules name each field of the input that they read, so that
-    /// none can be the time: what reads `input` as a whole may read that. Rego's own clock is not built in; rules that draw lots (`rand`) are asked each
-    /// time.
+    /// Creates an empty memo for rules that don't depend on the time of day; `None` for others. Such rules name each
+    /// field of the input that they read, so none of them can be the time: a rule that reads `input` as a whole may
+    /// read that too. Rego's own clock is not built in. Rules that use random numbers (`rand`) are evaluated each time.
     pub(crate) fn for_rules<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<Self> {
         files.into_iter().all(|file| names_its_fields(&file.text) && !draws_lots(&file.text)).then(Self::default)
     }
 
-    /// The decision for a call, made by `decide` if it is new. What failed is not remembered.
+    /// Returns the decision on a call, made by `decide` if it is new. Failures are not remembered.
     ///
     /// # Errors
-    /// As for `decide`.
+    /// Those of `decide`.
     pub(crate) fn get(
         &self,
         call: String,
@@ -53,7 +53,7 @@ impl Memo {
     }
 }
 
-/// What stands behind each use of a word. Lines that are comments are left out.
+/// Returns the text after each use of a word, without comment lines.
 fn behind<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let uses = lines.flat_map(move |line| line.match_indices(word).map(move |(at, _)| line.split_at(at)));
@@ -67,12 +67,12 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Whether rules use Rego's chance.
+/// Returns true if rules use Rego's random numbers.
 fn draws_lots(text: &str) -> bool {
     behind(text, "rand").next().is_some()
 }
 
-/// Whether `input` stands nowhere but before a dot and the name of a field that is not the time.
+/// Returns true if `input` only occurs before a dot and the name of a field other than the time.
 fn names_its_fields(text: &str) -> bool {
     behind(text, "input").all(|after| {
         let field = after.strip_prefix('.').map(|field| field.split(|c| !is_word(c)).next().unwrap_or_default());

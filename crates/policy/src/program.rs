@@ -1,4 +1,4 @@
-//! Compiled rules: the compiler's program and a few machines that ran it before.
+//! Compiled rules: the compiler's program, and a few machines kept from earlier evaluations.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -13,16 +13,16 @@ use regorus::{CompiledPolicy, Engine, Value};
 use crate::bundle::File;
 use crate::error::Error;
 
-/// Instructions that one decision may take; the default bundle takes some hundreds.
+/// Maximum number of instructions of one decision; the default bundle takes some hundreds.
 const MAX_INSTRUCTIONS: usize = 200_000;
-/// Time that one decision may take. Far above what any needs, so that a busy machine refuses nothing.
+/// Time limit of one decision. Far above what any needs, so that a busy machine refuses nothing.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
-/// Instructions between two looks at the clock.
+/// Number of instructions between two checks of the clock.
 const TIME_CHECK: NonZeroU32 = NonZeroU32::new(256).unwrap();
-/// Machines that are kept for the next call.
+/// Maximum number of machines kept for later calls.
 const MAX_IDLE: usize = 4;
 
-/// Rules that can be asked for one value.
+/// Rules that can be evaluated for one value.
 pub(crate) struct Program {
     policy: CompiledPolicy,
     program: Arc<regorus::rvm::Program>,
@@ -30,7 +30,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Compiles files for one entry, the path of a rule.
+    /// Compiles files for one entry point, the path of a rule.
     pub(crate) fn compile(files: &[File], entry: &str) -> Result<Self, Error> {
         let name = files.first().map_or("policy", |file| &file.name);
         let broken = |message: String| Error::syntax(name, &message);
@@ -44,7 +44,7 @@ impl Program {
         Ok(Self { policy, program, idle: Mutex::default() })
     }
 
-    /// The entry's value for an input. A machine that failed is not used again.
+    /// Returns the entry point's value for an input. A machine that failed is not used again.
     pub(crate) fn eval(&self, input: Value) -> Result<Value, String> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut machine = idle.map_or_else(|| self.machine(), Ok)?;

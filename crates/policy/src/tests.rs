@@ -1,4 +1,4 @@
-//! Decisions of the default bundle, what a project may add, and what broken rules do.
+//! Tests decisions of the default bundle, additions of a project, and broken rules.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ fn person() -> Caller {
     Caller::person(name("anna"))
 }
 
-/// A program that runs in a person's name while nobody is there.
+/// Returns a program that runs in a person's name while no person is present.
 fn away() -> Caller {
     Caller { is_present: false, ..person() }
 }

@@ -1,19 +1,21 @@
-//! The bytes that an envelope's signature covers.
+//! Bytes that an envelope's signature covers.
 
 use serde_json::{Map, Value};
 
 use super::envelope::Fields;
 
-/// First part of what a second-version signature covers, so that it can't be taken for a signature of anything else.
+/// First part of the bytes covered by a second-version signature, so that it can't be taken for a signature of anything
+/// else.
 const DOMAIN: &[u8] = b"switchboard message hmac-sha256-v2";
 
-/// Largest whole number that every JSON reader keeps.
+/// Largest whole number that every JSON reader keeps exact.
 const MAX_SAFE: u64 = 1 << 53;
 
-/// Deepest nesting of a signed value.
+/// Maximum nesting depth of a signed value.
 const MAX_DEPTH: usize = 32;
 
-/// The first version: seven fields and the payload's hash, joined by `|`, an empty text for what is missing.
+/// Returns the bytes of the first version: seven fields and the payload's hash, joined by `|`, an empty text for a
+/// missing one.
 pub(super) fn v1(message: &Fields, nonce: &str, payload_hash: &str) -> Vec<u8> {
     let field = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
     let fields = [
@@ -29,8 +31,9 @@ pub(super) fn v1(message: &Fields, nonce: &str, payload_hash: &str) -> Vec<u8> {
     fields.join("|").into_bytes()
 }
 
-/// The second version: parts with their length (8 bytes, little endian) before each. The parts are the domain, the key's
-/// id, the nonce, and for every field but `auth`, by the bytes of its name, the name and the value as canonical JSON.
+/// Returns the bytes of the second version: parts, each preceded by its length (8 bytes, little endian). The parts are
+/// the domain, the key's id, the nonce, and for every field but `auth`, ordered by the bytes of its name, the name and
+/// the value as canonical JSON.
 pub(super) fn v2(message: &Fields, key: &str, nonce: &str) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for part in [DOMAIN, key.as_bytes(), nonce.as_bytes()] {
@@ -59,7 +62,7 @@ fn sorted(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     fields
 }
 
-/// Compact JSON with sorted fields; `None` if it holds a number that parsers read differently.
+/// Writes compact JSON with sorted fields; `None` if it contains a number that parsers read differently.
 fn write(out: &mut String, value: &Value, depth: usize) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     match value {

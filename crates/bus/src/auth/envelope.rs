@@ -1,4 +1,4 @@
-//! Making and checking an envelope.
+//! Makes and checks envelopes.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
@@ -11,54 +11,55 @@ use switchboard_protocol::time::Millis;
 
 use super::{Key, Keys, canonical};
 
-/// The older version: id, action, sender, recipient, time, nonce and payload are covered.
+/// Older version: covers id, action, sender, recipient, time, nonce and payload.
 pub const V1: &str = "hmac-sha256-v1";
-/// Ours: every field is covered.
+/// Current version: covers every field.
 pub const V2: &str = "hmac-sha256-v2";
 
-/// How long a signed `execute` may be under way: long enough to write and pick up a file, short enough that a found file is useless.
+/// Maximum age of a signed `execute`, in milliseconds: long enough to write and pick up a file, short enough that a
+/// found file is useless.
 const EXECUTE_AGE_MS: i64 = 5 * 60_000;
-/// How long any other signed message may be under way: the default of a dispatch file, 480 minutes.
+/// Maximum age of any other signed message, in milliseconds: the default of a dispatch file, 480 minutes.
 const AGE_MS: i64 = 480 * 60_000;
-/// How far the signer's clock may be ahead.
+/// Maximum by which the signer's clock may be ahead, in milliseconds.
 const SKEW_MS: i64 = 30_000;
-/// Longest nonce in bytes; a UUID has 36.
+/// Maximum length of a nonce, in bytes; a UUID has 36.
 const MAX_NONCE_BYTES: usize = 64;
 
-/// The fields of a message file.
+/// Fields of a message file.
 pub type Fields = Map<String, Value>;
 
-/// The `auth` field of a message file.
+/// Content of the `auth` field of a message file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
-    /// [`V1`] or [`V2`].
+    /// Version: [`V1`] or [`V2`].
     pub version: String,
-    /// Used once, a UUID.
+    /// Nonce, used once: a UUID.
     pub nonce: String,
-    /// Hex SHA-256 of the payload.
+    /// SHA-256 of the payload, in hex.
     pub payload_hash: String,
-    /// Hex HMAC-SHA-256.
+    /// HMAC-SHA-256 of the covered bytes, in hex.
     pub signature: String,
-    /// Which key signed; the first version does not say.
+    /// Id of the signing key; not in the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
 }
 
-/// What a valid envelope proves.
+/// Facts proven by a valid envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// The key that signed.
+    /// Id of the signing key.
     pub key_id: String,
     /// Half a digest of the nonce, which must not be used again.
     pub nonce: String,
-    /// When the envelope expires, after which the nonce may be forgotten.
+    /// When the envelope expires; the nonce may be forgotten afterwards.
     pub until: Millis,
-    /// Whether every field is covered.
+    /// True if the signature covers every field.
     pub is_whole: bool,
 }
 
-/// Hex SHA-256 of a payload.
+/// Returns the SHA-256 of a payload, in hex.
 #[must_use]
 pub fn payload_hash(payload: &str) -> String {
     Digest::of(payload.as_bytes()).hex()
@@ -67,7 +68,7 @@ pub fn payload_hash(payload: &str) -> String {
 /// Signs a message with the second version.
 ///
 /// # Errors
-/// `auth.bad-signature` when the message holds a number that JSON readers do not agree on.
+/// `auth.bad-signature` if the message contains a number on which JSON readers disagree.
 pub fn sign(message: &Fields, key: &Key, nonce: &str) -> Result<Envelope, Failure> {
     let bytes = canonical::v2(message, &key.id, nonce).ok_or_else(unsignable)?;
     let signature = mac(key, &bytes).finalize().into_bytes();
@@ -80,8 +81,8 @@ pub fn sign(message: &Fields, key: &Key, nonce: &str) -> Result<Envelope, Failur
     })
 }
 
-/// Checks an envelope: its form, the payload's hash, the signature, the key's life, the age. Whether the nonce was used
-/// before is for the caller, under the guard of its commit.
+/// Checks an envelope: its form, the payload's hash, the signature, the key's life, the age. The caller checks whether
+/// the nonce was used before, with a guard of its commit.
 ///
 /// # Errors
 /// `auth.bad-signature`, or `auth.stale` when it is too old or from the future.

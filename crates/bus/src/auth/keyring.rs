@@ -1,4 +1,4 @@
-//! The root's signing keys: a file that only the user can read. A desktop's secret store would be no safer against
+//! Signing keys of the root: a file that only the user can read. A desktop's secret store would be no safer against
 //! programs of the same user, and servers and containers have none.
 
 use std::fmt;
@@ -11,25 +11,25 @@ use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
-/// Shortest secret that counts as one, in bytes.
+/// Minimum length of a secret, in bytes.
 const MIN_SECRET_BYTES: usize = 32;
 
-/// Keys that are kept; the oldest go first.
+/// Maximum number of keys kept; the oldest are removed first.
 const MAX_KEYS: usize = 16;
 
-/// Largest key file in bytes.
+/// Maximum size of the key file, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// One signing key.
+/// Signing key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Its public name, which envelopes carry.
+    /// Public id of the key, which envelopes carry.
     pub id: String,
-    /// The secret; its text's bytes are the key of the HMAC.
+    /// Secret; the bytes of its text are the key of the HMAC.
     secret: String,
-    /// When it was made.
+    /// Time at which the key was made.
     pub made_at: Millis,
-    /// When another took its place: later signatures are refused.
+    /// Time at which another key replaced it: later signatures are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<Millis>,
 }
@@ -43,10 +43,10 @@ pub struct Keys {
 // === impl Key ===
 
 impl Key {
-    /// Takes a secret that somebody brings.
+    /// Creates a key from a given secret.
     ///
     /// # Errors
-    /// `config.bad-value` when it has fewer than 32 bytes.
+    /// `config.bad-value` if it has fewer than 32 bytes.
     pub fn new(id: impl Into<String>, secret: impl Into<String>, made_at: Millis) -> Result<Self, Failure> {
         let (id, secret) = (id.into(), secret.into());
         if secret.len() < MIN_SECRET_BYTES {
@@ -71,7 +71,7 @@ impl Key {
 }
 
 impl fmt::Debug for Key {
-    /// Without the secret.
+    /// Formats the key without its secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("id", &self.id).field("retired_at", &self.retired_at).finish_non_exhaustive()
     }
@@ -80,7 +80,7 @@ impl fmt::Debug for Key {
 // === impl Keys ===
 
 impl Keys {
-    /// A ring of one key.
+    /// Creates a ring of one key.
     #[must_use]
     pub fn of(key: Key) -> Self {
         Self { keys: vec![key] }
@@ -89,7 +89,7 @@ impl Keys {
     /// Reads the file; an empty ring if there is none.
     ///
     /// # Errors
-    /// `io.denied` when it can't be read or others can; `config.syntax` when it does not parse.
+    /// `io.denied` if it can't be read, or if other users can read it; `config.syntax` if it does not parse.
     pub fn load(path: &Path) -> Result<Self, Failure> {
         let denied = |error: &std::io::Error| {
             Failure::new("io.denied", "the signing keys can't be read").at(path.display().to_string()).because(error)
@@ -112,7 +112,8 @@ impl Keys {
         Ok(Self { keys: keys.keys.into_iter().filter(|key| key.secret.len() >= MIN_SECRET_BYTES).collect() })
     }
 
-    /// Reads the file, making a key where there is none. Programs that do so at once get the same key.
+    /// Reads the file, or creates it with a new key if there is none. Programs that do so at the same time get the same
+    /// key.
     ///
     /// # Errors
     /// Those of [`load`](Self::load), or that it can't be written.
@@ -132,7 +133,7 @@ impl Keys {
         if others.current().is_some() { Ok(others) } else { others.rotated(path, now) }
     }
 
-    /// Makes a fresh key the current one. Signatures that older keys made before now stay valid.
+    /// Makes a new key the current one. Signatures that older keys made before now stay valid.
     ///
     /// # Errors
     /// When the file can't be written.
@@ -157,13 +158,13 @@ impl Keys {
         Ok(self)
     }
 
-    /// The key that signs.
+    /// Returns the key that signs.
     #[must_use]
     pub fn current(&self) -> Option<&Key> {
         self.keys.iter().rev().find(|key| key.retired_at.is_none())
     }
 
-    /// Keys that may have signed something at a time: the one that is named, or all when none is.
+    /// Returns the keys that may have made a signature: the named one, or all if none is named.
     pub(super) fn candidates<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
         self.keys.iter().rev().filter(move |key| id.is_none_or(|id| id == key.id))
     }

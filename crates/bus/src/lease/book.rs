@@ -1,4 +1,4 @@
-//! The book of leases over a store: every decision about who holds what goes through it.
+//! Lease book of a store: every decision about leases goes through it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -15,43 +15,43 @@ use crate::Error;
 use crate::agents::AGENTS;
 use crate::leases::{CLOCK, LEASES, PARTS};
 
-/// Leases that end in one commit at most.
+/// Maximum number of leases ended by one commit.
 const SWEEP: usize = 512;
-/// Events that are read at a time when the book is behind.
+/// Number of events read at once when the book is behind.
 const PAGE: usize = 1_000;
-/// Milliseconds by which the store's time may differ from the leases' clock before that counts as a jump.
+/// Maximum difference between the store's time and the leases' clock, in milliseconds, before it counts as a jump.
 const JUMP_MS: i64 = 1_000;
-/// How often a decision that meets another one is made again.
+/// Maximum number of attempts at a decision that races with another.
 pub(super) const ATTEMPTS: u32 = 16;
 
-/// The live leases, folded from the store and kept beside it.
+/// Live leases, folded from the store and kept in memory.
 ///
-/// There is one in a daemon; a second one on the same store is safe, because what a book decides is only committed when
-/// nothing about leases has happened that it has not folded.
+/// A daemon has one. A second one on the same store is safe, because a decision of a book is only committed if
+/// the book has folded all events about leases.
 pub struct LeaseBook {
     pub(super) store: Store,
     clock: LeaseClock,
-    /// By how much the store's time was ahead of the leases' clock when both were last noted in the log.
+    /// Difference by which the store's time was ahead of the leases' clock when both were last recorded in the log.
     ahead: AtomicI64,
-    // Held across the commit of what was decided: a decision beside it could only end in a conflict.
+    // Held during the commit of a decision: a concurrent decision could only end in a conflict.
     folded: Mutex<Folded>,
 }
 
-/// The book, and how much of the log is in it.
+/// Book, and the position in the log up to which it is folded.
 #[derive(Debug)]
 pub(super) struct Folded {
     pub(super) book: Book,
     /// Revision of [`SUBJECT`] up to which its events are folded.
     pub(super) rev: u64,
-    /// The last departure of an agent that was taken in.
+    /// Position of the last departure of an agent that was folded.
     left: Lsn,
 }
 
 // === impl LeaseBook ===
 
 impl LeaseBook {
-    /// Takes the leases over from the daemon before, right after the store was opened. Their time goes on from the last event
-    /// of the log, so that time in which no daemon ran doesn't count.
+    /// Takes over the leases of the previous daemon, right after the store was opened. Their time continues from the
+    /// last event of the log, so time without a daemon doesn't count.
     ///
     /// # Errors
     /// When the store can't be read or written.
@@ -69,8 +69,9 @@ impl LeaseBook {
         Ok(this)
     }
 
-    /// Notes down where the leases' clock stands when the store's time has jumped: the next daemon, which knows the times of events
-    /// only, would take that for time that has passed. To be called at once after a change. Returns whether there was a jump.
+    /// Records the state of the leases' clock if the store's time has jumped: otherwise the next daemon, which only has
+    /// the times of events, would count the jump as elapsed time. Call it at once after a change. Returns true if there
+    /// was a jump.
     ///
     /// # Errors
     /// When the store can't be read or written.
@@ -104,7 +105,7 @@ impl LeaseBook {
         self.store.now().0.saturating_sub(i64::try_from(self.now()).unwrap_or(i64::MAX))
     }
 
-    /// Ends the leases whose time is up or whose holder has left; returns how many.
+    /// Ends the leases whose time is up or whose holder has left; returns their number.
     ///
     /// # Errors
     /// When the store can't be read or written.
@@ -113,18 +114,18 @@ impl LeaseBook {
         self.swept(&mut folded, self.now()).await
     }
 
-    /// The guard of a commit that must not happen once a lease was given to somebody else.
+    /// Returns the guard that a lease was not granted to another agent meanwhile.
     #[must_use]
     pub fn guard(id: &LeaseId, token: u64) -> Guard {
         Guard::equals(LEASES, [id.as_str().into()], "token", token, refusal::lost(id))
     }
 
-    /// The leases' own clock.
+    /// Returns the time of the leases' own clock.
     pub(super) fn now(&self) -> u64 {
         self.clock.now()
     }
 
-    /// The book with all that has happened up to now. A jump of the time that nobody has told of is noted down first.
+    /// Returns the book with all events up to now. A jump of the time that is not recorded yet is recorded first.
     pub(super) async fn lock(&self) -> Result<MutexGuard<'_, Folded>, Error> {
         let mut folded = self.folded.lock().await;
         self.catch_up(&mut folded)?;
@@ -132,7 +133,7 @@ impl LeaseBook {
         Ok(folded)
     }
 
-    /// Takes in what others have committed since.
+    /// Folds the events that others have committed since.
     pub(super) fn catch_up(&self, folded: &mut Folded) -> Result<(), Error> {
         if self.store.rev(SUBJECT)? != folded.rev {
             self.read_on(folded)?;
@@ -157,7 +158,7 @@ impl LeaseBook {
         }
     }
 
-    /// Commits what was decided on the book as it is, and takes it in.
+    /// Commits a decision on the present book, and folds it.
     pub(super) async fn commit(
         &self,
         folded: &mut Folded,
@@ -179,7 +180,7 @@ impl LeaseBook {
         Ok(committed)
     }
 
-    /// Ends what is over, in bounded batches.
+    /// Ends the leases that are over, in bounded batches.
     pub(super) async fn swept(&self, folded: &mut Folded, now: u64) -> Result<usize, Error> {
         let (mut count, mut conflicts) = (0, 0);
         loop {
@@ -200,7 +201,7 @@ impl LeaseBook {
     }
 }
 
-/// The event that ends a lease.
+/// Returns the event that ends a lease.
 pub(super) fn ended(claim: &Claim, ending: Ending, at: u64) -> LeaseEvent {
     LeaseEvent::LeaseEnded { id: claim.id.clone(), at, ending, parts: claim.parts }
 }
@@ -221,7 +222,7 @@ fn bad(error: switchboard_pipeline::lease::BadGlob) -> Error {
     Error::BadRow { what: "a lease", text: error.to_string() }
 }
 
-/// The book that the tables hold.
+/// Returns the book stored in the tables.
 fn stored(store: &Store) -> Result<Book, Error> {
     let mut book = Book::default();
     for row in store.read(&Query::table(LEASES).asc("token"))? {
@@ -258,7 +259,7 @@ fn resource(row: &Row, column: &str) -> Result<Resource, Error> {
     Ok(serde_json::from_str(row.try_text(column)?)?)
 }
 
-/// Where the leases' clock stood when the last event of the log was written.
+/// Returns the state of the leases' clock at the last event of the log.
 fn stood_at(store: &Store) -> Result<u64, Error> {
     let Some(row) = store.get(CLOCK, &["leases".into()])? else { return Ok(0) };
     let last = store.event(store.head().lsn)?.map_or(0, |event| event.ts.0);

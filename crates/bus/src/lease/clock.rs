@@ -1,22 +1,23 @@
-//! The leases' own clock: it runs while a daemon runs, whatever happens to the time of day.
+//! Leases' own clock: it runs while a daemon runs, regardless of the time of day.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Milliseconds since some point of this process's life, never going back; it may stand still while the machine sleeps.
+/// Source of milliseconds since some point in this process's life. It never goes back, and may stop while the machine
+/// sleeps.
 #[derive(Clone)]
 pub struct Uptime(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl Uptime {
-    /// The system's monotonic clock.
+    /// Returns the system's monotonic clock.
     #[must_use]
     pub fn system() -> Self {
         let start = Instant::now();
         Self::from_fn(move || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Any source.
+    /// Returns a clock with a given source.
     #[must_use]
     pub fn from_fn(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
@@ -33,7 +34,7 @@ impl fmt::Debug for Uptime {
     }
 }
 
-/// The clock of a book: what it stood at when this daemon began, and what has passed since.
+/// Clock of a book: its state when this daemon began, plus the time since.
 #[derive(Debug, Clone)]
 pub(super) struct LeaseClock {
     uptime: Uptime,
@@ -44,7 +45,7 @@ pub(super) struct LeaseClock {
 // === impl LeaseClock ===
 
 impl LeaseClock {
-    /// Goes on from where the last daemon's clock stood.
+    /// Continues from the state of the last daemon's clock.
     pub(super) fn resume(uptime: Uptime, base: u64) -> Self {
         let begun = uptime.now();
         Self { uptime, base, begun }

@@ -1,4 +1,4 @@
-//! The messages of refused leases.
+//! Messages of refused leases.
 
 use switchboard_pipeline::lease::{BadGlob, Conflict, MAX_HELD, MAX_OF_HOLDER, Refused, Unusable};
 use switchboard_protocol::error::Failure;
@@ -6,7 +6,7 @@ use switchboard_protocol::lease::{LeaseId, Resource};
 
 use crate::Error;
 
-/// Globs of a lease that a refusal names.
+/// Maximum number of globs of a lease named in a refusal.
 const GLOBS_SHOWN: usize = 5;
 
 pub(super) fn unfit(error: BadGlob) -> Error {
@@ -50,7 +50,7 @@ fn overlap(conflicts: &[Conflict]) -> Failure {
     failure.hint(format!("write to {holder} with send_message, or reserve again when the time is up"))
 }
 
-/// `held by ada for 59 min 3 s: exclusive on src/**, docs (tests)`
+/// Returns a line such as `held by ada for 59 min 3 s: exclusive on src/**, docs (tests)`.
 fn line(conflict: &Conflict) -> String {
     let lease = &conflict.lease;
     let on = match &lease.resource {

@@ -12,7 +12,7 @@ use super::refusal;
 use crate::error::refuse;
 use crate::{Call, Error};
 
-/// Leases that one commit releases at most.
+/// Maximum number of leases released by one commit.
 const RELEASED_AT_ONCE: usize = 1_000;
 
 // === impl LeaseBook ===
@@ -21,8 +21,8 @@ impl LeaseBook {
     /// Releases one lease, or all of the caller's. Releasing a lease that has already ended succeeds.
     ///
     /// # Errors
-    /// `lease.not-yours` (a person may take any), `lease.lost` when a token is given that is another grant's; the store's
-    /// failure.
+    /// `lease.not-yours` (a person may release any), `lease.lost` if the given token belongs to another grant; a
+    /// failure of the store.
     pub async fn release_files(&self, call: &Call, request: ReleaseFilesRequest) -> Result<ReleaseFilesReply, Error> {
         let mut folded = self.lock().await?;
         let mut released: Vec<LeaseId> = Vec::new();
@@ -41,7 +41,7 @@ impl LeaseBook {
                 | LeaseEvent::LeasesResumed { .. } => None,
             });
             let so_far: Vec<_> = released.iter().cloned().chain(ids).collect();
-            // The last of several commits is the call's own and bears its key, also when nothing is left to end.
+            // The last of several commits is the call's own and carries its key, even if no lease is left to end.
             let batch = if is_last { call.batch().reply(json!(so_far)) } else { Batch::synced() };
             match self.commit(&mut folded, batch, call.caller.name.as_str(), &ends).await {
                 Ok(committed) if is_last => {
@@ -60,7 +60,7 @@ impl LeaseBook {
     }
 }
 
-/// The ends of what a call releases.
+/// Returns the events that end the leases of a call.
 fn endings(folded: &Folded, call: &Call, request: &ReleaseFilesRequest, at: u64) -> Result<Vec<LeaseEvent>, Error> {
     let end = |claim| ended(claim, Ending::Released, at);
     let Some(id) = &request.lease else {

@@ -1,4 +1,4 @@
-//! `renew_lease`: a new deadline for what one holds.
+//! `renew_lease`: sets a new deadline for a lease of the caller.
 
 use serde_json::json;
 use switchboard_protocol::lease::{Lease, LeaseEvent};
@@ -11,11 +11,11 @@ use crate::{Call, Error, repeated};
 // === impl LeaseBook ===
 
 impl LeaseBook {
-    /// Gives a lease a new deadline.
+    /// Sets a new deadline for a lease.
     ///
     /// # Errors
-    /// `lease.lost` when it is over or the token is another grant's, `lease.not-yours`, `request.bad-args`; the store's
-    /// failure.
+    /// `lease.lost` if it is over or the token belongs to another grant, `lease.not-yours`, `request.bad-args`; a
+    /// failure of the store.
     pub async fn renew_lease(&self, call: &Call, request: RenewLeaseRequest) -> Result<RenewLeaseReply, Error> {
         let asked = request.ttl_seconds.map(span).transpose()?;
         let mut folded = self.lock().await?;

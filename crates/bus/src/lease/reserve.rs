@@ -1,4 +1,5 @@
-//! `reserve_files`: all of a set, or nothing of it. `reserve_agent`: an agent for oneself, so that others can't dispatch to it.
+//! `reserve_files`: reserves a set of files completely or not at all. `reserve_agent`: reserves an agent, so that
+//! others can't dispatch to it.
 
 use serde_json::json;
 use switchboard_pipeline::lease::{Ask, Verdict};
@@ -17,20 +18,20 @@ use crate::error::refuse;
 use crate::leases::LEASES;
 use crate::{Call, Error, addressee, repeated};
 
-/// Longest reason in bytes.
+/// Maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 200;
-/// Bytes of an event of globs without the globs.
+/// Size of an event of globs without the globs, in bytes.
 const PART_OVERHEAD: usize = 128;
 
 // === impl LeaseBook ===
 
 impl LeaseBook {
-    /// Reserves a set of files whole or not at all. Asking again for exactly what one holds renews it. `fresh` names the
-    /// lease.
+    /// Reserves a set of files completely or not at all. Requesting exactly the caller's present set renews its lease.
+    /// `fresh` is the id of a new lease.
     ///
     /// # Errors
-    /// `lease.conflict` with who holds what and for how long, `lease.unsafe-glob`, `lease.limit`, `bus.not-registered`,
-    /// `request.bad-args`; the store's failure.
+    /// `lease.conflict` with the holders, their files and the remaining time, `lease.unsafe-glob`, `lease.limit`,
+    /// `bus.not-registered`, `request.bad-args`; a failure of the store.
     pub async fn reserve_files(
         &self,
         call: &Call,
@@ -47,7 +48,8 @@ impl LeaseBook {
     /// Reserves an agent: others' `execute` and `delegate_task` are refused with `bus.recipient-locked` until the lease is over.
     ///
     /// # Errors
-    /// Those of [`reserve_files`](Self::reserve_files); `bus.unknown-recipient` or `bus.recipient-closed` for an agent that is not there.
+    /// Those of [`reserve_files`](Self::reserve_files); `bus.unknown-recipient` or `bus.recipient-closed` for an agent
+    /// that is not present.
     pub async fn reserve_agent(
         &self,
         call: &Call,
@@ -86,7 +88,7 @@ impl LeaseBook {
             match committed {
                 Ok(committed) => {
                     let lease: Lease = serde_json::from_value(committed.reply)?;
-                    // A new lease's token is the place of its grant, which nobody knew before.
+                    // The token of a new lease is the position of its grant, which is only known after the commit.
                     let token = if lease.token == 0 { committed.first } else { lease.token };
                     return Ok(Lease { token, ..lease });
                 }
@@ -107,7 +109,7 @@ fn check_reason(reason: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The lease as it will stand; a new one has no token yet.
+/// Returns the lease as it will be; a new one has no token yet.
 fn wanted(folded: &Folded, verdict: Verdict, ask: &Ask, reason: &str, fresh: &LeaseId, now: u64) -> Lease {
     let before = match verdict {
         Verdict::Renew(token) => folded.book.under(token).map(|claim| claim.lease(now)),
@@ -147,7 +149,7 @@ fn grant(lease: &Lease, verdict: Verdict, at: u64) -> Result<Vec<LeaseEvent>, Er
     Ok(std::iter::once(first).chain(rest).collect())
 }
 
-/// Cuts globs into parts that fit into an event each; the first one may be empty.
+/// Splits globs into parts that each fit into an event; the first one may be empty.
 fn parts(globs: &[String], first: usize, room: usize) -> Result<Vec<Vec<String>>, Error> {
     let mut parts = vec![Vec::new()];
     let mut left = first;
@@ -165,7 +167,7 @@ fn parts(globs: &[String], first: usize, room: usize) -> Result<Vec<Vec<String>>
     Ok(parts)
 }
 
-/// A new lease has an id that no live one has.
+/// Returns the guard that no live lease has the id of a new one.
 fn unused(lease: &Lease, verdict: Verdict) -> Guard {
     let refusal = Failure::new("request.conflict", format!("the id {} is another lease's", lease.id));
     let key = [lease.id.as_str().into()];

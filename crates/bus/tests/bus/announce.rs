@@ -1,4 +1,4 @@
-//! Mail is announced when it arrives, once, and to nobody else.
+//! Tests that mail is announced on arrival, once, and only to its recipient.
 
 use std::future::Future;
 use std::pin::pin;

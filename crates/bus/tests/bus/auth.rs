@@ -1,4 +1,4 @@
-//! The auth envelope: known answers, and everything that is not to be believed.
+//! Tests the auth envelope: known answers, and everything that must be rejected.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The mail of a run: what its agents sent and were sent while it was at work.
+//! Tests the mail count of a run: what its agents sent and received while it was live.
 
 use serde_json::json;
 use switchboard_bus::{MailCount, count_mail, note};

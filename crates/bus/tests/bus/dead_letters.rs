@@ -1,4 +1,4 @@
-//! Mail that nobody sees: who is told, what becomes of it, and what a person may do.
+//! Tests mail that is never seen: the reports, the outcome, and the actions of a person.
 
 use serde_json::json;
 use switchboard_bus::{

@@ -1,4 +1,4 @@
-//! Who asks, and a mail room under a clock that the test moves.
+//! Callers, and a bus under a clock that the test controls.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::bus::SendMessageReply;
 use switchboard_store::{ManualClock, Store};
 
-/// When a world begins.
+/// Time at which a world begins.
 pub(crate) const START: Millis = Millis(1_772_186_400_000);
 
-/// A store in memory with some agents.
+/// Store in memory with some agents.
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) clock: ManualClock,
@@ -66,7 +66,7 @@ pub(crate) fn name(text: &str) -> AgentName {
     AgentName::new(text).unwrap()
 }
 
-/// An agent that is proven to be who it is.
+/// Returns a call of an agent with a verified name.
 pub(crate) fn caller(text: &str) -> Call {
     Call::of(name(text))
 }
@@ -75,7 +75,7 @@ pub(crate) fn person() -> Call {
     Call { caller: Caller::person(name("anna")), ..caller("anna") }
 }
 
-/// The request that a caller would write as JSON.
+/// Returns the request that a caller would write as JSON.
 pub(crate) fn args<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }

@@ -1,5 +1,5 @@
-//! Seeded histories of many holders and several books over one log: who waits, who is late, clocks that jump, daemons that
-//! end. The checker knows nothing of the book but the log, and of globs only which paths they cover.
+//! Simulates seeded histories of many holders and several books over one log: waiting and late holders, clocks that
+//! jump, daemons that end. The checker uses only the log, and of globs only which paths they cover.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use switchboard_store::{Batch, Filter, ManualClock, Scope, Store};
 
 use crate::fixtures::caller;
 
-/// Seeds of a quick run.
+/// Number of seeds of a quick run.
 const SEEDS: u64 = 250;
-/// Steps of one history.
+/// Number of steps of one history.
 const STEPS: usize = 80;
 
 const HOLDERS: [&str; 5] = ["ada", "ben", "carl", "dora", "emil"];
@@ -50,7 +50,7 @@ const PATHS: [&str; 11] = [
     "docs/x.md",
 ];
 
-/// Random numbers that are the same everywhere (SplitMix64).
+/// Random numbers that are the same on every machine (SplitMix64).
 struct Rng(u64);
 
 impl Rng {
@@ -73,9 +73,9 @@ struct World {
     books: Vec<LeaseBook>,
     wall: ManualClock,
     uptime: Arc<AtomicU64>,
-    /// What holders believe to have; some of it is over.
+    /// Leases that their holders believe to have; some of them are over.
     believed: Vec<Lease>,
-    /// How often each answer was seen.
+    /// Number of occurrences of each answer.
     seen: BTreeMap<String, u64>,
 }
 
@@ -95,7 +95,7 @@ impl World {
         world
     }
 
-    /// All daemons end, and as many begin. Three at once is more than there ever are.
+    /// Ends all daemons and starts as many. Three at once is more than there ever are in practice.
     async fn restart(&mut self) {
         self.books.clear();
         for _ in 0..3 {
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-/// A lease as the log tells it.
+/// Lease as recorded in the log.
 struct Told {
     holder: String,
     globs: Vec<Pattern>,
@@ -196,7 +196,7 @@ impl Told {
     }
 }
 
-/// Reads the log from its beginning and insists on the promises.
+/// Reads the log from its beginning and checks the invariants.
 fn check(store: &Store, seed: u64) {
     let mut live: BTreeMap<LeaseId, Told> = BTreeMap::new();
     let mut clock = 0;
@@ -259,7 +259,7 @@ async fn in_every_history_a_path_has_one_holder_at_a_time_and_no_stale_token_cou
     }
 }
 
-/// A lease that was asked for again keeps its token.
+/// Checks that a lease requested again keeps its token.
 fn tokens_of_one(tokens: &[(u64, LeaseId)], one: &(u64, LeaseId)) -> bool {
     tokens.iter().filter(|other| *other == one).count() > 1
 }

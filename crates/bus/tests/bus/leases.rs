@@ -1,4 +1,4 @@
-//! The book of leases on both stores: who holds what, for how long, and what a restart makes of it.
+//! Tests the lease book on both stores: holders, durations, and the effect of a restart.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::fixtures::{caller, failure, name, person};
 const HOUR: u64 = 3_600_000;
 const DAY: i64 = 24 * 3_600_000;
 
-/// A store with its book, and both clocks in our hands.
+/// Store with its book, and both clocks under control of the test.
 struct World {
     store: Store,
     book: LeaseBook,
     wall: ManualClock,
     uptime: Arc<AtomicU64>,
     ids: AtomicU64,
-    // Last, so that the store lets go of its files before they go.
+    // Last, so that the store closes its files before they are removed.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -65,13 +65,13 @@ impl World {
         Self { store, book, wall, uptime, ids: AtomicU64::new(1), _folder: folder }
     }
 
-    /// Time passes for both clocks.
+    /// Advances both clocks.
     fn pass(&self, ms: u64) {
         self.uptime.fetch_add(ms, Ordering::SeqCst);
         self.wall.advance(i64::try_from(ms).unwrap());
     }
 
-    /// The daemon ends and another one begins after a while.
+    /// Ends the daemon and starts another one after a while.
     async fn restart(self, down: i64) -> Self {
         let Self { store, book: old, wall, uptime, ids, _folder } = self;
         drop(old);

@@ -1,4 +1,4 @@
-//! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
+//! Tests the bus on a store in memory: accepted, refused, seen and acknowledged messages.
 
 use switchboard_bus::{
     Call, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,

@@ -1,4 +1,4 @@
-//! The bus, from outside: one binary, so that it is linked once.
+//! Tests of the bus from outside: one binary, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 mod announce;

@@ -1,4 +1,4 @@
-//! Messages of the coordinator: committed with what they tell of, and never delivered.
+//! Tests messages from and to the coordinator: when they wait, and how long they are kept.
 
 use serde_json::json;
 use switchboard_bus::{RETENTION, check_inbox, list_messages, note, register_agent, understood};

@@ -1,4 +1,5 @@
-//! The queue behind an inbox, under a clock that the test moves: leases, redelivery, dead letters, time to live, lanes, requests, the feed.
+//! Tests the queue of an inbox under a clock that the test controls: leases, redelivery, dead letters, time to live,
+//! lanes, requests, the feed.
 
 use serde_json::{Value, json};
 use switchboard_bus::{

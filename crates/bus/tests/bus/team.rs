@@ -1,4 +1,4 @@
-//! Who is on the roster, whom a name means, and who is in which team.
+//! Tests the roster, the resolution of names, and the members of teams.
 
 use serde_json::{Value, json};
 use switchboard_bus::{

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::plan::{Plan, Task};
 
-/// Adds gates to each task: what a task says of a gate holds before what its phase or plan says.
+/// Adds gates to each task. What a task says about a gate takes precedence over its phase and plan.
 pub(super) fn add_to(plan: &mut Plan, gates: &[String]) {
     if gates.is_empty() {
         return;

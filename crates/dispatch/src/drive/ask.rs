@@ -1,4 +1,4 @@
-//! A question to a role: a run of one task whose answer is data.
+//! Questions to a role: each is a run with one task whose answer is data.
 
 use std::collections::BTreeSet;
 
@@ -20,16 +20,16 @@ use super::{Driver, Follows, Waited, earlier, told};
 use crate::work::WORKERS;
 use crate::{Error, answer, report};
 
-/// Bytes of a title.
+/// Maximum length of a title, in bytes.
 const TITLE: usize = 80;
 
-/// What documentation is, for the role that writes it.
+/// Files that the docs role may write.
 const DOCUMENTS: [&str; 6] = ["docs/**", "doc/**", "**/*.md", "**/*.mdx", "**/*.rst", "**/*.adoc"];
 
 // === impl Driver ===
 
 impl Driver {
-    /// Asks a role, and returns what it answers.
+    /// Asks a role and returns its answer.
     pub(super) async fn ask(
         &mut self,
         step: u32,
@@ -66,7 +66,7 @@ impl Driver {
         })
     }
 
-    /// What a role is asked, with what is known for it.
+    /// Returns the question to a role, with the known texts that it needs.
     pub(super) async fn question(
         &self,
         ask: &Ask,
@@ -97,8 +97,8 @@ impl Driver {
         })
     }
 
-    /// Has the documentation brought in line with a phase: a task whose change goes through its gates like every other. Nothing to change is an answer,
-    /// which is why it is tried once: a second worker would find the same.
+    /// Has the documentation brought in line with a phase, by a task whose change passes the gates like any other. An
+    /// empty change is a valid answer, so there is only one attempt: a second worker would find the same.
     pub(super) async fn document(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
         let text = told::documentation(&self.dispatch.world.store, &self.record, phase, self.own_text(RoleName::Docs))?;
         let task = json!({ "id": format!("docs-{phase}"), "phase": 1, "description": text, "files_touched": DOCUMENTS,
@@ -131,13 +131,13 @@ impl Driver {
         Ok(answered(step, &Answer::Docs(Docs { summary, files })))
     }
 
-    /// The request for a run of one task, done by whoever has a role.
+    /// Builds the request for a run of one task, done by the agent of a role.
     fn request_of(&self, title: &str, task: &serde_json::Value, role: RoleName) -> StartRunRequest {
         let mut task = task.clone();
         let choice = self.setup.template.roles.iter().find(|choice| choice.role == role.id());
         let is_asked = task["x-switchboard"].get("asks").is_some();
         if let (false, Some(choice)) = (is_asked, choice) {
-            // Work has an agent, not a role.
+            // Work names an agent, not a role.
             if let Some(agent) = &choice.agent {
                 task["x-switchboard"]["agent"] = json!(agent);
             }
@@ -162,13 +162,13 @@ impl Driver {
         }
     }
 
-    /// What the user's files say to a role; empty where they say nothing.
+    /// Returns the text that the user's files hold for a role; empty if there is none.
     fn own_text(&self, role: RoleName) -> &str {
         let choice = self.setup.template.roles.iter().find(|choice| choice.role == role.id());
         choice.map(|choice| choice.instructions.as_str()).unwrap_or_default()
     }
 
-    /// Who may be given tasks, for the architect.
+    /// Lists the agents that may be given tasks, for the architect.
     fn coders(&self) -> String {
         let StartRunRequest { agents, roles, default_agent, .. } = &self.setup.template;
         let has_role = |name: &AgentName| roles.iter().any(|choice| choice.agent.as_ref() == Some(name));
@@ -179,19 +179,19 @@ impl Driver {
         format!("`x-switchboard.agent` of a task names who does it, one of: {names}{usual}.")
     }
 
-    /// What every part is started with.
+    /// Returns the request with which every part is started.
     pub(super) fn template(&self) -> StartRunRequest {
         StartRunRequest { base: Some(self.branch()), roles: Vec::new(), ..self.setup.template.clone() }
     }
 
-    /// The last worker of a part with one task.
+    /// Returns the last worker of a part with one task.
     fn worker_of(&self, part: &RunId) -> Result<Option<WorkerId>, Error> {
         let query = Query::table(WORKERS).eq("run", part.as_str()).desc("seq").limit(1);
         let rows = self.dispatch.world.store.read(&query)?;
         Ok(rows.first().and_then(|row| WorkerId::new(row.get_text("id")?).ok()))
     }
 
-    /// Why a part did not succeed: what its tasks that failed say.
+    /// Explains why a part did not succeed, from its failed tasks.
     pub(super) async fn why_not(&self, part: &RunId) -> Result<String, Error> {
         let views = self.dispatch.views(part).await?;
         let why = |task: &TaskId, state: &TaskState| Some(format!("task {task}: {}", report::ending(state)?));

@@ -1,4 +1,4 @@
-//! The start of a run that a team leads: everything that can be refused is refused before anything starts.
+//! Starts a run that a team leads. All refusals happen before anything starts.
 
 use std::collections::BTreeSet;
 
@@ -30,16 +30,16 @@ use crate::verb::start_run;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, plan, progress};
 
-/// Runs of the same plan that are looked at, newest first.
+/// Maximum number of earlier runs of the same plan that are examined, newest first.
 const EARLIER: u64 = 20;
 
 // === impl Dispatch ===
 
 impl Dispatch {
-    /// Starts a run that a team leads; a dry run returns what is known of it before it begins.
+    /// Starts a run that a team leads; a dry run returns what is known about the run before it begins.
     ///
     /// # Errors
-    /// What is wrong with the request, its plan, the repository or the agents; or the store's failure.
+    /// When the request, its plan, the repository or the agents are at fault, or the store fails.
     pub(crate) async fn start_driven(
         &self,
         mut request: StartRunRequest,
@@ -108,7 +108,7 @@ impl Dispatch {
         }
         batch.idempotency = call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
-        // Until its driver is there: who calls from the architect's seat at once waits for it.
+        // Held until the driver exists, so that a call from the architect's seat waits for it.
         let _starting = self.world.starting.lock().await;
         let committed = self.world.commit(batch).await?;
         self.world.crash("run-recorded");
@@ -118,7 +118,7 @@ impl Dispatch {
         serde_json::from_value(committed.reply).map_err(shape("a reply"))
     }
 
-    /// What a start would refuse: the plan as it is run phase by phase, or the roles that are asked first.
+    /// Checks what a start would refuse: the plan as it would run phase by phase, or the roles that are asked first.
     async fn probe(
         &self,
         request: &StartRunRequest,
@@ -158,7 +158,8 @@ impl Dispatch {
         Ok(StartRunReply { agents, ..run })
     }
 
-    /// What an earlier run of the same plan has left: its approval, and the first phase that is not in the commit that this one begins at.
+    /// Returns what an earlier run of the same plan left: its approval, and the first phase that is not in this run's
+    /// start commit.
     async fn earlier(&self, plan: &Plan, base: &str) -> Result<(Option<Digest>, Option<u64>), Error> {
         let same = Query::table(RUNS).eq("plan_hash", plan_hash::whole(plan)).desc("seq").limit(EARLIER);
         let facts = facts_of_plan(plan);
@@ -181,7 +182,7 @@ impl Dispatch {
         Ok((None, None))
     }
 
-    /// Whether a commit holds nothing that could be explored.
+    /// Returns true if a commit holds nothing to explore.
     async fn is_empty(&self, base: &str) -> Result<bool, Error> {
         let base = Oid::parse(base)?;
         let files = self.world.git(move |git| git.files_of(&base)).await?;
@@ -190,7 +191,7 @@ impl Dispatch {
     }
 }
 
-/// What the run leaves out from the start though nobody said so, and why.
+/// Returns which optional steps the run leaves out without a request for it, and why.
 fn left_out(steps: OptionalSteps, retrospectives: usize) -> Option<String> {
     let is_left_out = steps.briefing && retrospectives == 0;
     is_left_out.then(|| {
@@ -199,7 +200,7 @@ fn left_out(steps: OptionalSteps, retrospectives: usize) -> Option<String> {
     })
 }
 
-/// Refuses what a run that a team leads would not heed.
+/// Refuses settings that have no effect in a run led by a team.
 fn fits(request: &StartRunRequest, drive: &Drive) -> Result<(), Failure> {
     let bad = |field: &str, what: &str| Err(Failure::new("request.bad-args", what.to_owned()).at(field.to_owned()));
     let wanted = drive.request.as_deref().map(str::trim);
@@ -230,7 +231,7 @@ fn fits(request: &StartRunRequest, drive: &Drive) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a role that this team doesn't have, and one that is named twice.
+/// Refuses a role that this team doesn't have, or that is named twice.
 fn check_roles(choices: &[RoleChoice], has: &[RoleName]) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     for choice in choices {
@@ -251,7 +252,8 @@ fn check_roles(choices: &[RoleChoice], has: &[RoleName]) -> Result<(), Failure> 
     Ok(())
 }
 
-/// A plan that asks every role once that the modes will ask, and these roles: what keeps one of them from answering is refused at the start.
+/// Returns a plan that asks each role of the modes once, and those roles. Checking it refuses at the start whatever
+/// would keep one of them from answering.
 fn questions(drive: &Drive) -> (serde_json::Value, BTreeSet<RoleId>) {
     let answers = [
         (RoleName::Architect, AnswerKind::PlanDraft),
@@ -282,7 +284,7 @@ fn proceed(drive: &Drive, given: Option<&Plan>) -> Proceed {
     }
 }
 
-/// What every part is started with.
+/// Returns the request with which every part is started.
 fn template(request: &StartRunRequest, caller: &Caller) -> StartRunRequest {
     StartRunRequest {
         plan: String::new(),
@@ -327,7 +329,7 @@ fn configured(
     }
 }
 
-/// The folder in which work trees lie: the reply names one in it, for a run.
+/// Returns the folder of the work trees, taken from the path that the reply names for a run.
 fn worktrees(reply: &StartRunReply) -> String {
     let path = std::path::Path::new(&reply.worktrees);
     path.parent().map(plan::text).unwrap_or_else(|| reply.worktrees.clone())

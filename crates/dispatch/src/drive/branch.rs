@@ -1,4 +1,4 @@
-//! The branch of a run that a team leads: it moves to what each part has merged.
+//! Branch of a run that a team leads; it moves to what each part has merged.
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
@@ -10,12 +10,12 @@ use crate::work::RUNS;
 // === impl Driver ===
 
 impl Driver {
-    /// The run's branch.
+    /// Returns the name of the run's branch.
     pub(super) fn branch(&self) -> String {
         format!("switchboard/{}", self.run)
     }
 
-    /// Makes the branch where it is not there yet, at the commit that the run begins at.
+    /// Creates the branch at the run's start commit, unless it exists.
     pub(super) async fn make_branch(&self) -> Result<(), Error> {
         let row = self.dispatch.world.store.get(RUNS, &[self.run.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(self.run.to_string()))?;
@@ -27,7 +27,7 @@ impl Driver {
         made.await
     }
 
-    /// Moves the branch to that of a part, where the part has merged anything.
+    /// Moves the branch to that of a part, if the part merged anything.
     pub(super) async fn take_over(&self, part: &RunId) -> Result<(), Error> {
         let row = self.dispatch.world.store.get(RUNS, &[part.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(part.to_string()))?;

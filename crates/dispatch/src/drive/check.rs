@@ -1,4 +1,4 @@
-//! Checks without a role: what a phase needs before it begins, and what it has to have left.
+//! Checks without a role: what a phase needs before it begins, and what it must have left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::{Error, evidence};
 // === impl Driver ===
 
 impl Driver {
-    /// Looks for what a phase needs or left; what is missing goes to a person.
+    /// Checks what a phase needs or must have left; a person is asked about what is missing.
     pub(super) async fn check(&mut self, step: u32, check: Check) -> Result<Follows, Error> {
         let ran = self.ran().await?;
         let missing = match check {
@@ -39,7 +39,7 @@ impl Driver {
                 proven.insert(view.task.clone());
             }
         }
-        // What an earlier run of the plan has done, that one has looked at.
+        // Tasks done by an earlier run of the plan were checked by that run.
         let has_run: BTreeSet<&TaskId> = ran.iter().map(|ran| &ran.view.task).collect();
         let before = self.record.state().known().map(|known| known.done.clone()).unwrap_or_default();
         let of_before = plan.tasks().filter(|task| before.contains(&task.phase) && !has_run.contains(&task.id));
@@ -51,7 +51,8 @@ impl Driver {
         Ok(found.into_iter().filter(|problem| problem.kind.stops()).map(told).collect())
     }
 
-    /// Every task of the phase is done with its evidence, and the roles took part that the plan requires.
+    /// Checks that every task of the phase is done with its evidence, and that the roles required by the plan took
+    /// part.
     fn evidence(&self, phase: u64, ran: &[Ran]) -> Result<Vec<String>, Error> {
         let (plan, _) = self.plan()?;
         let Some(of_plan) = plan.phases.iter().find(|found| found.id == phase) else {
@@ -75,7 +76,7 @@ impl Driver {
         Ok(missing)
     }
 
-    /// The roles of all workers so far.
+    /// Returns the roles of all workers so far.
     fn roles_that_took_part(&self) -> Result<BTreeSet<String>, Error> {
         let runs: BTreeSet<_> = self.record.parts().iter().map(|part| &part.run).collect();
         let mut roles = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What earlier runs of the repository have taught that a team led: their retrospectives, for one briefing.
+//! Retrospectives of the repository's earlier runs led by a team, collected for one briefing.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,20 @@ use super::record::subject;
 use crate::Error;
 use crate::work::{RUNS, run_id};
 
-/// Runs that are looked at, newest first: what older ones have taught is in the code, or forgotten.
+/// Maximum number of runs examined, newest first. Lessons of older runs are in the code by now, or no longer matter.
 const RUNS_READ: u64 = 20;
 
-/// Retrospectives that are read, newest first.
+/// Maximum number of retrospectives read, newest first.
 const MOST: usize = 20;
 
-/// Longest text of one of them, in bytes: all of them together fit into one question.
+/// Maximum length of one retrospective, in bytes, so that all of them fit into one question.
 const LONGEST: usize = 1_500;
 
-/// Events that are read in one go.
+/// Number of events read at once.
 const PAGE: usize = 500;
 
-/// The retrospectives of runs that began before `run`, or of all runs; newest first, each as a text of bounded length.
+/// Returns the retrospectives of runs that began before `run`, or of all runs; newest first, each as a text of bounded
+/// length.
 pub(super) fn retrospectives(store: &Store, run: Option<&RunId>) -> Result<Vec<String>, Error> {
     let mut led = Query::table(RUNS).ne("mode", Cell::Null).desc("seq").limit(RUNS_READ);
     if let Some(run) = run {
@@ -44,7 +45,7 @@ pub(super) fn retrospectives(store: &Store, run: Option<&RunId>) -> Result<Vec<S
     Ok(found)
 }
 
-/// The retrospectives of one run, the last phase first. What retention has dropped is not among them.
+/// Returns the retrospectives of one run, the last phase first, without those dropped by retention.
 fn of_run(store: &Store, run: &RunId, title: &str) -> Result<Vec<String>, Error> {
     let (mut found, mut rev) = (Vec::new(), 0);
     loop {
@@ -64,7 +65,7 @@ fn of_run(store: &Store, run: &RunId, title: &str) -> Result<Vec<String>, Error>
     Ok(found)
 }
 
-/// A retrospective as the explorer reads it: what it taught before what it counts.
+/// Formats a retrospective for the explorer: lessons before counts.
 fn shown(run: &RunId, title: &str, retro: &Retrospective) -> String {
     let mut text = format!("{run} \"{title}\", phase {}:\n", retro.phase_number);
     let mut list = |label: &str, items: &mut dyn Iterator<Item = String>| {

@@ -1,4 +1,4 @@
-//! What a run's driver is told.
+//! Messages to a run's driver.
 
 use serde_json::Value;
 use switchboard_protocol::id::AgentName;
@@ -12,23 +12,23 @@ use tokio::sync::oneshot;
 
 use crate::Error;
 
-/// What a driver is told.
+/// Message to a driver.
 pub(crate) enum Order {
-    /// Somebody wants the run to stop.
+    /// Stops the run.
     Stop(Stop),
-    /// Something is asked for from the architect's seat, or about it.
+    /// A call from the architect's seat, or about it.
     Seat(Box<SeatCall>),
 }
 
-/// Somebody wants the run to stop.
+/// Request to stop the run.
 pub(crate) struct Stop {
     pub(super) by: AgentName,
-    /// How long workers may take to end.
+    /// How long workers may take to end, in milliseconds.
     pub(super) grace_ms: Option<u64>,
     pub(super) done: oneshot::Sender<Result<(), Error>>,
 }
 
-/// What is asked for from the architect's seat, or about it: the request of the verb.
+/// Request of a verb that concerns the architect's seat.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each verb says what it does")]
 pub enum SeatAsk {
@@ -43,14 +43,14 @@ pub enum SeatAsk {
     SetStatus(UpdateTaskStatusRequest),
 }
 
-/// Who asks.
+/// Agent or person that makes the call.
 #[derive(Debug, Clone)]
 pub struct SeatCaller {
-    /// Its name.
+    /// Name of the caller.
     pub name: AgentName,
-    /// Whether it is a person.
+    /// True if the caller is a person.
     pub is_person: bool,
-    /// Whether the name is its own: by a token, or because its program has registered it.
+    /// True if the caller's name is verified: by a token, or because its program has registered it.
     pub is_proven: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct SeatCall {
 // === impl SeatAsk ===
 
 impl SeatAsk {
-    /// The run that it names; a report may name none.
+    /// Returns the run that the request names; a report may name none.
     pub(crate) fn run(&self) -> Option<&str> {
         match self {
             Self::Lead(request) => Some(&request.run),

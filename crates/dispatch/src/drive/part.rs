@@ -1,4 +1,4 @@
-//! Runs that are started for a run: a question to a role, the tasks of a phase.
+//! Parts of a run: runs started for a question to a role or for the tasks of a phase.
 
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
@@ -15,26 +15,26 @@ use crate::error::{is_transient, shape};
 use crate::work::RUNS;
 use crate::{Dispatch, Error, report};
 
-/// Which step of which run another run is started for.
+/// Run and step for which a part is started.
 #[derive(Debug, Clone)]
 pub(crate) struct PartOf {
     pub(crate) run: RunId,
     pub(crate) step: u32,
     pub(crate) what: String,
     pub(crate) work: PartWork,
-    /// Whether an agent leads the run.
+    /// True if an agent leads the run.
     pub(crate) is_led: bool,
 }
 
 // === impl PartOf ===
 
 impl PartOf {
-    /// Whether it carries out the tasks of a phase.
+    /// Returns true if the part carries out the tasks of a phase.
     pub(crate) fn is_phase(&self) -> bool {
         self.work == PartWork::Phase
     }
 
-    /// The event that links a run to the step, for the commit that starts it.
+    /// Returns the event that links a part to its step, for the commit that starts the part.
     pub(crate) fn event(&self, part: &RunId) -> Result<NewEvent, Error> {
         let Self { run, step, what, work, is_led: _ } = self.clone();
         let fact = ModeFact::PartStarted { run, step, part: part.clone(), what, work };
@@ -45,7 +45,7 @@ impl PartOf {
 // === impl Dispatch ===
 
 impl Dispatch {
-    /// The state of a run, as its row says it.
+    /// Returns the state of a run, as its row has it.
     pub(crate) fn state_of(&self, run: &RunId) -> Result<String, Error> {
         let row = self.world.store.get(RUNS, &[run.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(run.to_string()))?;
@@ -68,10 +68,10 @@ impl Dispatch {
 // === impl Driver ===
 
 impl Driver {
-    /// Starts a run for a step; one that was started for it before is taken as it is.
+    /// Starts a part for a step; returns the existing part if the step has one already.
     ///
     /// # Errors
-    /// What the start refuses, as a failure inside; or the store's failure.
+    /// When the store fails. A refusal of the start is the inner failure.
     pub(super) async fn start_part(
         &mut self,
         step: u32,
@@ -103,7 +103,7 @@ impl Driver {
         }
     }
 
-    /// What is left of the run's budget for its next part.
+    /// Returns what is left of the run's budget for its next part.
     fn budget(&self) -> Result<Result<Option<Budget>, Failure>, Error> {
         let world = &self.dispatch.world;
         let row = world.store.get(RUNS, &[self.run.as_str().into()])?;

@@ -1,4 +1,4 @@
-//! A question to a person: a need, and the event that its answer becomes.
+//! Questions to a person: each is a need, and its answer becomes an event.
 
 use switchboard_pipeline::modes::Question;
 use switchboard_protocol::answer::{Answer, Question as Open};
@@ -14,19 +14,21 @@ use super::{Driver, Follows, Waited, told};
 use crate::error::shape;
 use crate::{Error, needs};
 
-/// Longest title of a question, in bytes.
+/// Maximum length of a question's title, in bytes.
 const TITLE: usize = 200;
 
-/// Longest name of an answer to choose, in bytes: eight of them fit into one event; the whole words stand in the detail.
+/// Maximum length of an option's name, in bytes, so that eight of them fit into one event. The detail holds the full
+/// text.
 const NAME: usize = 20;
 
-/// The option for an answer in words.
+/// Id of the option for an answer in words.
 const TEXT: &str = "text";
 
 // === impl Driver ===
 
 impl Driver {
-    /// Asks a person and waits for the answer. The question is known by its step, so that it is asked once however often the daemon dies.
+    /// Asks a person and waits for the answer. The question's id is derived from its step, so it is asked once however
+    /// often the daemon dies.
     pub(super) async fn ask_person(
         &mut self,
         step: u32,
@@ -53,7 +55,7 @@ impl Driver {
         }
     }
 
-    /// Asks, unless it was asked before, and waits until it is settled.
+    /// Asks a question, unless it was asked before, and waits until it is settled.
     pub(super) async fn ask_need(&mut self, asking: Asking) -> Result<Waited<Row>, Error> {
         let Asking { id, about, title, detail, options } = asking;
         let world = &self.dispatch.world;
@@ -87,7 +89,7 @@ impl Driver {
         }
     }
 
-    /// What the answer means.
+    /// Converts the answer into what follows from it.
     fn heard(&self, step: u32, question: &Question, row: &Row, words: &[String]) -> Result<Follows, Error> {
         let store = &self.dispatch.world.store;
         let option = row.get_text("option").unwrap_or_default();
@@ -103,7 +105,7 @@ impl Driver {
             let answer = PersonAnswer::Text { text: Digest::of(text.as_bytes()) };
             return Ok(Follows::Event(ModeEvent::PersonAnswered { step, by, answer }, text));
         }
-        // Without words there is no answer in words.
+        // A text answer without a note counts as the default choice.
         let usual = if question.takes_text() { Choice::Skip } else { Choice::Stop };
         let choice = Choice::of(option).filter(|choice| question.choices().contains(choice)).unwrap_or(usual);
         let choice = if question.choices().contains(&choice) { choice } else { Choice::Stop };
@@ -114,7 +116,7 @@ impl Driver {
         Ok(Follows::Event(ModeEvent::PersonAnswered { step, by, answer }, body))
     }
 
-    /// The question in words, with what it is about.
+    /// Returns the question in words, with the texts it is about.
     fn asked(&self, question: &Question) -> Result<Asked, Error> {
         let store = &self.dispatch.world.store;
         let text = |digest: &Digest| Ok::<_, Error>(told::shown(&self.record.text(store, digest)?));
@@ -142,7 +144,7 @@ impl Driver {
         })
     }
 
-    /// The tasks of the phase that would begin.
+    /// Lists the tasks of the phase that would begin.
     fn about_phase(&self, phase: u64) -> Result<String, Error> {
         let (plan, _) = self.plan()?;
         let tasks = plan.tasks().filter(|task| task.phase == phase);
@@ -150,7 +152,7 @@ impl Driver {
     }
 }
 
-/// A question as a person has it.
+/// Question as shown to a person.
 pub(super) struct Asking {
     pub(super) id: NeedId,
     pub(super) about: NeedAbout,
@@ -159,13 +161,13 @@ pub(super) struct Asking {
     pub(super) options: Vec<PermissionOption>,
 }
 
-/// The event that settled a question.
+/// Returns the event that settled a question.
 fn settling(store: &Store, row: &Row) -> Result<Option<Event>, Error> {
     let settled = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
     Ok(settled.map(|lsn| store.event(lsn)).transpose()?.flatten())
 }
 
-/// Who settled a question.
+/// Returns the agent or person that settled a question.
 pub(super) fn chosen_by(store: &Store, row: &Row) -> Result<Option<AgentName>, Error> {
     Ok(settling(store, row)?.and_then(|event| AgentName::new(event.actor).ok()))
 }
@@ -174,11 +176,11 @@ pub(super) fn chosen_by(store: &Store, row: &Row) -> Result<Option<AgentName>, E
 struct Asked {
     title: String,
     detail: String,
-    /// Answers to choose from.
+    /// Answers to choose from, in words.
     words: Vec<String>,
 }
 
-/// What can be answered.
+/// Returns the options of a question.
 fn options(question: &Question, choices: &[Choice], words: &[String]) -> Vec<PermissionOption> {
     let option =
         |id: String, name: &str, kind: &str| PermissionOption { id, name: cut(name, NAME), kind: kind.to_owned() };

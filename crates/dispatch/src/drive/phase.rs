@@ -1,4 +1,4 @@
-//! The tasks of a phase: a run of that part of the approved plan, reviewed and tested as every change of a team is.
+//! Runs the tasks of a phase: a run of that part of the approved plan, reviewed and tested like every change of a team.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,13 +21,13 @@ use super::record::Part;
 use super::{Driver, Follows, Waited};
 use crate::{Error, plan, report};
 
-/// Digits of a plan's digest in the name of what a part does.
+/// Number of digits of the plan's digest in the name of a part.
 const SHORT: usize = 12;
 
-/// Causes that a failure names.
+/// Maximum number of causes named in a failure.
 const NAMED: usize = 5;
 
-/// What the tasks of a phase that have run came to.
+/// Tasks of a phase that have run, and their results.
 pub(super) struct Ran {
     pub(super) run: RunId,
     pub(super) view: TaskView,
@@ -36,7 +36,7 @@ pub(super) struct Ran {
 // === impl Driver ===
 
 impl Driver {
-    /// Carries out the tasks of a phase; what did not succeed before goes on where it stopped.
+    /// Carries out the tasks of a phase; resumes tasks that did not succeed before.
     pub(super) async fn run_phase(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
         let held = |why: String| {
             let outcome = PhaseOutcome::Held { why, failed: None };
@@ -66,7 +66,8 @@ impl Driver {
         Ok(Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome: PhaseOutcome::Done }, String::new()))
     }
 
-    /// The tasks of a phase can't go on: with what was tried of one that has no attempts left, which the architect may know how to mend.
+    /// Handles a phase that can't go on. Includes the refused attempts of a task that has none left, which may help the
+    /// architect to fix it.
     async fn held(&self, step: u32, phase: u64, part: &RunId) -> Result<Follows, Error> {
         let why = self.why_not(part).await?;
         let views = self.dispatch.views(part).await?;
@@ -80,7 +81,7 @@ impl Driver {
         Ok(Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome }, body))
     }
 
-    /// What the architect has said to who tries a task again, with the task.
+    /// Returns the architect's advice for the next attempt at a task, with the task.
     fn advice(&self) -> Result<Option<(TaskId, String)>, Error> {
         let Some((task, text)) = self.record.state().known().and_then(|known| known.advice.clone()) else {
             return Ok(None);
@@ -92,7 +93,7 @@ impl Driver {
         })
     }
 
-    /// The part that has begun the same work and not ended it: it goes on.
+    /// Returns a part that began the same work and did not end it; it is continued.
     async fn earlier(&mut self, step: u32, what: &str) -> Result<Result<Option<Part>, Failure>, Error> {
         if let Some(part) = self.record.part_of(step) {
             return Ok(Ok(Some(part.clone())));
@@ -114,7 +115,7 @@ impl Driver {
         Ok(Ok(Some(part)))
     }
 
-    /// Tries what did not succeed again; with a note of the architect the task that it is about alone.
+    /// Retries the tasks that did not succeed; if the architect left a note, only the task that the note is about.
     async fn go_on_with(&self, part: &RunId) -> Result<serde_json::Value, Error> {
         let (tasks, note) = self.advice()?.map_or((Vec::new(), String::new()), |(task, note)| (vec![task], note));
         self.dispatch.retry(part, (None, tasks, note), None, serde_json::Value::Null).await
@@ -154,7 +155,7 @@ impl Driver {
         }))
     }
 
-    /// The plan as it stands, and its digest.
+    /// Returns the current plan and its digest.
     pub(super) fn plan(&self) -> Result<(Plan, String), Error> {
         let digest = self.record.state().known().and_then(|known| known.plan.as_ref()).map(|plan| plan.plan);
         let digest = digest.ok_or_else(|| Error::Missing(format!("the plan of {}", self.run)))?;
@@ -163,7 +164,7 @@ impl Driver {
         Ok((plan, digest.hex()))
     }
 
-    /// The tasks of all phases that have run, each as it was left last.
+    /// Returns the tasks of all phases that have run, each in its latest state.
     pub(super) async fn ran(&self) -> Result<Vec<Ran>, Error> {
         let mut seen = BTreeSet::new();
         let mut ran: Vec<Ran> = Vec::new();
@@ -187,7 +188,7 @@ impl Driver {
         Ok(ran.filter(|ran| ran.view.state.is_done()).map(|ran| ran.view.task).chain(of_before).collect())
     }
 
-    /// What the record says of a phase, for its retrospective.
+    /// Returns the counts that the record has for a phase, for its retrospective.
     pub(super) async fn counted(&self, phase: u64) -> Result<String, Error> {
         let (plan, _) = self.plan()?;
         let of_phase: BTreeSet<_> =
@@ -213,13 +214,13 @@ impl Driver {
     }
 }
 
-/// Whether it has no attempts left: the change of the last one was refused.
+/// Returns true if the task has no attempts left: the change of the last one was refused.
 fn is_refused_for_good(view: &TaskView) -> bool {
     let is_last = |refusal: &Refusal| refusal.attempt == view.attempt && refusal.cause != RefusalCause::Person;
     matches!(view.state, TaskState::Blocked { .. }) && view.refusals.last().is_some_and(is_last)
 }
 
-/// A task, what was tried, and why each of it was refused.
+/// Describes a task, its attempts, and why each of them was refused.
 fn tried(plan: &Plan, view: &TaskView) -> String {
     let task = plan.tasks().find(|task| task.id == view.task);
     let mut text = format!("task {}: {}\n", view.task, task.map(|task| task.description.as_str()).unwrap_or_default());
@@ -236,16 +237,16 @@ fn tried(plan: &Plan, view: &TaskView) -> String {
     text
 }
 
-/// Whether it says something of a role that the tasks of a phase have.
+/// Returns true if the choice concerns a role that the tasks of a phase have.
 pub(super) fn is_of_tasks(choice: &RoleChoice) -> bool {
     RoleName::IN_TASKS.into_iter().chain([RoleName::Coder]).any(|role| role.id() == choice.role)
 }
 
-/// A failure with what it names and what to do, in a line.
+/// Formats a failure with its causes and hint, in one line.
 pub(super) fn told(failure: &Failure) -> String {
     let causes: Vec<_> = failure.cause.iter().take(NAMED).map(String::as_str).collect();
     let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) };
     let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
-    // The hint first: what follows may be cut.
+    // The hint comes first, because the end may be cut.
     format!("{} [{}]{hint}{causes}", failure.what, failure.code)
 }

@@ -1,4 +1,4 @@
-//! The modes of a run as the log has them: the state, the texts, and the parts.
+//! Modes of a run, folded from the log: the state, the texts, and the parts.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::Error;
 use crate::error::shape;
 use crate::world::World;
 
-/// Events read in one go.
+/// Number of events read at once.
 const PAGE: usize = 500;
 
-/// The subject of what is recorded of a run's modes.
+/// Returns the subject of a run's mode events.
 pub(crate) fn subject(run: &RunId) -> String {
     format!("modes/{run}")
 }
 
-/// A run that was started for a step.
+/// Run that was started for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) step: u32,
@@ -33,13 +33,13 @@ pub(crate) struct Part {
     pub(crate) work: PartWork,
 }
 
-/// What the log has of the modes of a run.
+/// Record of a run's modes.
 pub(crate) struct Record {
     run: RunId,
     /// Revision of the subject up to which everything is folded.
     rev: u64,
     state: State,
-    /// The event whose body each text is.
+    /// Position of the event whose body each text is, by the text's digest.
     texts: BTreeMap<Digest, Lsn>,
     parts: Vec<Part>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Record {
 // === impl Record ===
 
 impl Record {
-    /// Reads a run's modes from the log.
+    /// Folds a run's modes from the log.
     pub(crate) fn fold(store: &Store, run: &RunId) -> Result<Self, Error> {
         let mut record =
             Self { run: run.clone(), rev: 0, state: State::new(), texts: BTreeMap::new(), parts: Vec::new() };
@@ -59,22 +59,22 @@ impl Record {
         &self.state
     }
 
-    /// The parts in the order of their starts; one that goes on for a later step is there once for each.
+    /// Returns the parts in the order of their starts. A part continued for a later step appears once for each step.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// How many phases are done.
+    /// Returns the number of phases done.
     pub(crate) fn phases_done(&self) -> usize {
         self.state.known().map_or(0, |known| known.done.len())
     }
 
-    /// The part of a step.
+    /// Returns the part of a step.
     pub(crate) fn part_of(&self, step: u32) -> Option<&Part> {
         self.parts.iter().rev().find(|part| part.step == step)
     }
 
-    /// Folds what was recorded since.
+    /// Folds the events recorded since the last call.
     pub(crate) fn catch_up(&mut self, store: &Store) -> Result<(), Error> {
         loop {
             let page = store.events_of(&subject(&self.run), self.rev, PAGE)?;
@@ -106,7 +106,7 @@ impl Record {
     /// Records an event with the text whose digest it holds.
     ///
     /// # Errors
-    /// What the machine refuses, or the store's failure; nothing has changed then.
+    /// When the machine refuses the event or the store fails; nothing has changed then.
     pub(crate) async fn commit(
         &mut self,
         world: &World,
@@ -121,7 +121,8 @@ impl Record {
         done.map(drop).map_err(Error::from)
     }
 
-    /// Records an event that was drafted, with the answer of the call that asks for it; returns the answer, the first one's when the call is a repetition.
+    /// Records a drafted event together with the reply to its call. Returns the reply; for a repeated call, the first
+    /// one.
     pub(crate) async fn commit_call(
         &mut self,
         world: &World,
@@ -136,12 +137,12 @@ impl Record {
         Ok(done?.reply)
     }
 
-    /// The event that records a step, and the state after it.
+    /// Returns the event that records a step, and the state after it.
     pub(crate) fn draft(&self, event: ModeEvent, body: String, by: &str) -> Result<(NewEvent, State), Error> {
         Self::draft_after(&self.state, (&self.run, by), event, body)
     }
 
-    /// The same after a state that is not recorded yet.
+    /// Same as [`draft`](Self::draft), from a state that is not recorded yet.
     pub(crate) fn draft_after(
         state: &State,
         (run, by): (&RunId, &str),
@@ -160,7 +161,7 @@ impl Record {
         Ok((if body.is_empty() { new } else { new.with_body(body) }, next))
     }
 
-    /// Records that a part goes on for a later step.
+    /// Records that a part is continued for a later step.
     pub(crate) async fn link(&mut self, world: &World, part: Part) -> Result<(), Error> {
         let Part { step, run, what, work } = part;
         let fact = ModeFact::PartStarted { run: self.run.clone(), step, part: run, what, work };
@@ -170,7 +171,7 @@ impl Record {
         done.map(drop).map_err(Error::from)
     }
 
-    /// A text of the record; empty where retention has dropped it.
+    /// Returns a text of the record; empty if retention has dropped it.
     pub(crate) fn text(&self, store: &Store, text: &Digest) -> Result<String, Error> {
         let Some(lsn) = self.texts.get(text) else { return Ok(String::new()) };
         Ok(store.body(*lsn)?.unwrap_or_default())

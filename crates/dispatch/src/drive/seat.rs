@@ -1,8 +1,9 @@
-//! The architect's seat of a run: what the agent that leads it asks for, checked and recorded by the run's driver, one after the other.
+//! Architect's seat of a run: the run's driver checks and records the calls of the agent that leads the run, one after
+//! the other.
 //!
-//! Every call carries the seat's fence and comes from the agent that has the seat; it renews the lease. What the machine refuses, or a task has not earned,
-//! is refused with what is missing and how to get it. The rules are in `switchboard_pipeline::modes` and, for the steps of tasks, in
-//! `switchboard_pipeline::run`.
+//! Every call carries the seat's fence and comes from the agent that holds the seat; it renews the lease. A call that
+//! the machine refuses, or for which a task is not ready, is refused with what is missing and how to get it. The rules
+//! are in `switchboard_pipeline::modes` and, for the steps of tasks, in `switchboard_pipeline::run`.
 
 mod begin;
 mod fill;
@@ -32,13 +33,13 @@ use super::record::Part;
 use crate::Error;
 use crate::error::shape;
 
-/// Between asking the stand-in of somebody's hands to end and ending it.
+/// Time between asking the placeholder worker of a by-hand step to end and ending it.
 const GRACE: Duration = Duration::from_millis(500);
 
 // === impl Driver ===
 
 impl Driver {
-    /// Does what is asked for from the seat and answers; returns whether the run may have something else to do now.
+    /// Carries out a call from the seat and answers it; returns true if the run's next action may have changed.
     pub(super) async fn on_seat(&mut self, call: SeatCall) -> bool {
         let SeatCall { ask, by, call, answer } = call;
         let is_status = matches!(ask, SeatAsk::Status(_));
@@ -64,7 +65,7 @@ impl Driver {
         }
     }
 
-    /// The seat, for its holder; the lease begins anew.
+    /// Returns the seat if the caller holds it, and renews the lease.
     fn holder(&mut self, fence: u64, by: &SeatCaller) -> Result<Seat, Failure> {
         let seat = self.record.state().expect_seat(fence).map_err(|refused| not_yours(&refused))?.clone();
         if seat.agent.folded() != by.name.folded() {
@@ -76,7 +77,7 @@ impl Driver {
         Ok(seat)
     }
 
-    /// When the lease of the seat is over.
+    /// Returns when the lease of the seat ends.
     pub(super) fn lease_end(&self) -> Option<Instant> {
         match self.record.state().form() {
             Form::Led(seat) => Some(self.heard + Duration::from_millis(seat.lease_ms)),
@@ -84,7 +85,7 @@ impl Driver {
         }
     }
 
-    /// The lease is over: the seat is vacant, and whoever had it works no more.
+    /// Handles the end of the lease: the seat is vacant, and its former holder's work ends.
     pub(super) async fn lose_seat(&mut self) -> Result<(), Error> {
         let Form::Led(seat) = self.record.state().form() else { return Ok(()) };
         let lost = ModeEvent::SeatLost { fence: seat.fence };
@@ -93,7 +94,8 @@ impl Driver {
         self.apply_form().await
     }
 
-    /// Has the run of the phase that is at work know whether an agent leads it, and ends what stands for hands that are gone.
+    /// Records in the current phase's run whether an agent leads it. If none does, ends the placeholders of by-hand
+    /// steps.
     pub(super) async fn apply_form(&self) -> Result<(), Error> {
         let Some(part) = self.phase_at_work().cloned() else { return Ok(()) };
         let form = self.record.state().form();
@@ -118,13 +120,13 @@ impl Driver {
         }
     }
 
-    /// The run that carries out the tasks of the present phase.
+    /// Returns the run that carries out the tasks of the present phase.
     fn phase_at_work(&self) -> Option<&Part> {
         let Action::RunPhase { step, .. } = self.record.state().driven() else { return None };
         self.record.part_of(step)
     }
 
-    /// Returns that run with its state, or a refusal where no phase is carried out.
+    /// Returns the run of the present phase with its state, or a refusal if no phase is carried out.
     async fn phase(&self, what: &str) -> Result<(RunId, Arc<RunState>), Error> {
         let Some(part) = self.phase_at_work() else {
             let state = self.record.state();
@@ -134,7 +136,7 @@ impl Driver {
         Ok((part.run.clone(), self.dispatch.state(&part.run).await?))
     }
 
-    /// Records an event from the seat and the answer of its call in one commit.
+    /// Records an event from the seat and the reply to its call in one commit.
     async fn record_call(
         &mut self,
         (event, body): (ModeEvent, String),
@@ -151,7 +153,7 @@ impl Driver {
     }
 }
 
-/// Refuses an agent that is only called so.
+/// Refuses a caller whose name is not verified.
 fn proven(by: &SeatCaller) -> Result<(), Failure> {
     if by.is_proven {
         return Ok(());
@@ -160,17 +162,17 @@ fn proven(by: &SeatCaller) -> Result<(), Failure> {
     Err(Failure::new("seat.not-yours", what).hint("register_agent makes the name its program's own"))
 }
 
-/// A refusal of the machine that is about who has the seat.
+/// Converts a refusal of the machine about who holds the seat.
 fn not_yours(refused: &Refused) -> Failure {
     Failure::new("seat.not-yours", refused.why.clone()).hint(refused.hint.clone())
 }
 
-/// A refusal of the machine that is about what can be done now.
+/// Converts a refusal of the machine about what can be done now.
 fn not_open(refused: &Refused) -> Failure {
     Failure::new("seat.not-open", refused.why.clone()).hint(refused.hint.clone())
 }
 
-/// A reply as it is recorded.
+/// Converts a reply to its recorded form.
 fn value<T: Serialize>(reply: &T) -> Result<Value, Error> {
     serde_json::to_value(reply).map_err(shape("a reply"))
 }

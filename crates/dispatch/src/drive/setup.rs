@@ -1,4 +1,5 @@
-//! What a run was started with that a team leads: the request without its plan, kept beside the log, since it says how agents are started.
+//! Start request of a run that a team leads, without its plan. It is kept beside the log, because it says how agents
+//! are started.
 
 use std::path::PathBuf;
 
@@ -11,14 +12,14 @@ use crate::error::shape;
 use crate::world::World;
 use crate::{Config, Error, plan};
 
-/// What every part of the run is started with.
+/// Settings with which every part of the run is started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Setup {
-    /// The request; its plan is empty, and so is what belongs to all parts together.
+    /// Request without its plan and without what belongs to all parts together.
     pub(crate) template: StartRunRequest,
-    /// What is worked on, in a line.
+    /// Title of the work, in one line.
     pub(crate) title: String,
-    /// Who asked for the run.
+    /// Agent or person that asked for the run.
     pub(crate) by: AgentName,
 }
 
@@ -46,7 +47,7 @@ impl Setup {
             .await
     }
 
-    /// Removes it once nothing starts any more: it may hold secrets.
+    /// Removes the file once no part will start any more, because it may hold secrets.
     pub(crate) async fn remove(world: &World, run: &RunId) {
         let (path, files) = (file(&world.config, run), std::sync::Arc::clone(&world.ports.files));
         if let Err(error) = world.blocking(move || files.remove(&path)).await {

@@ -1,4 +1,4 @@
-//! A task waits for a person, who says what is to become of it or of its change: the answer is a row of the questions, and becomes a step of the run.
+//! Asks a person about a task or its change. The answer is a row of the questions, and becomes a step of the run.
 
 use std::time::Duration;
 
@@ -14,28 +14,28 @@ use crate::error::shape;
 use crate::handle::{Outcome, Record};
 use crate::{Error, needs};
 
-/// Bytes of either end of a change that are shown with the question.
+/// Number of bytes shown with the question from each end of a change.
 const DIFF_BYTES: usize = 8 << 10;
 
-/// Pause after a failure of the store, before the run's engine is asked again what is to be done.
+/// Pause after a failure of the store, before the run's engine is asked again what to do.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a person is asked about a change.
+/// Question to a person about a change.
 pub(super) struct Question<'a> {
     pub(super) commit: &'a str,
     pub(super) base: &'a str,
-    /// Digest of what it is about.
+    /// Digest of the question's subject.
     pub(super) input: Digest,
-    /// The plan's question.
+    /// Question given by the plan.
     pub(super) question: Option<String>,
-    /// What gates have found.
+    /// Findings of the gates.
     pub(super) findings: Vec<String>,
 }
 
 // === impl Question ===
 
 impl Question<'_> {
-    /// The question in one line.
+    /// Returns the question in one line.
     fn title(&self) -> String {
         match (&self.question, self.findings.as_slice()) {
             (Some(question), []) => question.clone(),
@@ -46,7 +46,7 @@ impl Question<'_> {
     }
 }
 
-/// Asks a person whether a change may be merged, and shows what it changes.
+/// Asks a person whether a change may be merged, and shows the change.
 pub(super) async fn ask(ctx: &Ctx, task: &TaskId, attempt: u32, asked: Question<'_>) -> Result<(), Error> {
     let (old, new) = (Oid::parse(asked.base)?, Oid::parse(asked.commit)?);
     let diff = ctx.world.git(move |git| git.diff_text(&old, &new, DIFF_BYTES)).await?;
@@ -61,7 +61,7 @@ pub(super) async fn ask(ctx: &Ctx, task: &TaskId, attempt: u32, asked: Question<
     Ok(())
 }
 
-/// Waits until the question is answered, by a person or by its clock.
+/// Waits until the question is answered by a person or expires.
 pub(super) async fn wait(ctx: &Ctx, task: TaskId, need: NeedId) -> Outcome {
     let mut answered = ctx.world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
     loop {
@@ -79,7 +79,7 @@ pub(super) async fn wait(ctx: &Ctx, task: TaskId, need: NeedId) -> Outcome {
     }
 }
 
-/// Takes a question back; one that was answered meanwhile stays as it is.
+/// Withdraws a question; one answered meanwhile stays as it is.
 pub(super) async fn withdraw(ctx: &Ctx, task: TaskId, need: NeedId) -> Outcome {
     let done = match answer(ctx, &task, &need) {
         Ok(None) => take_back(ctx, &need).await.and_then(|()| answer(ctx, &task, &need)),
@@ -95,7 +95,7 @@ async fn take_back(ctx: &Ctx, need: &NeedId) -> Result<(), Error> {
     let settled = switchboard_needs::resolved(need, "withdrawn", None, "daemon");
     let (event, guard) = settled.map_err(shape("an answer"))?;
     match ctx.world.commit(Batch::synced().event(event).guard(guard)).await {
-        // A person was faster.
+        // A person answered first.
         Ok(_) | Err(switchboard_store::Error::Refused(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Who is named as author of what is merged.
+//! Author of merged changes.
 
 use switchboard_pipeline::settings::Settings;
 use switchboard_process::git::{Author, Oid};
@@ -8,8 +8,8 @@ use super::context::Ctx;
 use crate::Error;
 use crate::authorship::author;
 
-/// Who is the author of a task's change when it is put into another commit: the agent that the task names, or, where the change of another one was
-/// chosen, its own author.
+/// Returns the author of a task's change when it is put into another commit: the agent that the task names, or, if the
+/// change of another agent was chosen, its own author.
 pub(super) async fn of_change(ctx: &Ctx, id: &TaskId, settings: &Settings, commit: &Oid) -> Result<Author, Error> {
     if ctx.plan.shape(id).is_some_and(|shape| !shape.among.is_empty()) {
         let (commit, now) = (commit.clone(), ctx.world.store.now());
@@ -18,7 +18,7 @@ pub(super) async fn of_change(ctx: &Ctx, id: &TaskId, settings: &Settings, commi
     of_worker(ctx, id, settings)
 }
 
-/// Who is the author of what a task's worker leaves: whom the plan names, or the agent.
+/// Returns the author of what a task's worker leaves: the one named by the plan, or the agent.
 pub(super) fn of_worker(ctx: &Ctx, id: &TaskId, settings: &Settings) -> Result<Author, Error> {
     let name = match &settings.author {
         Some(author) => author.clone(),

@@ -1,4 +1,4 @@
-//! What becomes of a task whose effect fails.
+//! Outcome of a task whose effect fails.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
@@ -9,11 +9,11 @@ use tokio::task::JoinError;
 use crate::Error;
 use crate::handle::Outcome;
 
-/// Blocks a task with the reason; nothing happens to it when the daemon stops or the run has gone on. A full disk pauses the run, and a store that
-/// is busy is asked again: neither is the task's failure.
+/// Blocks a task with the reason. If the daemon stops or the run has gone on, nothing is recorded. A full disk pauses
+/// the run, and a busy store is asked again: neither is the task's failure.
 pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     match error {
-        // The next daemon, or the next decision, sees what is to be done.
+        // The next daemon, or the next decision, finds what to do.
         Error::Stopping => return Outcome::default(),
         Error::Superseded(why) => {
             tracing::info!(%task, %why, "the run has gone on without this");
@@ -41,7 +41,7 @@ pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     Outcome::step(RunEvent::TaskBlocked { task, attempt, retries: None, reason })
 }
 
-/// What becomes of the task of an effect that has panicked, which is a defect: it is blocked, so that a person sees it and can try again.
+/// Blocks the task of an effect that panicked, which is a defect: a person sees it and can try again.
 pub(crate) fn panicked(about: Option<(TaskId, u32)>, error: &JoinError) -> Outcome {
     if !error.is_panic() {
         return Outcome::default();

@@ -1,4 +1,4 @@
-//! What a worker left in its tree becomes one commit on the task's base.
+//! Captures what a worker left in its tree as one commit on the task's base.
 
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_process::git::Oid;
@@ -15,7 +15,7 @@ use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, needs};
 
-/// Files that the event names; the rest is counted.
+/// Maximum number of files named in the event; the others are only counted.
 pub(super) const FILES_NAMED: usize = 50;
 
 pub(crate) async fn capture(
@@ -37,7 +37,7 @@ pub(crate) async fn capture(
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let result = ctx.plan.shape(id).map(|shape| shape.result).unwrap_or_default();
     let is_compared = result == WorkResult::Candidate;
-    // The change of the step before may be all that there is to do.
+    // The change of the previous step may already be complete.
     let may_stay = start == base || carried == Some(start.as_str());
     let captured = ctx.world.git(move |git| {
         let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };

@@ -1,4 +1,4 @@
-//! What an effect has to work with.
+//! Context of an effect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::handle::{Handle, LastWorker};
 use crate::plan::RunPlan;
 use crate::world::World;
 
-/// The world, the run, and what is known of its last worker.
+/// The world, the run, and what is recorded about the task's last worker.
 #[derive(Clone)]
 pub(crate) struct Ctx {
     pub(crate) world: Arc<World>,
     pub(crate) plan: Arc<RunPlan>,
     pub(crate) engine: Handle,
     pub(crate) last: Option<LastWorker>,
-    /// Head of the run's branch when an earlier daemon began the merge that is to be gone on with.
+    /// Head of the run's branch when an earlier daemon began the merge that is to be continued.
     pub(crate) onto: Option<String>,
 }
 
 // === impl Ctx ===
 
 impl Ctx {
-    /// Fails where the disk of a path is full: what went wrong there need not be wrong.
+    /// Fails if the disk that holds a path is full: a failure there may then only be a consequence of that.
     ///
     /// # Errors
     /// `io.disk-full`.

@@ -1,4 +1,4 @@
-//! What a change alters that others may call: as the gate `diff` has found it, and as an explorer has analysed it.
+//! Contracts (what others may call) that a change alters: as found by the gate `diff`, and as analysed by an explorer.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,18 +18,19 @@ use super::context::Ctx;
 use crate::work::{JUDGES, WORKERS};
 use crate::{Error, evidence};
 
-/// Bytes of an analysis that a reviewer is shown: a report has fewer than 2,000 characters, and the list says the same once more.
+/// Number of bytes of an analysis shown to a reviewer. A report has fewer than 2,000 characters, and the list repeats
+/// its content once.
 const SHOWN: usize = 6 << 10;
 
-/// What the gate `diff` has found of the change of a task's present attempt.
+/// Findings of the gate `diff` about the change of a task's present attempt.
 pub(super) enum Contracts {
-    /// Nothing is altered, for this reason.
+    /// No contract is altered, for this reason.
     Kept(String),
-    /// What is altered, a line each; none where the list can't be read any more.
+    /// Altered contracts, one per line; empty if the list can't be read any more.
     Altered(Vec<String>),
 }
 
-/// Looks up what the change alters. Where that is not known any more, it counts as altered.
+/// Looks up what the change alters. If that is no longer recorded, contracts count as altered.
 pub(super) async fn of_change(ctx: &Ctx, id: &TaskId) -> Result<Contracts, Error> {
     let Some(view) = view(ctx, id).await? else { return Ok(Contracts::Altered(Vec::new())) };
     let diff = view.gates.iter().find(|report| report.gate == CheckName::Diff.as_str());
@@ -47,7 +48,7 @@ pub(super) async fn of_change(ctx: &Ctx, id: &TaskId) -> Result<Contracts, Error
     })
 }
 
-/// What an explorer has said of the change that begins at `start`; `None` where none was asked.
+/// Returns an explorer's analysis of the change that begins at `start`; `None` if no explorer was asked.
 pub(super) async fn analysis(ctx: &Ctx, id: &TaskId, start: &Oid) -> Result<Option<String>, Error> {
     let has_passed =
         |view: TaskView| view.steps.iter().any(|said| said.step.as_str() == IMPACT && said.verdict == Verdict::Pass);
@@ -56,7 +57,7 @@ pub(super) async fn analysis(ctx: &Ctx, id: &TaskId, start: &Oid) -> Result<Opti
     }
     let asked = Query::table(WORKERS).eq("run", ctx.plan.run.as_str()).eq("task", id.as_str()).eq(JUDGES, IMPACT);
     let rows = ctx.world.store.read(&asked.desc("seq").limit(1))?;
-    // One that looked at another change has nothing to say of this one.
+    // An analysis of another change does not apply to this one.
     let Some(row) = rows.first().filter(|row| row.get_text("start") == Some(start.to_string().as_str())) else {
         return Ok(None);
     };
@@ -69,7 +70,7 @@ async fn view(ctx: &Ctx, id: &TaskId) -> Result<Option<TaskView>, Error> {
     Ok(ctx.engine.view().await?.into_iter().find(|view| view.task == *id))
 }
 
-/// The list of changes before the report, so that what is cut is the report's end.
+/// Returns the list of changes before the report, so that a cut removes the end of the report.
 fn shown(answer: &Answer) -> String {
     let (_, changes) = verdict::of(answer);
     let mut text = changes.iter().fold(String::new(), |mut text, change| {

@@ -1,4 +1,4 @@
-//! The end of a run: recorded, then its work trees are removed and its branch is merged where that was asked for.
+//! Ends a run: records the end, then removes its work trees and merges its branch if that was requested.
 
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::plan::TaskId;
@@ -26,11 +26,11 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     Outcome::default()
 }
 
-/// Whether the branch of a task that is done stays.
+/// Rule by which the branch of a finished task is kept.
 #[derive(Clone, Copy)]
 enum Kept {
     Yes,
-    /// Where it holds what the run's branch doesn't.
+    /// Kept if it holds something that the run's branch doesn't.
     IfChanged,
     No,
 }
@@ -48,7 +48,8 @@ async fn merge(ctx: &Ctx) {
     tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
 }
 
-/// Removes the work trees and branches of merged tasks, and, when none is left, the file that says how agents are started.
+/// Removes the work trees and branches of merged tasks and, once none is left, the file that says how agents are
+/// started.
 async fn tidy(ctx: &Ctx) {
     let views = match ctx.engine.view().await {
         Ok(views) => views,
@@ -92,7 +93,7 @@ async fn tidy(ctx: &Ctx) {
         for folder in &shared {
             git.worktrees_remove(folder, &base)?;
         }
-        // A retry of what is left needs to know how its agents are started.
+        // A retry of the remaining tasks needs the file that says how agents are started.
         if is_whole {
             files.remove(&agents)?;
         }

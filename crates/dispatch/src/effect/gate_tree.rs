@@ -1,8 +1,9 @@
-//! The work tree in which gates judge: a checkout of our own of the captured commit, to which no worker has ever written.
+//! Work tree in which gates judge: a checkout of our own of the captured commit, to which no worker has ever written.
 //!
-//! A run has as many as judge at the same time. One is used again, with what git ignores in it (build outputs, installed packages), only if
-//! nothing else has run in it than what has passed its gates and is in the run's branch by now, or than the same attempt. Otherwise it is
-//! removed and made anew: what a refused change has left there could make the next one pass.
+//! A run has as many gate trees as judge at the same time. A tree is reused, with what git ignores in it (build
+//! outputs, installed packages), only if its last use was by the same attempt, or by a change that has passed its gates
+//! and is in the run's branch by now. Otherwise it is removed and made anew: what a refused change left there could
+//! make the next one pass.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::gate_trees::Slot;
 use crate::port::{Files, Git};
 use crate::{Error, plan};
 
-/// A checkout that is somebody's until it is dropped.
+/// Checkout held exclusively until it is dropped.
 pub(super) struct GateTree {
     pub(super) path: PathBuf,
     stamp: PathBuf,
@@ -29,7 +30,7 @@ pub(super) struct GateTree {
     _slot: Slot,
 }
 
-/// What has run in a gate tree and passed: without it, nobody knows.
+/// Last change that ran in a gate tree and passed. Without a stamp, the content of the tree is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     run: RunId,
@@ -41,10 +42,10 @@ struct Stamp {
 // === impl GateTree ===
 
 impl GateTree {
-    /// Checks the change out in a tree that nobody else judges in now, and sets the tree up.
+    /// Checks the change out in a tree that no other gate uses now, and sets the tree up.
     ///
     /// # Errors
-    /// `dispatch.setup` when it can't be set up; [`Error::Stopping`]; a failure of git or of a file.
+    /// `dispatch.setup` if the tree can't be set up; [`Error::Stopping`]; a failure of git or of a file.
     pub(super) async fn check_out(ctx: &Ctx, change: Judged<'_>) -> Result<Self, Error> {
         let slot = ctx.world.gate_trees.take(&ctx.plan.run);
         let path = ctx.plan.gate_tree(slot.number());
@@ -81,7 +82,7 @@ impl GateTree {
         Ok(Self { path, stamp: places.stamp, judged, _slot: slot })
     }
 
-    /// All gates let the change pass: its tree may be used again.
+    /// Marks the tree as reusable, because the change passed all gates.
     pub(super) async fn passed(self, ctx: &Ctx) -> Result<(), Error> {
         let text = serde_json::to_vec(&self.judged).map_err(crate::error::shape("what a gate tree was used for"))?;
         let files = Arc::clone(&ctx.world.ports.files);
@@ -89,12 +90,12 @@ impl GateTree {
     }
 }
 
-/// A gate tree that is to be made, or to be used again.
+/// Gate tree to be made or reused.
 struct Making {
     path: PathBuf,
-    /// The folder of all work trees.
+    /// Folder of all work trees.
     base: PathBuf,
-    /// The run's branch.
+    /// Name of the run's branch.
     branch: String,
     commit: Oid,
     stamp: PathBuf,
@@ -109,7 +110,7 @@ impl Making {
             files.make_folder(parent)?;
         }
         let stamp = files.read(&self.stamp)?;
-        // Whatever comes now: until it has passed, nobody knows what has run in the tree.
+        // Removed first: until the change has passed, it is unknown what has run in the tree.
         files.remove(&self.stamp)?;
         let last: Option<Stamp> = stamp.and_then(|text| serde_json::from_slice(&text).ok());
         let is_kept = match &last {
@@ -128,7 +129,7 @@ impl Making {
         (&last.run, &last.task, &last.attempt) == (run, task, attempt)
     }
 
-    /// Whether what was judged last has been merged into the run's branch.
+    /// Returns true if the change judged last has been merged into the run's branch.
     fn is_in_branch(&self, git: &dyn Git, last: &Stamp) -> Result<bool, Error> {
         let (Ok(commit), Some(head)) = (Oid::parse(&last.commit), git.branch(&self.branch)?) else { return Ok(false) };
         git.is_ancestor(&commit, &head)

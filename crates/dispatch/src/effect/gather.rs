@@ -1,5 +1,5 @@
-//! What a group has merged into its own branch goes on top of the run branch's head as one change, so that the gates judge the tree that the run's branch
-//! will have. Neither branch moves.
+//! Puts what a group has merged into its own branch on top of the run branch's head as one change, so that the gates
+//! judge the tree that the run's branch will have. Neither branch moves.
 
 use std::path::PathBuf;
 
@@ -13,17 +13,17 @@ use crate::Error;
 use crate::authorship::{author, message};
 use crate::port::Git;
 
-/// The branches, and what the commit says that joins them.
+/// The two branches, and the message of the commit that joins them.
 struct GroupMerge {
-    /// The branch that the group goes to.
+    /// Branch that the group is merged into.
     to: String,
-    /// The group's own.
+    /// Branch of the group.
     group: String,
     author: Author,
     message: String,
 }
 
-/// The group's work on a head.
+/// The group's work on top of a head.
 struct MergedGroup {
     head: Oid,
     commit: Oid,
@@ -31,7 +31,8 @@ struct MergedGroup {
     files: Vec<PathBuf>,
 }
 
-/// Takes the group's work as the change of its landing; `is_rebase` where the landing has one that stands on an earlier head.
+/// Takes the group's work as the change of its landing; `is_rebase` if the landing already has a change on an earlier
+/// head.
 pub(super) async fn gather(ctx: &Ctx, id: &TaskId, attempt: u32, is_rebase: bool) -> Result<RunEvent, Error> {
     let (task, _) = ctx.plan.settings(id)?;
     let join = GroupMerge {
@@ -70,7 +71,8 @@ pub(super) async fn gather(ctx: &Ctx, id: &TaskId, attempt: u32, is_rebase: bool
 // === impl GroupMerge ===
 
 impl GroupMerge {
-    /// The group's own commits where the other branch stands as it did when the group began, else a merge of both; or the files in conflict.
+    /// Returns the group's own commits if the other branch has not moved since the group began, else a merge of both,
+    /// or the files in conflict.
     fn join(&self, git: &dyn Git) -> Result<Result<MergedGroup, Vec<PathBuf>>, Error> {
         let head = git.branch(&self.to)?.ok_or_else(|| Error::Missing(format!("the branch {}", self.to)))?;
         let tip = git.branch(&self.group)?.unwrap_or_else(|| head.clone());

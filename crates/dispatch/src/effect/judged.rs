@@ -1,17 +1,17 @@
-//! What gates judge.
+//! Change that gates judge.
 
 use switchboard_protocol::plan::TaskId;
 
-/// What is judged.
+/// Change to be judged.
 #[derive(Clone, Copy)]
 pub(super) struct Judged<'a> {
     pub(super) task: &'a TaskId,
     pub(super) attempt: u32,
     pub(super) commit: &'a str,
-    /// The commit that new findings are told from; empty in runs that were recorded before ways.
+    /// Commit against which findings count as new; empty in runs that were recorded before ways.
     pub(super) base: &'a str,
-    /// The task whose ports it has.
+    /// Task whose ports the tree uses.
     pub(super) tree_of: &'a TaskId,
-    /// The files that its coder may change, where the agent that leads the run has named them.
+    /// Files that the task's coder may change, if the agent that leads the run has declared them.
     pub(super) declared: &'a [String],
 }

@@ -1,5 +1,5 @@
-//! What may have kept a worker from changing anything: a tool that failed, or a permission for which it never asked. Codex says nothing itself where
-//! its sandbox or the file system lets it write nothing.
+//! Reasons that may have kept a worker from changing anything: a tool that failed, or a permission that it never
+//! requested. Codex reports nothing itself if its sandbox or the file system denies all writes.
 
 use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::frame::DriverSpec;
@@ -11,10 +11,10 @@ use super::context::Ctx;
 use crate::Error;
 use crate::event::cut;
 
-/// Bytes of a tool's title.
+/// Maximum length of a tool's title, in bytes.
 const TITLE: usize = 100;
 
-/// In words for a refusal; empty where nothing is known.
+/// Returns the reason in words for a refusal; empty if none is known.
 pub(super) fn kept_from(ctx: &Ctx, id: &TaskId, settings: &Settings, worker: &Row) -> Result<String, Error> {
     if let Some(at) = worker.get_int("failed").and_then(|at| u64::try_from(at).ok()) {
         let title = cut(worker.get_text("failed_title").unwrap_or_default(), TITLE);

@@ -1,4 +1,4 @@
-//! A merge waits for files of the change that another agent has reserved.
+//! Delays a merge while another agent has reserved files of the change.
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::AgentName;
@@ -9,9 +9,9 @@ use super::context::Ctx;
 use super::merge::Captured;
 use crate::Error;
 
-/// The event that puts a merge off; `None` if nobody else has reserved what the change touches.
+/// Returns the event that delays a merge; `None` if no other agent has reserved a file of the change.
 pub(super) async fn held(ctx: &Ctx, captured: Captured<'_>) -> Result<Option<RunEvent>, Error> {
-    // Runs that were recorded before ways don't say what the change stands on.
+    // Runs that were recorded before ways don't record the base of the change.
     if captured.base.is_empty() {
         return Ok(None);
     }
@@ -21,7 +21,7 @@ pub(super) async fn held(ctx: &Ctx, captured: Captured<'_>) -> Result<Option<Run
     Ok(held.map(|lease| RunEvent::MergeHeld { task, attempt, lease }))
 }
 
-/// Waits until the lease is over or is another one; returns the event that says so.
+/// Waits until the lease ends or is replaced by another; returns the event that records it.
 pub(super) async fn wait(ctx: &Ctx, captured: Captured<'_>, known: &HeldBy) -> Result<RunEvent, Error> {
     let (own, files) = (agent(ctx, captured.task)?, files(ctx, captured).await?);
     let (task, attempt) = (captured.task.clone(), captured.attempt);
@@ -31,7 +31,7 @@ pub(super) async fn wait(ctx: &Ctx, captured: Captured<'_>, known: &HeldBy) -> R
     })
 }
 
-/// Under this name the task's worker is on the roster and reserves files.
+/// Returns the name under which the task's worker is on the roster and reserves files.
 fn agent(ctx: &Ctx, task: &TaskId) -> Result<AgentName, Error> {
     if let Some(name) = ctx.world.worker_names.of(&ctx.plan.run, task) {
         return Ok(name);

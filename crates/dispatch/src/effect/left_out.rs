@@ -1,4 +1,5 @@
-//! Whether a change makes a step of a team unnecessary: what it touches decides, beside what the plan said of it.
+//! Decides whether a change makes a step of a team unnecessary: by the files it touches, and by what the plan says of
+//! it.
 
 use switchboard_pipeline::team::steps::IMPACT;
 use switchboard_pipeline::team::tier::{Assessment, left_out};
@@ -11,10 +12,10 @@ use super::contracts::{self, Contracts};
 use super::start_worker::Start;
 use crate::Error;
 
-/// Bytes of a change that are searched for words.
+/// Number of bytes of a change that are searched for words.
 const SEARCHED: usize = 1 << 20;
 
-/// The event that skips the step, where nothing calls for it.
+/// Returns the event that skips the step, if nothing requires it.
 pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Option<RunEvent>, Error> {
     let StartFrom::Change { commit, base } = &start.from else { return Ok(None) };
     if start.work.answer.is_none() {
@@ -32,8 +33,8 @@ pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Opt
     Ok(reason.map(|reason| RunEvent::StepSkipped { task: id.clone(), step, attempt, input, reason }))
 }
 
-/// Why the tier of the change leaves the step out. What the plan said of the task's files is not believed: the change itself is looked at, which can only
-/// add to it.
+/// Returns why the tier of the change leaves the step out. The plan's list of files is not sufficient: the change
+/// itself is examined, which can only raise the tier.
 async fn of_tier(ctx: &Ctx, id: &TaskId, step: &str, (base, commit): (&str, &str)) -> Result<Option<String>, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let of_plan = Assessment::of(&settings.files_touched, &task.description);
@@ -44,12 +45,12 @@ async fn of_tier(ctx: &Ctx, id: &TaskId, step: &str, (base, commit): (&str, &str
     let looked_at =
         ctx.world.git(move |git| Ok((git.changed_files(&old, &new)?, git.diff_text(&old, &new, SEARCHED)?)));
     let (files, diff) = looked_at.await?;
-    // A change that is too long to be searched is judged.
+    // A change too long to be searched is always judged.
     if diff.len() >= SEARCHED {
         return Ok(None);
     }
     let files: Vec<_> = files.iter().map(|file| crate::plan::text(&file.path)).collect();
-    // What was taken away counts as well: it may have been a check.
+    // Removed lines count as well: a removed line may have been a check.
     let changed = diff.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: String = changed.flat_map(|line| [line, "\n"]).collect();
     let found = of_plan.raise(Assessment::of(&files, &changed));

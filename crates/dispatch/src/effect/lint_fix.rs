@@ -1,7 +1,8 @@
-//! The plan's `lint_fix` command mends a captured change before its gates judge it.
+//! Runs the plan's `lint_fix` command on a captured change before its gates judge it.
 //!
-//! It runs where gates run: in a checkout of our own, in a limited child, with no tool that the worker has brought along. What it does to the files of the
-//! change is added to the change; what else it touches stays as it was. It refuses nothing: what it can't mend is told, and is the gate's to refuse.
+//! It runs where gates run: in a checkout of our own, in a limited child process, without tools that the worker
+//! installed. What it does to the files of the change is added to the change; other files stay as they were. It refuses
+//! nothing: what it can't fix is reported, and left to the gate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,32 +25,32 @@ use crate::Error;
 use crate::authorship::message;
 use crate::port::Git;
 
-/// Most characters of what the command printed that are told.
+/// Maximum number of characters reported of the command's output.
 const PRINTED: usize = 300;
-/// Files beside the change that are named.
+/// Maximum number of named files outside the change.
 const BESIDE: usize = 5;
 
-/// What is to become of the files that the command has written.
+/// Tree and commits with which the command's changes are added to the change.
 struct Mending {
-    /// The tree that it ran in.
+    /// Tree in which the command ran.
     tree: PathBuf,
-    /// The captured commit.
+    /// Captured commit.
     commit: Oid,
-    /// The commit below it.
+    /// Parent of the captured commit.
     base: Oid,
     author: Author,
     message: String,
-    /// The task's own work tree and its branch, which are brought to the mended change.
+    /// The task's own work tree, which is moved with its branch to the fixed change.
     worktree: PathBuf,
     branch: String,
 }
 
-/// A change after the command.
+/// Change after the command.
 struct Mended {
     commit: Oid,
     tree: Oid,
     files: Vec<PathBuf>,
-    /// Files beside the change.
+    /// Files outside the change that the command touched.
     beside: Vec<PathBuf>,
 }
 
@@ -72,7 +73,7 @@ pub(super) async fn lint_fix(ctx: &Ctx, change: Judged<'_>) -> Result<RunEvent, 
     };
     let Mended { commit, tree: oid, files, beside } = ctx.world.git(move |git| mending.mend(git)).await?;
     ctx.world.crash("lint-fixed");
-    // The gates of this attempt judge in the same tree: nothing has run in it but what they are about to run beside.
+    // The gates of this attempt judge in the same tree: only commands of the same attempt have run in it.
     tree.passed(ctx).await?;
     told.extend(left_alone(&beside));
     Ok(RunEvent::ChangeFixed {
@@ -86,7 +87,7 @@ pub(super) async fn lint_fix(ctx: &Ctx, change: Judged<'_>) -> Result<RunEvent, 
     })
 }
 
-/// Runs the command; returns what is to be said of it.
+/// Runs the command; returns the lines to report.
 async fn run(ctx: &Ctx, change: Judged<'_>, tree: &Path, line: &CommandLine) -> Result<Vec<String>, Error> {
     let limit = ctx.world.config.gate_limit;
     let ports = ctx.world.tree_ports.of(&ctx.plan.run, change.tree_of);
@@ -109,7 +110,7 @@ async fn run(ctx: &Ctx, change: Judged<'_>, tree: &Path, line: &CommandLine) -> 
     Ok(reports.iter().flat_map(said).collect())
 }
 
-/// How the command ended, where that is not well: a fixer that leaves something to be mended exits with 1.
+/// Reports how the command ended, unless it ended well. A fixer that leaves something unfixed exits with 1.
 fn said(report: &CheckReport) -> Vec<String> {
     let ended = |run: &CommandRun| {
         let printed = [&run.stderr, &run.stdout].into_iter().find_map(|text| text.trim().lines().next());

@@ -1,4 +1,4 @@
-//! A change goes into the run's branch: one ref moves, or nothing does. No work tree is involved.
+//! Merges a change into the run's branch: one ref moves, or nothing does. No work tree is involved.
 
 use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::plan::TaskId;
@@ -12,23 +12,23 @@ use crate::backoff::Backoff;
 use crate::event::cut;
 use crate::port::Git;
 
-/// How often a merge starts over because the branch moved in between; only a person's hand can move it.
+/// Maximum number of restarts of a merge because the branch moved meanwhile; only a person can move it.
 const MOVES: u32 = 5;
 
-/// How often a merge is tried that git fails at: with the pauses between, for about ten seconds.
+/// Maximum number of tries when git fails at a merge: about ten seconds, with the pauses between them.
 const TRIES: u32 = 10;
 
-/// The change that is to be merged.
+/// Change to be merged.
 #[derive(Clone, Copy)]
 pub(super) struct Captured<'a> {
     pub(super) task: &'a TaskId,
     pub(super) attempt: u32,
     pub(super) commit: &'a str,
-    /// The commit below it; empty in runs that were recorded before ways.
+    /// Parent of the change's commit; empty in runs that were recorded before ways.
     pub(super) base: &'a str,
 }
 
-/// Merges a captured change. `begun` is the branch's head when an earlier daemon began this very merge.
+/// Merges a captured change. `begun` is the branch's head when an earlier daemon began this merge.
 pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<String>) -> Result<RunEvent, Error> {
     let Captured { task: id, attempt, commit, base } = captured;
     let (task, settings) = ctx.plan.settings(id)?;
@@ -75,8 +75,8 @@ pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<Strin
     })
 }
 
-/// Merges onto a head. The merge is intended by now, and nobody else gets the task out of that state: what git can't do yet
-/// is tried again, and given up as a conflict in the end.
+/// Merges onto a head. The merge's intent is recorded by now, and nothing else takes the task out of that state. So a
+/// failure of git is retried, and finally given up as a conflict.
 async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done, Error> {
     let mut backoff = Backoff::default();
     let mut tries = 0;
@@ -88,7 +88,7 @@ async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done
             Ok(done) => return Ok(done),
         };
         if error.is_disk_full() {
-            // It is intended, so it ends here, whatever the pause holds back.
+            // The intent is recorded, so it ends here even while the run is paused.
             if tries == 0 {
                 ctx.engine.step(RunEvent::RunPaused { cause: PauseCause::Disk }).await?;
             }
@@ -119,9 +119,9 @@ struct Job {
     commit: Oid,
     author: Author,
     message: String,
-    /// Whether the change stands on the head that it was judged on, so that it must not be merged onto another.
+    /// True if the change is based on the head on which it was judged, so that it must not be merged onto another.
     is_based: bool,
-    /// Whether it is the work of a group, whose commits stay as they are.
+    /// True if it is the work of a group, whose commits are kept.
     is_whole: bool,
     #[cfg(any(test, feature = "sim"))]
     is_blind: bool,
@@ -130,14 +130,15 @@ struct Job {
 enum Done {
     Merged(Oid),
     Conflict(Vec<String>),
-    /// The branch stands elsewhere.
+    /// The branch is at another commit.
     Moved(Oid),
 }
 
 // === impl Job ===
 
 impl Job {
-    /// Merges onto `onto`; a change of a run that was recorded before ways onto the branch's head where that has moved meanwhile.
+    /// Merges onto `onto`. If the branch moved meanwhile, the change of a run recorded before ways is merged onto its
+    /// new head.
     fn merge_where_it_stands(&self, git: &dyn Git, mut onto: Oid) -> Result<Done, Error> {
         let tries = if self.is_based { 1 } else { MOVES };
         for _ in 0..tries {
@@ -165,7 +166,7 @@ impl Job {
             git.update_branch(&self.branch, &merged, Some(onto))?;
             return Ok(Done::Merged(merged));
         }
-        // A crash may have come between the move and its record: then the branch stands on `onto` with just this tree.
+        // After a crash between the move and its record, the branch is one commit above `onto` with exactly this tree.
         if let Some(head) = git.branch(&self.branch)?
             && head != *onto
             && git.is_ancestor(onto, &head)?

@@ -1,4 +1,4 @@
-//! What the participants of a debate have left: each becomes a commit in a branch of its own, and the verdict may take one.
+//! Proposals of a debate's participants: each becomes a commit in its own branch, and the verdict may take one.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::port::Git;
 use crate::port::git::Commit;
 use crate::{Error, plan};
 
-/// A participant's last turn, as far as there is a tree of it.
+/// Last turn of a participant, if its tree exists.
 struct Proposal {
     name: String,
     path: PathBuf,
@@ -27,8 +27,8 @@ struct Proposal {
     message: String,
 }
 
-/// Captures what participants left in their last turns, where the worker that decides may take one of these. If its answer takes one, its own tree gets
-/// that change in place of what it has left, and the author is returned.
+/// Captures what participants left in their last turns, if the worker that decides may take one of these. If its answer
+/// takes one, that change replaces what is in the worker's own tree, and the author is returned.
 pub(super) async fn take(
     ctx: &Ctx,
     id: &TaskId,
@@ -60,7 +60,7 @@ pub(super) async fn take(
     taken.await
 }
 
-/// The last turn of each participant that has one.
+/// Returns the last turn of each participant that has one.
 fn proposals(ctx: &Ctx, turns: &[(u32, String, TaskId)], attempt: u32) -> Result<Vec<Proposal>, Error> {
     let mut found: Vec<Proposal> = Vec::new();
     for (_, name, turn) in turns {
@@ -80,7 +80,7 @@ fn proposals(ctx: &Ctx, turns: &[(u32, String, TaskId)], attempt: u32) -> Result
     Ok(found)
 }
 
-/// Makes each tree in which something has changed a commit.
+/// Commits each tree in which something has changed.
 fn capture<'a>(git: &dyn Git, proposals: &'a [Proposal]) -> Result<Vec<(&'a Proposal, Oid)>, Error> {
     let mut captured = Vec::new();
     for proposal in proposals {

@@ -1,5 +1,5 @@
-//! A captured change is put on top of the run branch's head, in a commit of its own and in its work tree, so that the gates judge the
-//! tree that the branch will have. The branch itself stays where it is.
+//! Puts a captured change on top of the run branch's head, in a commit of its own and in its work tree, so that the
+//! gates judge the tree that the branch will have. The branch itself does not move.
 
 use switchboard_process::git::{Merged, Oid};
 use switchboard_protocol::plan::TaskId;
@@ -10,7 +10,7 @@ use super::context::Ctx;
 use crate::Error;
 use crate::authorship::message;
 
-/// Rebases the change of a task, which stands in the work tree of `tree_of`.
+/// Rebases the change of a task, which is in the work tree of `tree_of`.
 pub(super) async fn rebase(
     ctx: &Ctx,
     id: &TaskId,

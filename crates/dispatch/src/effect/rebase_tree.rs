@@ -1,7 +1,8 @@
-//! The tree of a worker at work is put on the present head of the branch that its change goes into, while the worker waits between two tools.
+//! Rebases the tree of a running worker onto the present head of the branch that its change goes into, while the worker
+//! waits between two tools.
 //!
-//! What stands in the tree becomes a commit first, which the task's branch keeps, so that nothing is lost whatever happens. Done again after a crash it comes to the same: both sides
-//! then have what was merged meanwhile.
+//! The content of the tree becomes a commit first, which the task's branch keeps, so that nothing can be lost.
+//! Repeating it after a crash has the same result: both sides then contain what was merged meanwhile.
 
 use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::frame::ShimCommand;
@@ -20,17 +21,17 @@ use crate::port::git::Commit;
 use crate::work::WORKERS;
 use crate::{Error, prompt};
 
-/// What became of a tree.
+/// Result of rebasing a tree.
 enum Rebased {
-    /// It stands on the head: the new base, and what the attempt now began with.
+    /// The tree is on the head: its new base, and the commit that the attempt now starts from.
     Onto { onto: Oid, start: Oid },
-    /// It stood there already.
+    /// The tree was on the head already.
     Already { onto: Oid },
-    /// It is as it was: these files conflict.
+    /// The tree is unchanged: these files conflict.
     Conflict { onto: Oid, files: Vec<String> },
 }
 
-/// Rebases the tree of a worker once it waits; returns without a step where the worker ends before that.
+/// Rebases the tree of a worker once it waits; returns without a step if the worker ends first.
 pub(super) async fn rebase_tree(ctx: &Ctx, id: &TaskId, worker: &WorkerId) -> Outcome {
     match try_rebase(ctx, id, worker).await {
         Ok(Some(outcome)) => outcome,
@@ -79,7 +80,7 @@ async fn try_rebase(ctx: &Ctx, id: &TaskId, worker: &WorkerId) -> Result<Option<
     Ok(Some(Outcome { steps: vec![step], last, ..Outcome::default() }))
 }
 
-/// Waits until a worker waits between two tools; `None` where it ends first.
+/// Waits until a worker waits between two tools; `None` if it ends first.
 async fn held(ctx: &Ctx, worker: &WorkerId) -> Result<Option<Row>, Error> {
     let mut changes = ctx.world.store.subscribe([Interest::rows(WORKERS, "id", worker.as_str())]);
     loop {
@@ -101,7 +102,7 @@ async fn held(ctx: &Ctx, worker: &WorkerId) -> Result<Option<Row>, Error> {
     }
 }
 
-/// What the worker is told; nothing where its tree is as it was.
+/// Returns the message for the worker; `None` if its tree is unchanged.
 fn told(rebased: &Rebased) -> Option<String> {
     match rebased {
         Rebased::Onto { onto, .. } => Some(prompt::rebased(onto.as_str())),
@@ -110,12 +111,12 @@ fn told(rebased: &Rebased) -> Option<String> {
     }
 }
 
-/// The tree of a worker at work.
+/// Tree of a running worker.
 struct Tree {
     path: std::path::PathBuf,
-    /// The task's branch.
+    /// Branch of the task.
     branch: String,
-    /// The branch that its change goes into.
+    /// Branch that its change goes into.
     into: String,
     base: Oid,
     start: Oid,
@@ -162,7 +163,8 @@ impl Tree {
         Ok(Rebased::Onto { start: self.start_on(git, &head)?, onto: head })
     }
 
-    /// What the attempt began with, on the head: a worker that amends a refused change must change more than that.
+    /// Returns the attempt's start commit on the new head: a worker that amends a refused change must change more than
+    /// that.
     fn start_on(&self, git: &dyn Git, head: &Oid) -> Result<Oid, Error> {
         if self.start == self.base {
             return Ok(head.clone());
@@ -184,7 +186,7 @@ mod tests {
     use super::*;
     use crate::tests::Repository;
 
-    /// A repository with the branch `run`, which others move, and the tree of a worker.
+    /// Repository with the branch `run`, which others move, and the tree of a worker.
     struct Fixture {
         git: Arc<dyn Git>,
         base: Oid,
@@ -213,7 +215,7 @@ mod tests {
             std::fs::read_to_string(self.trees.join("mine").join(file)).ok()
         }
 
-        /// Others merge what stands in their tree.
+        /// Merges the content of the others' tree.
         fn merge(&self) -> Oid {
             let author = author();
             let commit = Commit { branch: "run", parent: &self.base, author: &author, message: "theirs" };
@@ -239,7 +241,7 @@ mod tests {
         it.write("theirs", "theirs.txt", "theirs\n");
         let head = it.merge();
 
-        // As after a crash before it was recorded.
+        // The second round is as after a crash before the record.
         for _ in 0..2 {
             let Rebased::Onto { onto, start } = it.rebase(&it.base) else { panic!("not rebased") };
 

@@ -1,4 +1,4 @@
-//! What the workers of other tasks have said.
+//! Replies of the workers of other tasks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use switchboard_protocol::run::Answered;
 use super::context::Ctx;
 use crate::{Error, answer, plan};
 
-/// The replies that a worker is shown.
+/// Replies shown to a worker.
 #[derive(Debug, Default)]
 pub(super) struct Replies(BTreeMap<TaskId, Option<String>>);
 
 // === impl Replies ===
 
 impl Replies {
-    /// Reads the replies that the prompt of a task quotes; a task that is not done has none.
+    /// Reads the replies that a task's prompt quotes; a task that is not done has none.
     pub(super) async fn read(ctx: &Ctx, id: &TaskId, answered: Vec<Answered>) -> Result<Self, Error> {
         let quoted = ctx.plan.shape(id).map(Shape::quoted).unwrap_or_default();
         let file = |worker| plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker).join(ANSWER_FILE);
@@ -44,13 +44,13 @@ impl Replies {
         Ok(Self(replies))
     }
 
-    /// What the worker of a task said, or `None` where there is no reply.
+    /// Returns the reply of a task's worker; `None` if there is none.
     pub(super) fn of(&self, task: &TaskId) -> Option<String> {
         self.0.get(task).cloned().flatten()
     }
 }
 
-/// What roles have answered that were asked, by whichever way they gave it.
+/// Returns the answers of roles that were asked, however they were given.
 async fn asked_of_roles(ctx: &Ctx, asked: Vec<Answered>) -> Result<BTreeMap<TaskId, Option<String>>, Error> {
     let mut replies = BTreeMap::new();
     for Answered { task, worker, .. } in asked {

@@ -1,4 +1,5 @@
-//! The gates judge a captured change: the checks in a limited child, the plan's build and test commands with them.
+//! Runs the gates on a captured change: the checks in a limited child process, including the plan's build and test
+//! commands.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,16 +24,17 @@ mod handed;
 mod held;
 mod scope;
 
-/// Reasons that a gate gives at most: they go into the next prompt and into the log.
+/// Maximum number of reasons given by a gate; they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
-/// Checks whose findings are shown though they pass.
+/// Checks whose findings are shown even if they pass.
 const TELLS: [CheckName; 3] = [CheckName::TestIntegrity, CheckName::Diff, CheckName::Imports];
 
-/// A verdict and its reasons.
+/// Verdict of a gate and its reasons.
 type Said = (Verdict, Vec<String>);
 
-/// Whether a person should look at what a gate has found, and whether the run stops because of it. Gates that ask do so about what is of medium severity.
+/// Returns whether a person should look at a gate's findings, and whether the run stops because of them. Gates that ask
+/// do so for medium severity.
 fn follows(gate: &str, verdict: Verdict, scope: Option<&scope::Judged>) -> (bool, bool) {
     match (is_of(gate, GateKind::Scope), scope) {
         (true, Some(scope)) => (scope.asks, scope.halts),
@@ -100,8 +102,8 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     Ok(judged.into_iter().map(event).collect())
 }
 
-/// What is asked one after the other: `test_integrity` and `new_tests` change the tree for a while where they have a command to run, and whoever
-/// reads the tree comes after them.
+/// Splits a request into parts that run one after the other. `test_integrity` and `new_tests` change the tree
+/// temporarily if they have a command to run, so checks that read the tree come after them.
 fn in_turn(request: &CheckRequest) -> Vec<CheckRequest> {
     let changes_tree = |check: &CheckName| [CheckName::TestIntegrity, CheckName::NewTests].contains(check);
     let runs = |check: &CheckName| changes_tree(check) && !request.commands.is_empty();
@@ -159,7 +161,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
         Some(GateKind::Batch | GateKind::Scope | GateKind::NotBuilt) => {
             return (Verdict::NotConfigured, vec!["this version does not have it yet".to_owned()]);
         }
-        // Only in runs that were recorded before ways: today such a plan is refused.
+        // Only in runs that were recorded before ways: such a plan is refused now.
         None => return (Verdict::NotConfigured, vec![format!("no check is called {name}")]),
     };
     if !request.only.contains(&check) {
@@ -169,12 +171,12 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
         return (Verdict::Error, vec!["the check did not report".to_owned()]);
     };
     match report.verdict {
-        // What was left out is named, so that nobody takes the pass for more than it is.
+        // What was left out is named, so that the pass is not taken for more than it is.
         CheckVerdict::Pass if TELLS.contains(&check) => (Verdict::Pass, told(report)),
         CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, warnings(report)),
-        // A command that did nothing, such as a test command without a test, has not judged the change.
+        // A command that did nothing, such as a test command without tests, has not judged the change.
         CheckVerdict::Skip if !report.runs.is_empty() => (Verdict::Error, reasons(report)),
         // The change has no file that the check can judge.
         CheckVerdict::Skip => (Verdict::Skipped, vec![report.summary.clone()]),
@@ -183,12 +185,12 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     }
 }
 
-/// What was done to tests and their configuration, and asks nobody.
+/// Returns the changes made to tests and their configuration that need no question.
 fn told(report: &CheckReport) -> Vec<String> {
     report.findings.iter().take(REASONS).map(shown).collect()
 }
 
-/// What a person should see of a report that refuses nothing.
+/// Returns what a person should see of a report that refuses nothing.
 fn warnings(report: &CheckReport) -> Vec<String> {
     let seen = |finding: &&Finding| finding.is_new && finding.severity == Severity::Medium;
     let mut warnings: Vec<_> = report.findings.iter().filter(seen).take(REASONS).map(shown).collect();
@@ -202,7 +204,7 @@ fn shown(finding: &Finding) -> String {
     format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule)
 }
 
-/// The findings, the remedy after the last one of those that share it: reasons have little room in an event.
+/// Formats the findings, with a shared remedy only after the last of them: reasons have little room in an event.
 fn with_remedies(findings: &[&Finding]) -> Vec<String> {
     let reason = |(at, finding): (usize, &&Finding)| match findings.get(at + 1) {
         Some(next) if next.remedy == finding.remedy => shown(finding),

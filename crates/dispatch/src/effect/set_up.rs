@@ -1,7 +1,8 @@
-//! A new work tree is made ready for its worker: ignored files that the repository lists are copied into it, and the set-up command runs in it.
+//! Prepares a new work tree for its worker: copies the ignored files that the repository lists, and runs the set-up
+//! command.
 //!
-//! A tree that is set up is left alone, unless what its set-up depends on has changed. What a set-up leaves must be ignored by git: otherwise it
-//! would be captured as the worker's change.
+//! A tree that is set up is left alone, unless what its set-up depends on has changed. Whatever a set-up leaves must be
+//! ignored by git: otherwise it would be captured as the worker's change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,36 +18,37 @@ use super::context::Ctx;
 use crate::port::setups::{SetupCall, SetupEnd};
 use crate::{Error, plan, setup};
 
-/// Paths that a failure names.
+/// Maximum number of paths named in a failure.
 const NAMED: usize = 5;
 
-/// A work tree as it was made or found.
+/// Work tree as it was made or found.
 pub(super) struct MadeTree {
     pub(super) path: PathBuf,
-    /// It was not there before.
+    /// True if the tree did not exist before.
     pub(super) is_new: bool,
-    /// It is as a commit, apart from what git ignores.
+    /// True if the tree matches a commit, apart from what git ignores.
     pub(super) is_clean: bool,
 }
 
-/// A tree to be set up, and what belongs to it.
+/// Tree to be set up, with its mark and files.
 pub(super) struct TreeSetup {
-    /// By this mark a daemon finds and ends what the set-up of a daemon that died has left running.
+    /// Mark by which a daemon finds and ends processes left by the set-up of a daemon that died.
     pub(super) mark: String,
     pub(super) ports: Option<PortRange>,
-    /// How long each command may take.
+    /// Time limit of each command.
     pub(super) limit: Duration,
-    /// The file that says what the set-up depended on when it succeeded.
+    /// File that records what the set-up depended on when it succeeded.
     pub(super) stamp: PathBuf,
-    /// The file for the output of its commands.
+    /// File for the output of the set-up commands.
     pub(super) log: PathBuf,
     pub(super) tree: MadeTree,
 }
 
-/// Sets a tree up, unless `stopped` returns first; returns why it can't be used, if it can't.
+/// Sets a tree up, unless `stopped` returns first; returns the reason if the tree can't be used.
 ///
 /// # Errors
-/// [`Error::Stopping`] when the daemon goes down meanwhile; that somebody stopped the worker; a failure of git or of a file.
+/// [`Error::Stopping`] if the daemon shuts down meanwhile; an error if the worker was stopped; a failure of git or of a
+/// file.
 pub(super) async fn set_up(
     ctx: &Ctx,
     place: TreeSetup,
@@ -105,7 +107,7 @@ pub(super) async fn set_up(
     Ok(None)
 }
 
-/// Copies what `.worktreeinclude` names; returns what was left out, and why.
+/// Copies the files named by `.worktreeinclude`; returns those left out, with the reason.
 async fn copy_included(ctx: &Ctx, tree: &Path) -> Result<Vec<String>, Error> {
     let (setups, tree, from) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned(), ctx.plan.tree.clone());
     let copied = ctx.world.git(move |git| {
@@ -116,7 +118,7 @@ async fn copy_included(ctx: &Ctx, tree: &Path) -> Result<Vec<String>, Error> {
     copied.await
 }
 
-/// Digest of what a set-up depends on: its commands, and the lock files in the tree.
+/// Returns the digest of what a set-up depends on: its commands, and the lock files in the tree.
 async fn digest(ctx: &Ctx, commands: &[SetupCommand], tree: &Path) -> Result<Digest, Error> {
     let (files, tree) = (Arc::clone(&ctx.world.ports.files), tree.to_owned());
     let chosen: Vec<_> = commands.iter().filter_map(|command| command.lock.clone()).collect();
@@ -138,19 +140,20 @@ async fn is_stamped(ctx: &Ctx, stamp: &Path, depends_on: &Digest) -> Result<bool
     Ok(text.is_some_and(|text| text == depends_on.to_string().as_bytes()))
 }
 
-/// The folder in a tree in which a command is run: that of its lock file.
+/// Returns the folder in a tree in which a command runs: that of its lock file.
 fn folder_of(command: &SetupCommand) -> &Path {
     command.lock.as_deref().and_then(|lock| Path::new(lock).parent()).unwrap_or(Path::new(""))
 }
 
-/// Whether a command follows from a lock file that the tree doesn't have, or to which a link leads out of it.
+/// Returns true if a command depends on a lock file that is missing in the tree, or that is reached by a link out of
+/// the tree.
 async fn is_out_of_place(ctx: &Ctx, command: &SetupCommand, tree: &Path) -> Result<bool, Error> {
     let Some(lock) = &command.lock else { return Ok(false) };
     let (setups, tree, lock) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned(), lock.clone());
     ctx.world.blocking(move || Ok(!setups.has_file(&tree, &lock))).await
 }
 
-/// What git sees of a set-up in a tree that was clean before, as a reason.
+/// Returns the changes that git sees after a set-up in a tree that was clean before, as a reason.
 async fn left_behind(ctx: &Ctx, tree: &MadeTree) -> Result<Option<String>, Error> {
     if !tree.is_clean {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Which commit a worker's change will stand on, and what its tree begins as.
+//! Start point of a worker: the base commit of its change, and the content of its tree.
 
 use std::path::Path;
 
@@ -9,29 +9,31 @@ use crate::Error;
 use crate::handle::LastWorker;
 use crate::port::Git;
 
-/// Where a worker begins.
+/// Start point of a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StartPoint {
-    /// The commit that its change will stand on.
+    /// Base commit of the worker's change.
     pub(super) base: Oid,
-    /// The commit that its tree begins as; leaving just that is no change.
+    /// Commit that the tree starts as; leaving exactly that is no change.
     pub(super) start: Oid,
-    /// What the tree is brought to; `None` leaves it as it is.
+    /// Commit that the tree is set to; `None` leaves it as it is.
     pub(super) content: Option<Oid>,
 }
 
 // === impl StartPoint ===
 
 impl StartPoint {
-    /// Goes on in the tree at `path`; `None` unless it was made for the last worker. A daemon that dies between recording a worker and making its tree
-    /// leaves the tree of the attempt before: on the new base its content would take back what others have merged meanwhile.
+    /// Continues in the tree at `path`; `None` unless the tree was made for the last worker. A daemon that dies between
+    /// recording a worker and making its tree leaves the tree of the previous attempt. On the new base, its content
+    /// would undo what others have merged meanwhile.
     pub(super) fn of_tree(git: &dyn Git, path: &Path, last: &LastWorker) -> Result<Option<Self>, Error> {
         let (base, start) = (Oid::parse(&last.base)?, Oid::parse(&last.start)?);
         let Some(tip) = git.worktree_tip(path)? else { return Ok(None) };
         Ok(git.is_ancestor(&start, &tip)?.then_some(Self { base, start, content: None }))
     }
 
-    /// Begins in a tree that is brought to what the attempt is to start from; `head` is looked up only where that is the head of the run's branch.
+    /// Starts in a tree that is set to the attempt's start; `head` is looked up only if that is the head of the run's
+    /// branch.
     pub(super) fn fresh(
         git: &dyn Git,
         head: impl FnOnce() -> Result<Oid, Error>,
@@ -65,7 +67,8 @@ impl StartPoint {
     }
 }
 
-/// Head of the run's branch. As long as nothing was merged into it that is `first`: the branch is made there with the first work tree.
+/// Returns the head of the run's branch. Until something is merged into it, that is `first`: the branch is made there
+/// with the first work tree.
 pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
     match first {
         Some(first) => Ok(first.clone()),
@@ -73,7 +76,7 @@ pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Resu
     }
 }
 
-/// Head of a group's branch, which is made at the run's head by whoever comes first.
+/// Returns the head of a group's branch; the first caller creates it at the run's head.
 pub(super) fn group_head(git: &dyn Git, branch: &str, head: Oid) -> Result<Oid, Error> {
     if let Some(found) = git.branch(branch)? {
         return Ok(found);

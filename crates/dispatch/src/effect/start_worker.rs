@@ -1,4 +1,4 @@
-//! A work tree, a shim in it, and an agent under the shim.
+//! Starts a worker: a work tree, a shim in it, and an agent under the shim.
 
 mod spec;
 
@@ -44,59 +44,59 @@ use crate::worker_names::Key;
 use crate::world::World;
 use crate::{Error, history, isolation, notes, plan, prompt};
 
-/// Pauses after an agent that failed: the first, and the longest.
+/// First and longest pause after an agent failed.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Bytes of a change that whoever judges it is shown; all of it is in the tree.
+/// Number of bytes of a change that are shown to a worker that judges it; the tree holds all of it.
 const DIFF: usize = 48 << 10;
 
-/// How a reviewer's reason begins that says what has to be done.
+/// Prefix of a reviewer's reason that says what has to be done.
 const REQUIRED_FIX: &str = "required fix: ";
 
-/// How a worker's tree is to begin.
+/// Settings for the start of a worker.
 pub(crate) struct Start {
     pub(crate) step: StepId,
     pub(crate) work: StepWork,
     pub(crate) attempt: u32,
     pub(crate) from: StartFrom,
-    /// Keep what a lost worker of the same attempt left.
+    /// True to keep what a lost worker of the same attempt left.
     pub(crate) resume: bool,
-    /// What was wrong with the last answer, where it is asked for again.
+    /// Fault of the last answer, if it is requested again.
     pub(crate) again: Option<String>,
-    /// How many transient errors of models its workers had last, one after the other.
+    /// Number of consecutive transient model errors of the latest workers.
     pub(crate) transients: u32,
-    /// How often its change was refused, and how often that may be.
+    /// Number of refusals of the change so far, and the maximum.
     pub(crate) tried: (u32, u32),
-    /// What became of the tasks whose answers it may be shown.
+    /// States of the tasks whose answers may be shown to the worker.
     pub(crate) answers: Vec<Answered>,
-    /// The agent that does it with its own hands, where the one that leads the run does.
+    /// Agent that does the step by hand, if the one that leads the run does.
     pub(crate) by: Option<AgentName>,
-    /// The files that its coder may change, where the agent that leads the run has named them.
+    /// Files that the coder may change, if the agent that leads the run has declared them.
     pub(crate) declared: Vec<String>,
-    /// What was said to who tries it again; empty where nothing was.
+    /// Note for the retry; empty if there is none.
     pub(crate) note: String,
 }
 
-/// The step that a worker is needed for.
+/// Step that needs a worker.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) step: &'a StepId,
     pub(crate) work: &'a StepWork,
-    /// The agent that does it with its own hands.
+    /// Agent that does the step by hand.
     pub(crate) by: Option<&'a AgentName>,
 }
 
 // === impl Part ===
 
 impl Part<'_> {
-    /// Under what its worker has its name.
+    /// Returns the key under which the worker's name is claimed.
     fn key(self, task: &TaskId) -> Key {
         (task.clone(), self.work.answer.map(|_| self.step.clone()))
     }
 }
 
-/// What is decided about a worker before its start is recorded.
+/// Decisions about a worker, made before its start is recorded.
 struct WorkerSetup {
     worker: WorkerId,
     token: String,
@@ -104,42 +104,42 @@ struct WorkerSetup {
     task: Task,
     settings: Settings,
     start_point: StartPoint,
-    /// Where the run's branch is to be made; `None` once something was merged into it.
+    /// Commit at which the run's branch is to be made; `None` once something was merged into it.
     first: Option<Oid>,
     ports: Option<PortRange>,
     isolation: Isolation,
-    /// What others have said that it is told of.
+    /// Replies of others that the worker is shown.
     replies: Replies,
-    /// How the plan stands, where it can't look.
+    /// State of the plan, for a worker that can't look it up.
     plan_state: String,
-    /// What it judges, where its answer is the verdict of a step.
+    /// Change that the worker judges, if its answer is the verdict of a step.
     judged: Option<Judged>,
-    /// The model that it is told, and what a person reads about that choice.
+    /// Model set for the agent, and the explanation of that choice for a person.
     model: (Option<String>, Option<String>),
-    /// The temperature that it is told.
+    /// Temperature set for the agent.
     temperature: Option<String>,
-    /// What a coder of a team is told about its role.
+    /// Role text for a coder of a team.
     role_text: String,
-    /// Why a coder of a team is started again.
+    /// Reason for which a coder of a team is started again.
     retry: Option<Retry>,
-    /// What the architect said when the task was tried again; empty where it said nothing.
+    /// Architect's note when the task was retried; empty if there is none.
     note: String,
-    /// Whether it stands for the hands of the agent that leads the run.
+    /// True if the worker is a placeholder for work done by hand by the agent that leads the run.
     is_by_hand: bool,
 }
 
-/// A change that a worker is to judge.
+/// Change that a worker is to judge.
 struct Judged {
     step: StepId,
     work: StepWork,
     again: Option<String>,
-    /// What the change is, as text.
+    /// Text of the change.
     diff: String,
-    /// What others have found of its contracts.
+    /// Findings of others about the change's contracts.
     contracts: Option<String>,
 }
 
-/// What became of a worker's start.
+/// Result of a worker's start.
 enum Launched {
     Started,
     /// Its tree could not be set up, for this reason.
@@ -148,13 +148,13 @@ enum Launched {
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
     let (attempt, step, tried) = (start.attempt, start.step.clone(), start.tried);
-    // A reviewer or test engineer doesn't wait for the failures of the coder.
+    // Failures of the coder don't delay a reviewer or test engineer.
     let failed = if start.work.answer.is_none() { refusals.as_slice() } else { &[] };
     if !pause(&ctx, failed).await || !await_model(&ctx, &id, &start).await {
         return Outcome::default();
     }
     let Some(_permit) = ctx.world.start_permit().await else {
-        // The daemon goes down: the next one starts it.
+        // The daemon is shutting down: the next one starts the worker.
         ctx.world.stop.cancelled().await;
         return Outcome::default();
     };
@@ -174,7 +174,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         return Outcome::step(RunEvent::TurnOmitted { task: id, step, attempt });
     }
     let worker = setup.worker.clone();
-    // Before it is intended: from then on it may be told to stop.
+    // Before the intent is recorded: from then on the worker may be told to stop.
     let mut reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = intend(&ctx, &id, (step, attempt), &setup).await {
         reachable.give_up();
@@ -214,7 +214,8 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     Outcome { steps: vec![step], last, ..Outcome::default() }
 }
 
-/// Waits after an agent failed, twice as long after each failure in a row: what it lacked may be there by then. Returns whether the daemon is still up.
+/// Waits after an agent's failure, twice as long after each failure in a row, for a cause that may pass. Returns true
+/// if the daemon is still up.
 async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
     let failures = refusals.iter().rev().take_while(|refusal| refusal.cause == RefusalCause::AgentFailed).count();
     let Some(doublings) = u32::try_from(failures).ok().and_then(|failures| failures.checked_sub(1)) else {
@@ -228,8 +229,8 @@ async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
     }
 }
 
-/// Waits before the last of a role's models is asked once more, twice as long each time; the next one is asked at once. Returns whether the daemon is
-/// still up.
+/// Waits before the last of a role's models is asked once more, twice as long each time; the next model is asked at
+/// once. Returns true if the daemon is still up.
 async fn await_model(ctx: &Ctx, id: &TaskId, start: &Start) -> bool {
     let Some(before) = start.transients.checked_sub(1) else { return true };
     let chosen = ctx.plan.settings(id).ok().and_then(|(_, settings)| {
@@ -247,8 +248,8 @@ async fn await_model(ctx: &Ctx, id: &TaskId, start: &Start) -> bool {
     }
 }
 
-/// Claims the name of a task's workers on the bus, the same as before if it has one. The engine claims in the order in which it decides, so
-/// that tasks that start together don't race for the first name.
+/// Claims the name of a task's workers on the bus, or returns the present one. The engine claims in the order of its
+/// decisions, so that tasks that start together don't race for the first name.
 pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<'_>) -> Result<AgentName, Error> {
     let (_, settings) = plan.settings(id)?;
     let mut choice = plan.choice_of(id, &settings, part.work)?;
@@ -268,7 +269,8 @@ pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<
     world.worker_names.claim((&plan.run, &part.key(id)), &choice.name, choice.scripted, is_anothers)
 }
 
-/// Claims anew the name of who made a task's change: it was released when the task was blocked, and who judges the change must not get it.
+/// Claims again the name of the agent that made a task's change. It was released when the task was blocked, and a
+/// worker that judges must not get it.
 fn keep_makers_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<(), Error> {
     let Some(row) = history::last_worker(world, &plan.run, id)? else { return Ok(()) };
     let Some(name) = row.get_text("agent").and_then(|name| AgentName::new(name).ok()) else { return Ok(()) };
@@ -284,14 +286,15 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     }
     let part = Part { step: &start.step, work: &start.work, by: start.by.as_ref() };
     let mut choice = match &start.by {
-        // A stand-in of ours is the worker while somebody else's hands do the work.
+        // A placeholder is the worker while the work is done by hand.
         Some(by) => AgentChoice::new(by.clone(), stand_in(&ctx.world)),
         None => ctx.plan.choice_of(id, &settings, &start.work)?,
     };
     if settings.team || start.work.answer.is_some() {
         choice.tools = ctx.plan.tools(&choice, &start.work);
     }
-    // Before the name: where the task has ended meanwhile, a name that was claimed after that has both released with the next commit.
+    // Leased before the name is claimed: if the task has ended meanwhile, the next commit after the claim releases
+    // both.
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     choice.name = claim_name(&ctx.world, &ctx.plan, id, part)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
@@ -305,7 +308,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let replies = Replies::read(ctx, id, start.answers).await?;
     let run_first = first.clone();
     let start_point = ctx.world.git(move |git| {
-        // A reviewer or test engineer begins with the change as it is.
+        // A reviewer or test engineer starts with the change as it is.
         let left = last.as_ref().filter(|_| start.resume && !judges);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
             return Ok(kept);
@@ -366,7 +369,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     })
 }
 
-/// Why a coder is started again, and what it has to do.
+/// Returns why a coder is started again, and what it has to do.
 fn retry(refusal: &Refusal, (number, of): (u32, u32)) -> Retry {
     let gate = match &refusal.cause {
         RefusalCause::Gate { gate } => gate.clone(),
@@ -385,13 +388,14 @@ fn retry(refusal: &Refusal, (number, of): (u32, u32)) -> Retry {
     Retry { number, of, gate, reason, required_fix, resume_at: StepId::work().to_string() }
 }
 
-/// The change that a worker is to judge.
+/// Returns the change that a worker is to judge.
 async fn diff(ctx: &Ctx, start_point: &StartPoint) -> Result<String, Error> {
     let (base, start) = (start_point.base.clone(), start_point.start.clone());
     ctx.world.git(move |git| git.diff_text(&base, &start, DIFF)).await
 }
 
-/// What whoever judges the change is told of its contracts: the explorer what the gate has found, the reviewer what the explorer has said.
+/// Returns the contract findings for a worker that judges: for the explorer those of the gate, for the reviewer those
+/// of the explorer.
 async fn contracts_for(ctx: &Ctx, id: &TaskId, step: &str, start_point: &StartPoint) -> Result<Option<String>, Error> {
     match step {
         IMPACT => Ok(match contracts::of_change(ctx, id).await? {
@@ -484,7 +488,7 @@ async fn launch(
     Ok(Launched::Started)
 }
 
-/// Starts a worker that only reads, in a tree of the change that is thrown away afterwards.
+/// Starts a worker that only reads, in a tree of the change that is discarded afterwards.
 async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup) -> Result<Launched, Error> {
     let (path, at) = (setup.path(ctx, id), setup.start_point.start.clone());
     ctx.world.git(move |git| git.worktree_detached(&path, &at)).await?;
@@ -498,12 +502,12 @@ async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup)
 // === impl WorkerSetup ===
 
 impl WorkerSetup {
-    /// Whether nothing that it leaves in its tree is kept.
+    /// Returns true if nothing that the worker leaves in its tree is kept.
     fn is_thrown_away(&self) -> bool {
         self.judged.as_ref().is_some_and(|judged| !judged.work.is_in_task_tree())
     }
 
-    /// Its work tree.
+    /// Returns the path of its work tree.
     fn path(&self, ctx: &Ctx, id: &TaskId) -> PathBuf {
         match self.is_thrown_away() {
             true => ctx.plan.reader_tree(&self.worker),
@@ -538,13 +542,13 @@ impl Judged {
     }
 }
 
-/// A work tree to be made.
+/// Work tree to be made.
 struct Tree {
     path: PathBuf,
     branch: String,
     base: Oid,
     content: Option<Oid>,
-    /// The run's branch, if it is to be made, and where.
+    /// Name and commit of the run's branch, if it is to be made.
     of_run: Option<(String, Oid)>,
 }
 
@@ -555,9 +559,10 @@ impl Tree {
         if let Some(parent) = self.path.parent() {
             files.make_folder(parent)?;
         }
-        // One that git lists though its folder is gone is made anew, so nothing is set up in it.
+        // A tree that git lists without its folder is made anew, so nothing is set up in it.
         let is_new = !files.is_folder(&self.path) || git.worktree_tip(&self.path)?.is_none();
-        // What git has just checked out needs no reset, which is three more processes; a tree that is there and that git lists without a commit does.
+        // A fresh checkout needs no reset, which takes three more processes. An existing tree that git lists without a
+        // commit does.
         let is_made = is_new && files.read(&self.path.join(".git")).is_ok_and(|link| link.is_none());
         let at = self.add(git)?;
         if let Some(commit) = &self.content
@@ -568,7 +573,7 @@ impl Tree {
         Ok(MadeTree { path: self.path, is_new, is_clean: is_new || self.content.is_some() })
     }
 
-    /// Adds the work tree; returns where its branch stands: at the base, unless an earlier attempt has left it elsewhere.
+    /// Adds the work tree; returns the head of its branch: the base, unless an earlier attempt left it elsewhere.
     fn add(&self, git: &dyn Git) -> Result<Oid, Error> {
         let beside: Vec<_> = self.of_run.iter().map(|(name, first)| (name.as_str(), first)).collect();
         match git.worktree_add(&self.path, &self.branch, &self.base, &beside) {
@@ -583,7 +588,7 @@ impl Tree {
     }
 }
 
-/// The program that waits until somebody else's hands have done the work.
+/// Returns the placeholder program that waits until the work has been done by hand.
 fn stand_in(world: &World) -> DriverSpec {
     DriverSpec::Exec { argv: vec![plan::text(&world.config.binary), "stand-in".to_owned()] }
 }

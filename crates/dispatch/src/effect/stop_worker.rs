@@ -1,4 +1,4 @@
-//! Ends a worker: asks its shim, and if that is deaf, ends the shim's process group itself.
+//! Ends a worker: asks its shim, and if the shim doesn't respond, ends its process group.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use switchboard_protocol::run::{RunEvent, StopCause};
 use super::context::Ctx;
 use crate::handle::Outcome;
 
-/// Between asking an agent to end and ending it: some ignore the first signal.
+/// Time between asking an agent to end and ending it: some agents ignore the first signal.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the shim may take beyond that.
+/// Additional time for the shim itself to end.
 const MORE: Duration = Duration::from_secs(2);
 
 pub(super) async fn stop_worker(

@@ -1,4 +1,4 @@
-//! The answer of a worker that judges: read from what it said, and taken together with the tests that it wrote.
+//! Takes the answer of a worker that judges, together with the tests that it wrote.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use crate::{Error, evidence, plan};
 
 mod new_tests;
 
-/// Paths that a refusal names.
+/// Maximum number of paths named in a refusal.
 const NAMED: usize = 5;
 
-/// Whose answer it is, and about what.
+/// Worker and task of an answer.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub(super) task: &'a TaskId,
@@ -35,7 +35,7 @@ pub(super) struct Given<'a> {
     pub(super) input: Digest,
 }
 
-/// Records the verdict, and what the worker wrote, or why its answer can't be used.
+/// Records the verdict and what the worker wrote, or why its answer can't be used.
 pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error> {
     let places = Places::of(ctx, given)?;
     let wrote = written(ctx, given, &places).await?;
@@ -59,7 +59,7 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
     if given.work.is_in_task_tree() {
         return Ok(());
     }
-    // Not before it is recorded: a daemon that dies meanwhile has to look at the tree again.
+    // Only after the record: a daemon that dies before it has to look at the tree again.
     let (path, base) = (places.tree, ctx.plan.worktrees.clone());
     if let Err(error) = ctx.world.git(move |git| git.worktree_remove(&path, &base)).await {
         tracing::warn!(worker = %given.worker, %error, "the tree of a worker that only reads stays until the run ends");
@@ -67,10 +67,10 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
     Ok(())
 }
 
-/// Holds an answer to what its schema doesn't say.
+/// Checks an answer for what its schema doesn't express.
 fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, String>, Error> {
     let (task, _) = ctx.plan.settings(given.task)?;
-    // What a role is asked stands before what others have said.
+    // A question to a role takes precedence over what others have said.
     let (asked, fault) = match ctx.plan.asks(given.task) {
         Some(_) => (task.description.split("\n\n").next().unwrap_or_default(), modes::fault_of(&answer)),
         None => (task.description.as_str(), None),
@@ -78,14 +78,14 @@ fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, 
     Ok(fault.or_else(|| objection::to(&answer, asked)).map_or(Ok(answer), Err))
 }
 
-/// What is to be recorded of an answer that can be used.
+/// Returns what to record for a usable answer.
 async fn judged(
     ctx: &Ctx,
     given: Given<'_>,
     places: &Places,
     (answer, wrote): (Answer, &[String]),
 ) -> Result<Vec<RunEvent>, Error> {
-    // Whatever a role answers that is asked: it has answered.
+    // A role that was asked passes with any answer.
     let (verdict, mut reasons) = match ctx.plan.asks(given.task) {
         Some(_) => (Verdict::Pass, Vec::new()),
         None => verdict::of(&answer),
@@ -117,14 +117,14 @@ async fn judged(
     Ok(steps)
 }
 
-/// The change with what a worker has added to it.
+/// Change with the files that a worker has added to it.
 struct Wrote {
     commit: String,
     tree: String,
     base: String,
     /// All files of the change.
     files: Vec<String>,
-    /// Those that the worker wrote.
+    /// Files that the worker wrote.
     written: Vec<String>,
     lines: u32,
 }
@@ -149,14 +149,14 @@ impl Wrote {
     }
 }
 
-/// Where a worker was, and from where on.
+/// Tree and commits of a worker.
 struct Places {
     tree: PathBuf,
-    /// The commit that the change stands on.
+    /// Base commit of the change.
     base: Oid,
-    /// The commit that its tree began as.
+    /// Commit that the worker's tree started as.
     start: Oid,
-    /// Its name.
+    /// Name of the agent.
     agent: String,
 }
 
@@ -201,7 +201,7 @@ impl Given<'_> {
     }
 }
 
-/// What the worker said, as the answer that its step wants; or why it is none.
+/// Reads the worker's answer in the form that its step needs, or returns why there is none.
 async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
     let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
     let found = crate::answer::given(&ctx.world, &ctx.plan.run, given.worker, kind).await?;
@@ -212,8 +212,9 @@ async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Err
     Ok(found)
 }
 
-/// The files in the worker's tree that are not as it found them, whether it has committed them or not. What is in the task's tree goes on from there to the
-/// next worker, so the index, which the worker could write, is not believed; a tree that is thrown away need not be read whole.
+/// Returns the files in the worker's tree that differ from its start, committed or not. The task's tree goes on to the
+/// next worker, so the index, which the worker could write, is not trusted. A tree that is discarded need not be read
+/// completely.
 async fn written(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Vec<String>, Error> {
     let (path, start) = (places.tree.clone(), places.start.clone());
     let is_in_task_tree = given.work.is_in_task_tree();
@@ -230,7 +231,7 @@ async fn written(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Vec<Str
     Ok(changed.await?.iter().map(|path| plan::text(path)).collect())
 }
 
-/// What the worker wrote though it may not, in words for the next one.
+/// Describes forbidden writes of the worker, for the next one.
 fn forbidden(ctx: &Ctx, given: Given<'_>, wrote: &[String]) -> Option<String> {
     let role = &given.work.role;
     let is_forbidden = |path: &&String| !given.work.writes.contains(&roles::way_zone_of(path));
@@ -245,7 +246,7 @@ fn forbidden(ctx: &Ctx, given: Given<'_>, wrote: &[String]) -> Option<String> {
     Some(format!("the {denied}: the answer does not count"))
 }
 
-/// Makes the tests that were written a part of the change; `None` if there are none.
+/// Makes the written tests part of the change; `None` if there are none.
 async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Option<Wrote>, Error> {
     let Given { task: id, attempt, .. } = given;
     let (path, base, start) = (places.tree.clone(), places.base.clone(), places.start.clone());
@@ -253,7 +254,7 @@ async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Option<
     let (message, now) = (message(&ctx.plan.run, &task, attempt), ctx.world.store.now());
     let branch = ctx.plan.task_branch(id);
     let captured = ctx.world.git(move |git| {
-        // The change stays that of who made it.
+        // The change keeps its author.
         let author = git.author_of(&start, now)?;
         let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };
         let Some(captured) = git.capture(&path, &commit)? else { return Ok(None) };

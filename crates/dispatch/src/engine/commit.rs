@@ -1,4 +1,5 @@
-//! Recording: what happened is kept until the store has it, and the state follows the log, never the other way round.
+//! Records events: what happened is queued until the store has it, and the state follows the log, never the other way
+//! round.
 
 use std::collections::VecDeque;
 
@@ -18,7 +19,7 @@ use crate::handle::{Answer, Outcome, Record};
 use crate::simulate::Defect;
 use crate::{Error, history, notes};
 
-/// What waits for the store to take it again.
+/// Records that wait until the store accepts them again.
 #[derive(Default)]
 pub(super) struct Waiting {
     entries: VecDeque<(Record, Then)>,
@@ -26,22 +27,22 @@ pub(super) struct Waiting {
     again_at: Option<Instant>,
 }
 
-/// What follows once something is recorded.
+/// Action once a record is committed.
 pub(super) enum Then {
-    /// Somebody is answered.
+    /// Answers a request.
     Answer(Answer),
-    /// An effect is no longer under way.
+    /// Ends an effect that was in progress.
     Forget(EffectKey),
     Nothing,
 }
 
-/// Why something is not recorded.
+/// Reason for which a record was not committed.
 pub(super) enum Unrecorded {
     /// The store may take it later.
     NotYet(switchboard_store::Error),
     /// The state refuses it: the run has gone on without it.
     Refused(Refused),
-    /// It can't be recorded at all.
+    /// It can never be recorded.
     Never(Failure),
 }
 
@@ -52,7 +53,7 @@ impl Waiting {
         self.entries.is_empty()
     }
 
-    /// When to try again; `None` if nothing waits.
+    /// Returns when to try again; `None` if nothing waits.
     pub(super) fn again_at(&self) -> Option<Instant> {
         self.again_at.filter(|_| !self.entries.is_empty())
     }
@@ -61,7 +62,7 @@ impl Waiting {
 // === impl Engine ===
 
 impl Engine {
-    /// Records what happened, behind what waits already.
+    /// Records what happened, after the records that wait already.
     pub(super) async fn happened(&mut self, record: Record, then: Then) {
         self.waiting.entries.push_back((record, then));
         if self.waiting.entries.len() == 1 {
@@ -69,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// Records what somebody asks for, now or not at all.
+    /// Records a request, now or not at all.
     pub(super) async fn asked(&mut self, record: &Record, answer: Answer) {
         let done = self.commit(record).await.map_err(|unrecorded| match unrecorded {
             Unrecorded::NotYet(error) => error.into(),
@@ -79,7 +80,7 @@ impl Engine {
         self.answer(answer, done);
     }
 
-    /// Takes an effect's outcome in.
+    /// Handles the outcome of an effect.
     pub(super) async fn done(&mut self, key: EffectKey, outcome: Outcome) {
         if let Some((task, worker)) = outcome.last {
             self.last.insert(task, worker);
@@ -93,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Records what waits, oldest first, until the store refuses again.
+    /// Records the waiting entries, oldest first, until the store refuses again.
     pub(super) async fn record_waiting(&mut self) {
         while let Some((record, then)) = self.waiting.entries.pop_front() {
             let done = match self.commit(&record).await {
@@ -131,7 +132,8 @@ impl Engine {
         self.waiting.again_at = None;
     }
 
-    /// An effect's outcome that can't be recorded would be carried out again and again: the task waits for a person instead.
+    /// Blocks the task of an effect whose outcome can't be recorded. Otherwise the effect would be carried out again
+    /// and again.
     fn block_instead(&mut self, record: &Record, then: &Then, failure: &Failure) {
         let Then::Forget(key) = then else { return };
         let first = record.steps.first();
@@ -159,7 +161,8 @@ impl Engine {
         }
     }
 
-    /// Commits a record, with what others wrote to the run meanwhile taken into account once.
+    /// Commits a record. If others wrote to the run meanwhile, their events are folded and the commit is tried once
+    /// more.
     pub(super) async fn commit(&mut self, record: &Record) -> Result<Value, Unrecorded> {
         match self.commit_once(record).await {
             Err(Unrecorded::NotYet(switchboard_store::Error::Conflict { .. })) => {
@@ -177,7 +180,7 @@ impl Engine {
         let assigned = self.newly_assigned();
         let joined = self.joined(&assigned).map_err(never)?;
         let batch = self.batch(record, &steps, joined).map_err(never)?;
-        // Before the record says so: who is there must not be taken for somebody who has left.
+        // Before the commit: an agent on the roster must not be taken for one that has left.
         self.world.assign(&self.plan.run, &assigned.roster);
         match self.world.commit(batch).await {
             Ok(committed) if committed.repeated => {
@@ -215,7 +218,7 @@ impl Engine {
         let mut batch = Batch::new(record.durability);
         let asked_by = record.call.as_ref().map(|call| call.caller.as_str());
         for step in steps {
-            // What follows from what somebody asked for is the daemon's.
+            // The caller is the actor of the requested steps; the daemon is that of the steps that follow from them.
             let by = asked_by.filter(|_| record.steps.contains(step)).unwrap_or("daemon");
             batch = batch.event(NewEvent::of(step, subject.clone(), by).map_err(shape("a step"))?);
         }

@@ -1,4 +1,4 @@
-//! With what a worker logs in.
+//! Logins of workers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use switchboard_protocol::run::way::StepId;
 use crate::plan::RunPlan;
 use crate::{Error, shared};
 
-/// With what a worker logs in.
+/// Login of a worker.
 pub(super) struct Login {
     pub(super) account: String,
     pub(super) is_scripted: bool,
 }
 
-/// With what workers log in that have begun or waited to begin: the plan says it, so that it is worked out once, however long a start waits for a place.
+/// Logins of workers that have started or wait to start. The plan determines a login, so it is computed once, however
+/// long a start waits for a place.
 #[derive(Default)]
 pub(super) struct Logins(HashMap<(TaskId, StepId), Arc<Login>>);
 

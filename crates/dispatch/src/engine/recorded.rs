@@ -1,7 +1,7 @@
-//! A run's state as the log has it, and a draft that is ahead of it by what is being committed.
+//! State of a run as recorded in the log, and a draft that is ahead of it by what is being committed.
 //!
-//! A commit can fail. So that the state never runs ahead of the log, events step the draft first, and the state only once they are
-//! committed. Each step is paid twice; a copy is made only where a draft has to be thrown away.
+//! A commit can fail. To keep the state from running ahead of the log, events step the draft first, and the state only
+//! once they are committed. Each step is computed twice; a copy is made only if a draft has to be discarded.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct Recorded {
     run: RunId,
     /// Revision of the run's subject up to which `state` is folded.
     rev: u64,
-    /// Copied before it changes while somebody reads it.
+    /// Copied before a change while others hold a reference to it.
     state: Arc<RunState>,
     draft: RunState,
 }
@@ -32,22 +32,22 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// The state, as the log has it.
+    /// Returns the recorded state.
     pub(super) fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// The same for others to read.
+    /// Returns a shared reference to the recorded state.
     pub(super) fn shared(&self) -> Arc<RunState> {
         Arc::clone(&self.state)
     }
 
-    /// The state as it will be once what is being committed is.
+    /// Returns the state as it will be after the commit in progress.
     pub(super) fn draft(&self) -> &RunState {
         &self.draft
     }
 
-    /// Revision of the run's subject.
+    /// Returns the revision of the run's subject.
     pub(super) fn rev(&self) -> u64 {
         self.rev
     }
@@ -55,7 +55,7 @@ impl Recorded {
     /// Steps the draft; returns the events to commit, which are the steps and what follows from them.
     ///
     /// # Errors
-    /// What refuses a step; the draft is then as it was.
+    /// The refusal of a step; the draft is then unchanged.
     pub(super) fn try_steps(&mut self, steps: &[RunEvent], now: Millis) -> Result<Vec<RunEvent>, Refused> {
         let mut events = Vec::new();
         for step in steps {
@@ -76,7 +76,7 @@ impl Recorded {
         Ok(events)
     }
 
-    /// Takes committed events over, with the time that the log gave them.
+    /// Applies committed events to the state, with the time that the log gave them.
     pub(super) fn take_over(&mut self, events: &[RunEvent], ts: Millis) -> Result<(), Error> {
         let state = Arc::make_mut(&mut self.state);
         for event in events {
@@ -86,7 +86,7 @@ impl Recorded {
         Ok(())
     }
 
-    /// Throws the draft away: it was not committed.
+    /// Discards the draft: it was not committed.
     pub(super) fn discard(&mut self) {
         self.draft = RunState::clone(&self.state);
     }

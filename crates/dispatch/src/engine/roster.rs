@@ -1,4 +1,5 @@
-//! Who has a task in the run. Each commit changes it by what it settles and by the names that were claimed since the last one, whatever else there is.
+//! Roster of a run's agents with tasks. Each commit updates it with the tasks it settles and the names claimed since
+//! the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,15 +15,15 @@ use crate::worker_names::Key;
 /// Folded names of workers by their tasks.
 pub(super) type Named = BTreeMap<TaskId, Vec<String>>;
 
-/// What becomes of the roster with a commit.
+/// Change of the roster by a commit.
 pub(super) struct Assigned {
-    /// Who has a task then.
+    /// Roster after the commit.
     pub(super) roster: Arc<Roster>,
-    /// Who may have had none before.
+    /// Agents that may not have been on the roster before.
     came: Vec<Assignee>,
-    /// Tasks that are settled then.
+    /// Tasks that are settled after the commit.
     settled: BTreeSet<TaskId>,
-    /// Names on the roster then, beside those that were.
+    /// Names added to the roster.
     named: Vec<(TaskId, String)>,
     claims_seen: usize,
 }
@@ -35,7 +36,8 @@ impl Assigned {
         Self { roster: Arc::clone(on_roster), came, settled, named, claims_seen }
     }
 
-    /// Takes in tasks that were settled or opened again, each with its assignee, and names that were claimed. `known` are the names that are on the roster.
+    /// Applies tasks that were settled or reopened, each with its assignee, and newly claimed names. `known` are the
+    /// names already on the roster.
     fn take<'a>(
         &mut self,
         known: &Named,
@@ -71,7 +73,7 @@ impl Assigned {
 // === impl Engine ===
 
 impl Engine {
-    /// Who has a task once the draft is committed. Who is done leaves the roster by the daemon's hand.
+    /// Returns the roster after the draft is committed. The daemon removes agents that are done.
     pub(super) fn newly_assigned(&self) -> Assigned {
         let draft = self.recorded.draft();
         let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims_seen);
@@ -84,7 +86,7 @@ impl Engine {
         assigned
     }
 
-    /// The events that tell the team of those who are on the roster and were not, each once.
+    /// Returns the events that announce agents new on the roster to the team, each once.
     pub(super) fn joined(&self, assigned: &Assigned) -> Result<Vec<NewEvent>, Error> {
         let is_new = |name: &String| assigned.roster.has(name) && !self.on_roster.has(name);
         let mut joined = BTreeMap::new();
@@ -94,7 +96,7 @@ impl Engine {
         let mail = &self.world.ports.mail;
         let mut events = Vec::new();
         for assignee in joined.values() {
-            // An agent that somebody started by hand keeps its name: the run's worker has the next one.
+            // An agent that a person started keeps its name: the run's worker gets the next free one.
             if self.plan.coordination.is_managed() && !mail.is_anothers(&assignee.name)? {
                 events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
             }
@@ -102,7 +104,7 @@ impl Engine {
         Ok(events)
     }
 
-    /// Takes over what a commit has made of the roster, and releases what the workers of settled tasks had to themselves.
+    /// Applies a commit's change to the roster, and releases what the workers of settled tasks held exclusively.
     pub(super) fn take_over_roster(&mut self, assigned: Assigned) {
         let Assigned { roster, came: _, settled, named, claims_seen } = assigned;
         for (task, name) in named {
@@ -134,7 +136,7 @@ mod tests {
         Arc::new(names.iter().map(ToString::to_string).collect())
     }
 
-    /// What a commit makes of a roster on which `1.1` and `1.2` are ann's and `1.1` is done by ann-2.
+    /// Returns the change of a roster on which ann has `1.1` and `1.2`, and ann-2 does `1.1`.
     fn after(turned: &[u32], claimed: &[(u32, &str)], settled: &[u32]) -> Assigned {
         let known = Named::from([(task(1), vec!["ann-2".to_owned()])]);
         let (ann, turned): (_, Vec<_>) = (agent("ann"), turned.iter().map(|n| task(*n)).collect());

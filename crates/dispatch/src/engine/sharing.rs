@@ -1,4 +1,5 @@
-//! How a run keeps to what all runs have in common: it says what it takes, asks before a worker starts, and records what follows.
+//! Applies the limits over all runs to one run: reports its use, requests a place before a worker starts, and records
+//! the consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +14,11 @@ use crate::handle::Record;
 use crate::shared;
 
 impl Engine {
-    /// Reports what the run has spent and reserved to the limits over all runs, and records what follows for it.
+    /// Reports what the run has spent and reserved to the limits over all runs, and records the consequences for it.
     pub(super) async fn share(&mut self) {
         let now = self.world.store.now();
         let alerts = self.update_share(now);
-        // What waits to be recorded comes first: the state is behind it.
+        // Waiting records come first: the state does not include them yet.
         if !self.waiting.is_empty() || self.recorded.state().outcome().is_some() {
             return;
         }
@@ -79,14 +80,14 @@ impl Engine {
         steps
     }
 
-    /// Whether workers are to start and none is at work.
+    /// Returns true if workers are to start and none is at work.
     fn wants_workers(&self, now: Millis) -> bool {
         let state = self.recorded.state();
         let is_start = |effect: &Effect| matches!(effect, Effect::StartWorker { .. });
         self.starting.is_empty() && state.reserved().next().is_none() && state.decide(now).iter().any(is_start)
     }
 
-    /// Sets a place aside for a worker that is to start; returns whether there is one. Other effects need none.
+    /// Reserves a place for a worker that is to start; returns true if there is one. Other effects need none.
     pub(super) fn has_place(&mut self, effect: &Effect, now: Millis) -> bool {
         let Effect::StartWorker { task, step, work, .. } = effect else { return true };
         // A start without an agent blocks its task.
@@ -100,7 +101,7 @@ impl Engine {
         has_place
     }
 
-    /// Forgets what tasks waited for that are not to start any more.
+    /// Forgets the places that were requested for starts no longer planned.
     pub(super) fn keep_places(&self, effects: &[Effect]) {
         let starts = effects
             .iter()

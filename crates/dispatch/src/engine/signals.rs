@@ -1,4 +1,4 @@
-//! Signal files that were written while no daemon answered: recorded before the run goes on, each once and in order.
+//! Signal files written while no daemon answered. They are recorded before the run goes on, each once and in order.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::backoff::Backoff;
 use crate::handle::Record;
 use crate::{Error, plan};
 
-/// The step of a run that a signal asks for.
+/// Returns the step of a run that a signal requests.
 pub(super) fn step(signal: &RunSignal) -> RunEvent {
     match (signal.kind, signal.task.clone()) {
         (SignalKind::Pause, None) => RunEvent::RunPaused { cause: PauseCause::Requested },
@@ -30,7 +30,7 @@ pub(super) fn step(signal: &RunSignal) -> RunEvent {
 // === impl Engine ===
 
 impl Engine {
-    /// Records what signal files ask for.
+    /// Records what signal files request.
     pub(super) async fn take_signals(&mut self) {
         let folder = plan::signals_folder(&self.world.config, &self.plan.run);
         let files = Arc::clone(&self.world.ports.files);
@@ -56,7 +56,7 @@ impl Engine {
             }
             let done = SignalDone { n, by: DAEMON.to_owned(), refused, at: self.world.store.now() };
             let (files, folder) = (Arc::clone(&self.world.ports.files), folder.clone());
-            // Without the mark it is recorded again, which its key prevents.
+            // Without the mark it is recorded again, which its idempotency key prevents.
             if let Err(error) = self.world.blocking(move || files.mark_signal(&folder, &done)).await {
                 tracing::warn!(run = %self.plan.run, n, %error, "a signal can't be marked as recorded");
             }

@@ -1,4 +1,4 @@
-//! The checks run in a child of our own binary, warm and limited: untrusted code is parsed there, not here.
+//! Runs the checks in a child process of our own binary, warm and limited: untrusted code is parsed there, not here.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use tokio::sync::Mutex;
 use super::future::BoxFuture;
 use crate::Error;
 
-/// Address space of the child in bytes; a parser that allocates without end fails there.
+/// Maximum address space of the child, in bytes: a parser that allocates without end fails there.
 const MEMORY: u64 = 4 << 30;
 
-/// Longest answer in bytes.
+/// Maximum length of an answer, in bytes.
 const MAX_ANSWER: usize = 16 << 20;
 
 /// Judges changes, and answers the checks' verbs.
 pub(crate) trait Checks: Send + Sync {
-    /// Has a change judged within a time limit.
+    /// Judges a change within a time limit.
     ///
     /// # Errors
     /// When the checks could not run.
@@ -40,7 +40,7 @@ pub(crate) trait Checks: Send + Sync {
     /// Calls one of the checks' verbs within a time limit.
     ///
     /// # Errors
-    /// What the check refuses, or that it could not run.
+    /// The refusal of the check, or that it could not run.
     fn call<'a>(
         &'a self,
         call: &'a CheckCall,
@@ -49,16 +49,16 @@ pub(crate) trait Checks: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, Failure>>;
 }
 
-/// Children of our own binary: started at the first request, again after they failed.
+/// Child processes of our own binary, started at the first request and again after a failure.
 pub(crate) struct Children {
     binary: PathBuf,
-    /// Judges changes.
+    /// Child that judges changes.
     gates: Slot,
-    /// Runs checks for callers, so that none of them delays a gate.
+    /// Child that runs checks for callers, so that no caller delays a gate.
     verbs: Slot,
 }
 
-/// A child that is started once and kept.
+/// Child that is started once and kept.
 type Slot = Mutex<Option<Serving>>;
 
 struct Serving {
@@ -93,8 +93,8 @@ impl Children {
         Self { binary, gates: Slot::default(), verbs: Slot::default() }
     }
 
-    /// Has a change judged: its files by the warm child, commands that the request brings by one of their own, side by
-    /// side. A child that breaks or stalls is ended and named in the error.
+    /// Judges a change: its files by the warm child, commands of the request by another child, in parallel.
+    /// A child that breaks or stalls is ended and named in the error.
     async fn judge(&self, request: &CheckRequest, limit: Duration) -> Result<Vec<CheckReport>, Error> {
         let (files, commands) = parted(request);
         let ask_files = async {
@@ -145,7 +145,7 @@ impl Children {
         Ok(answer)
     }
 
-    /// Asks a child of its own. It runs foreign commands, which reserve far more address space than they use:
+    /// Asks a new child. It runs foreign commands, which reserve far more address space than they use:
     /// their limits are those of the check.
     async fn ask_fresh<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, limit: Duration) -> Result<A, Error> {
         let (answer, mut serving) = self.start(None)?.ask_within(question, limit).await?;
@@ -165,7 +165,7 @@ impl Children {
 }
 
 impl Serving {
-    /// Gives the child back with the answer; one that breaks or stalls is ended.
+    /// Asks the child and returns it with the answer; a child that breaks or stalls is ended.
     async fn ask_within<Q: Serialize, A: DeserializeOwned>(
         mut self,
         question: &Q,
@@ -194,12 +194,13 @@ impl Serving {
     }
 }
 
-/// A failure that names the checking child.
+/// Returns a failure that names the checking child.
 fn child_failed(what: impl Into<String>) -> Error {
     Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
 }
 
-/// Parts a request into what looks at files and what runs commands. `test_integrity`, `new_tests` and `regression_sweep` run tests where there is a command for it.
+/// Splits a request into checks of files and checks that run commands. `test_integrity`, `new_tests` and
+/// `regression_sweep` run tests if there is a command for it.
 fn parted(request: &CheckRequest) -> (Option<CheckRequest>, Option<CheckRequest>) {
     let runs = |check: &CheckName| {
         let is_named = request.commands.iter().any(|command| command.kind.check() == *check);
@@ -214,7 +215,7 @@ fn parted(request: &CheckRequest) -> (Option<CheckRequest>, Option<CheckRequest>
 
 fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {
     match reply.failures.into_iter().next() {
-        // With reports, the failure is about a part: its gate has no report and can't pass.
+        // With reports, the failure concerns only a part: its gate has no report and can't pass.
         Some(failure) if reply.reports.is_empty() => Err(child_failed(format!("{} [{}]", failure.what, failure.code))),
         Some(_) | None => Ok(reply.reports),
     }

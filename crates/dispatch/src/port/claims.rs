@@ -8,15 +8,16 @@ use switchboard_process::sockets;
 
 use crate::Error;
 
-/// Claims of blocks of ports, by their number. All calls block for a moment.
+/// Claims of blocks of ports, by block number. All calls block briefly.
 pub(crate) trait PortClaims: Send + Sync {
-    /// Whether another daemon had the block last and has not given it back: it may have ended while its workers go on.
+    /// Returns true if another daemon last had the block and has not released it: it may have ended while its workers
+    /// go on.
     fn is_anothers(&self, block: u32) -> Result<bool, Error>;
     /// Claims a block; returns false if another daemon has it.
     fn claim(&self, block: u32) -> Result<bool, Error>;
     /// Releases a block.
     fn release(&self, block: u32) -> Result<(), Error>;
-    /// Whether nobody has a port bound.
+    /// Returns true if no process has the port bound.
     fn is_free(&self, port: u16) -> bool;
 }
 
@@ -24,7 +25,7 @@ pub(crate) trait PortClaims: Send + Sync {
 pub(crate) struct SharedFile {
     path: PathBuf,
     blocks: u32,
-    /// Who we are in it.
+    /// Id of this daemon in the file.
     owner: u64,
     slots: OnceLock<Slots>,
 }
@@ -32,7 +33,7 @@ pub(crate) struct SharedFile {
 // === impl SharedFile ===
 
 impl SharedFile {
-    /// Claims in the file at `path`, which is opened when the first block is wanted.
+    /// Creates claims in the file at `path`, which is opened at the first claim.
     pub(crate) fn new(path: PathBuf, blocks: u32, owner: u64) -> Self {
         Self { path, blocks, owner: owner.max(1), slots: OnceLock::new() }
     }
@@ -42,7 +43,7 @@ impl SharedFile {
             return Ok(slots);
         }
         let slots = Slots::open(&self.path, self.blocks)?;
-        // Of two that open it at once one is dropped, with nothing claimed.
+        // If two threads open it at once, one instance is dropped, with nothing claimed.
         Ok(self.slots.get_or_init(|| slots))
     }
 }

@@ -1,4 +1,4 @@
-//! The record, as far as dispatch writes to it.
+//! Writing side of the record.
 
 use switchboard_store::{Batch, Committed, Store};
 

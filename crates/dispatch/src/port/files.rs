@@ -1,4 +1,4 @@
-//! Small files of ours: written whole or not at all.
+//! Small files of ours, replaced atomically.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -13,30 +13,30 @@ use crate::error::io;
 
 /// Files in the state folder. All calls block.
 pub(crate) trait Files: Send + Sync {
-    /// Makes a folder that only the user can read, with its parents.
+    /// Creates a folder that only the user can read, with its parents.
     fn make_folder(&self, path: &Path) -> Result<(), Error>;
-    /// Removes a folder if it is there and empty.
+    /// Removes a folder if it exists and is empty.
     fn remove_empty_folder(&self, path: &Path) -> Result<(), Error>;
-    /// Whether there is a folder.
+    /// Returns true if the path is a folder.
     fn is_folder(&self, path: &Path) -> bool;
     /// Writes a file that only the user can read.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error>;
     /// Reads a file; `None` if there is none.
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error>;
-    /// The next signals in a folder that are not recorded, in order.
+    /// Returns the next signals in a folder that are not recorded, in order.
     fn signals(&self, folder: &Path) -> Result<Vec<Found>, Error>;
     /// Marks that a signal is recorded, or why not.
     fn mark_signal(&self, folder: &Path, done: &SignalDone) -> Result<(), Error>;
-    /// Removes a file if it is there.
+    /// Removes a file if it exists.
     fn remove(&self, path: &Path) -> Result<(), Error>;
-    /// Whether the disk of a path has no room left: what failed there may have failed for that.
+    /// Returns true if the disk of a path is full, which may be the cause of a failure there.
     fn is_full(&self, path: &Path) -> bool;
 }
 
-/// Bytes below which a disk has no room for what a set-up or a gate writes.
+/// Free bytes below which a disk counts as full for the output of a set-up or a gate.
 const FULL: u64 = 1 << 20;
 
-/// The disk.
+/// Files on the disk.
 pub(crate) struct Disk;
 
 impl Files for Disk {

@@ -1,4 +1,4 @@
-//! What asynchronous methods of a port return.
+//! Return type of a port's asynchronous methods.
 
 use std::pin::Pin;
 

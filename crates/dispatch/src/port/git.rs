@@ -1,4 +1,4 @@
-//! The repository, as far as runs touch it.
+//! Git operations of runs on the repository.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,99 +12,104 @@ type Result<T> = std::result::Result<T, Error>;
 
 /// Calls of git. All of them block.
 pub(crate) trait Git: Send + Sync {
-    /// Top folder of the user's work tree.
+    /// Returns the top folder of the user's work tree.
     fn root(&self) -> &Path;
-    /// The name of the user's work tree, which it keeps when the repository is moved.
+    /// Returns the name of the user's work tree, which stays the same when the repository is moved.
     fn tree_name(&self) -> String;
-    /// The repository as the user's work tree sees it that holds a folder.
+    /// Returns the repository as seen from the user's work tree that contains a folder.
     fn tree_at(&self, folder: &Path) -> Result<Arc<dyn Git>>;
-    /// The repository as the user's work tree of this name sees it.
+    /// Returns the repository as seen from the user's work tree of this name.
     fn tree_named(&self, name: &str) -> Result<Arc<dyn Git>>;
-    /// The repository as the work tree sees it that has a branch checked out; `None` where none has.
+    /// Returns the repository as seen from the work tree that has a branch checked out; `None` if none has.
     fn tree_on(&self, branch: &str) -> Result<Option<Arc<dyn Git>>>;
-    /// Where the user's `HEAD` points.
+    /// Returns the target of the user's `HEAD`.
     fn head(&self) -> Result<Head>;
-    /// Paths that differ from `HEAD` in the user's work tree.
+    /// Returns the paths that differ from `HEAD` in the user's work tree.
     fn dirty(&self) -> Result<Vec<PathBuf>>;
-    /// The commit that a revision names; `None` if there is none.
+    /// Returns the commit that a revision names; `None` if there is none.
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>>;
-    /// Names of branches, of the remotes' branches and of tags.
+    /// Returns the names of branches, of the remotes' branches and of tags.
     fn names(&self) -> Result<Vec<String>>;
-    /// Tip of a branch; `None` if there is no such branch.
+    /// Returns the tip of a branch; `None` if there is no such branch.
     fn branch(&self, name: &str) -> Result<Option<Oid>>;
-    /// Moves a branch from `old` to `new`, or makes it where `old` is `None`. Fails with `Moved` when it is elsewhere.
+    /// Moves a branch from `old` to `new`, or creates it if `old` is `None`. Fails with `Moved` if the branch is
+    /// elsewhere.
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()>;
     /// Keeps a commit under a name outside of the branches.
     fn archive(&self, name: &str, commit: &Oid) -> Result<()>;
-    /// The commits that are kept so, by their names.
+    /// Returns the archived commits, by their names.
     fn archived(&self) -> Result<Vec<(String, Oid)>>;
-    /// Deletes a branch that stands at `tip`.
+    /// Deletes a branch whose tip is `tip`.
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()>;
     /// Moves a branch that the user has checked out, with index and files.
     fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()>;
-    /// Whether `commit` is or descends from `ancestor`.
+    /// Returns true if `commit` is `ancestor` or descends from it.
     fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool>;
-    /// The tree of a commit.
+    /// Returns the tree of a commit.
     fn tree_of(&self, commit: &Oid) -> Result<Oid>;
     /// Merges two commits into a tree.
     fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged>;
-    /// Makes a commit.
+    /// Creates a commit.
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
-    /// Who is named as author of a commit, at another time.
+    /// Returns the author of a commit, with another time.
     fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author>;
-    /// Paths that differ between two commits.
+    /// Returns the paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
-    /// Files of a commit, from the root of the repository.
+    /// Returns the files of a commit, relative to the root of the repository.
     fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>>;
-    /// Lines added and removed between two commits.
+    /// Returns the number of lines added and removed between two commits.
     fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32>;
-    /// What a person should know of the difference of two commits before it is merged, a sentence each.
+    /// Returns what a person should know about the difference of two commits before a merge, a sentence each.
     fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>>;
-    /// What the user's git would do at a merge and ours does not, a sentence each.
+    /// Returns what the user's git would do at a merge and ours does not, a sentence each.
     fn left_out(&self) -> Result<Vec<String>>;
-    /// The difference of two commits as text, at most `keep` bytes of each end.
+    /// Returns the difference of two commits as text, at most `keep` bytes of each end.
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String>;
-    /// Tip of the work tree at `path`; `None` if there is none.
+    /// Returns the tip of the work tree at `path`; `None` if there is none.
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>>;
-    /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist, and branches `beside` it that don't exist.
+    /// Creates a work tree with `branch` checked out. Creates the branch at `at` if it doesn't exist, and likewise the
+    /// branches `beside` it.
     fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()>;
-    /// Makes a work tree with a commit checked out and no branch, or brings the one that is there to the commit; what git ignores stays.
+    /// Creates a work tree with a detached commit checked out, or moves the present one to the commit; ignored files
+    /// stay.
     fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()>;
-    /// Brings a work tree and its branch to a commit.
+    /// Resets a work tree and its branch to a commit.
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
-    /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
+    /// Returns the paths that differ from the commit in the work tree at `path`, without ignored ones.
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>>;
-    /// The same, each file by its name: also those in a folder of which git knows nothing.
+    /// Same as [`worktree_changes`](Self::worktree_changes), with each file listed, also those in an untracked folder.
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>>;
-    /// Files of the work tree at `path` that are not as in a commit, committed or not, whatever its index says; ignored ones left out.
+    /// Returns the files of the work tree at `path` that differ from a commit, committed or not, regardless of its
+    /// index; without ignored ones.
     fn worktree_files_unlike(&self, path: &Path, commit: &Oid) -> Result<Vec<PathBuf>>;
-    /// The tree of a commit with these files as they are in the work tree at `path`.
+    /// Returns the tree of a commit, with these files replaced by those in the work tree at `path`.
     fn worktree_tree(&self, path: &Path, commit: &Oid, files: &[PathBuf]) -> Result<Oid>;
-    /// Bytes of the files in the work tree at `path`, ignored ones included; `None` where it is not there, or is removed meanwhile.
+    /// Returns the size in bytes of the files in the work tree at `path`, with ignored ones; `None` if it does not
+    /// exist or is removed meanwhile.
     fn worktree_bytes(&self, path: &Path) -> Result<Option<u64>>;
-    /// Files of the user's work tree that git ignores and a file of patterns names.
+    /// Returns the files of the user's work tree that git ignores and that a pattern file names.
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>>;
-    /// Files of the user's index with one of these names, in any folder; sorted.
+    /// Returns the files of the user's index with one of these names, in any folder; sorted.
     fn tracked_named(&self, names: &[&str]) -> Result<Vec<PathBuf>>;
-    /// Removes a work tree that lies below `base`.
+    /// Removes a work tree below `base`.
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
-    /// Removes all work trees in a folder that lies below `base`, and the folder.
+    /// Removes all work trees in a folder below `base`, and the folder.
     fn worktrees_remove(&self, folder: &Path, base: &Path) -> Result<()>;
     /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
-    /// The same with small files that git ignores; the commit's message names what is left out of these.
+    /// Same as [`capture`](Self::capture), with small ignored files; the commit's message names those left out.
     fn capture_whole(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
 }
 
-/// The commit that a capture makes.
+/// Commit to be made by a capture.
 pub(crate) struct Commit<'a> {
-    /// Branch that holds it.
+    /// Branch of the commit.
     pub(crate) branch: &'a str,
-    /// Its parent.
+    /// Parent of the commit.
     pub(crate) parent: &'a Oid,
-    /// Who wrote the change.
+    /// Author of the change.
     pub(crate) author: &'a Author,
-    /// Its message.
+    /// Message of the commit.
     pub(crate) message: &'a str,
 }
 

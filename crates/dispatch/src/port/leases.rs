@@ -1,4 +1,4 @@
-//! The leases that agents have on files, wired by the daemon: a merge waits for those of others.
+//! Leases of agents on files, provided by the daemon: a merge waits for those of others.
 
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::run::HeldBy;
@@ -6,16 +6,16 @@ use switchboard_protocol::run::HeldBy;
 use super::BoxFuture;
 use crate::Error;
 
-/// What others have reserved.
+/// Files reserved by other agents.
 pub trait FileLeases: Send + Sync + 'static {
-    /// Who else has reserved files that an agent is about to change; `None` if nobody has.
+    /// Returns the lease of another agent on files that an agent is about to change; `None` if there is none.
     fn held_by_others<'a>(
         &'a self,
         own: Option<&'a AgentName>,
         files: &'a [String],
     ) -> BoxFuture<'a, Result<Option<HeldBy>, Error>>;
 
-    /// Waits until nobody else has the files, or it is another lease than the one that is known.
+    /// Waits until no other agent has reserved the files, or until the lease is not the known one.
     fn held_by_another<'a>(
         &'a self,
         own: Option<&'a AgentName>,

@@ -1,4 +1,4 @@
-//! What the dispatcher asks of other parts, wired by the daemon: nothing here calls the bus or the checks themselves.
+//! Mail of workers, provided by the daemon: no code here calls the bus or the checks directly.
 
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
@@ -10,45 +10,47 @@ use switchboard_store::Guard;
 
 use crate::Error;
 
-/// The mail that a worker's turns carry.
+/// Mail in the turns of a worker.
 pub trait WorkerMail: Send + Sync + 'static {
-    /// Messages that an agent is not known to have seen, oldest first, at most `limit`.
+    /// Returns messages that an agent is not known to have seen, oldest first, at most `limit`.
     ///
     /// # Errors
     /// When the store can't be read.
     fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, Error>;
 
-    /// The events that record that an agent has seen messages.
+    /// Returns the events that record that an agent has seen messages.
     ///
     /// # Errors
     /// When a fact does not serialise.
     fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, Error>;
 
-    /// The event that puts a message of the coordinator into the mail.
+    /// Returns the event that sends a message of the coordinator.
     ///
     /// # Errors
     /// When it does not serialise.
     fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, Error>;
 
-    /// The event that records a message that the coordinator has understood, and what must hold for it: that its id is a new one.
+    /// Returns the event that records a message to the coordinator that it understood, and the guard that its id is
+    /// new.
     ///
     /// # Errors
-    /// When it does not serialise.
+    /// When a fact does not serialise.
     fn understood(&self, control: &Control, id: &MessageId, from: &Caller) -> Result<(NewEvent, Guard), Error>;
 
-    /// How many messages any of these agents sent or was sent after an event of the log and not later than `until`, and how many of them are acknowledged.
+    /// Returns how many messages these agents sent or received after an event of the log and not later than `until`,
+    /// and how many of them are acknowledged.
     ///
     /// # Errors
     /// When the store can't be read.
     fn counted(&self, agents: &[AgentName], after: Lsn, until: Option<Millis>) -> Result<(u64, u64), Error>;
 
-    /// Whether a name is that of an agent that is there and is no worker.
+    /// Returns true if the name belongs to a present agent that is not a worker.
     ///
     /// # Errors
     /// When the store can't be read.
     fn is_anothers(&self, name: &AgentName) -> Result<bool, Error>;
 
-    /// The event that puts a run's agent on the roster.
+    /// Returns the event that adds a run's agent to the roster.
     ///
     /// # Errors
     /// When a fact does not serialise.

@@ -9,11 +9,11 @@ pub(crate) trait Random: Send + Sync {
     /// Returns 64 random bits.
     ///
     /// # Errors
-    /// When the source gives none.
+    /// When the source fails.
     fn bits(&self) -> Result<u64, Error>;
 }
 
-/// The operating system's.
+/// Random numbers of the operating system.
 pub(crate) struct System;
 
 impl Random for System {

@@ -1,4 +1,4 @@
-//! What makes a new work tree ready: ignored files that are copied into it, and commands that are run in it.
+//! Prepares new work trees: copies ignored files into them, and runs commands in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,64 +14,64 @@ use super::future::BoxFuture;
 use crate::Error;
 use crate::error::io;
 
-/// Files that are copied into a tree at most: a large `node_modules` has 100,000.
+/// Maximum number of files copied into a tree: a large `node_modules` has 100,000.
 const MAX_FILES: usize = 200_000;
 
-/// Bytes that are copied into a tree at most.
+/// Maximum number of bytes copied into a tree.
 const MAX_BYTES: u64 = 8 << 30;
 
-/// Bytes of each end of a command's output that its log keeps.
+/// Number of bytes that the log keeps from each end of a command's output.
 const KEEP: usize = 1 << 20;
 
-/// A command of a set-up.
+/// Command of a set-up.
 #[derive(Debug, Clone)]
 pub(crate) struct SetupCall {
     pub(crate) argv: Vec<String>,
-    /// The work tree.
+    /// Work tree in which the command runs.
     pub(crate) cwd: PathBuf,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) limit: Duration,
-    /// The file that its output is appended to.
+    /// File to which the command's output is appended.
     pub(crate) log: PathBuf,
 }
 
-/// How a command of a set-up ended.
+/// Result of a set-up command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SetupEnd {
-    /// With exit code 0.
+    /// Ended with exit code 0.
     Succeeded,
-    /// Otherwise: how, and the end of what it printed.
+    /// Ended otherwise.
     Failed {
-        /// `exit code 1`, `killed by signal 9`, `stopped after 600 s`.
+        /// How it ended: `exit code 1`, `killed by signal 9`, `stopped after 600 s`.
         how: String,
-        /// The end of its output.
+        /// End of the command's output.
         tail: String,
     },
 }
 
-/// What of the listed files can be copied into a tree.
+/// Listed files that can be copied into a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Included {
     /// Paths relative to both trees.
     pub(crate) files: Vec<PathBuf>,
-    /// What is not copied, and why.
+    /// Files that are not copied, with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
 /// Sets work trees up.
 pub(crate) trait Setups: Send + Sync {
-    /// Whether there is a file at a path; blocks.
+    /// Returns true if there is a file at a path; blocks.
     fn is_file(&self, path: &Path) -> bool;
-    /// Whether there is a file at a path of a work tree, and no link of it leads out of the tree; blocks.
+    /// Returns true if there is a file at a path of a work tree, and no link on the path leads out of the tree; blocks.
     fn has_file(&self, tree: &Path, path: &str) -> bool;
-    /// Tells what can be copied from what can't, of files below `from`; blocks.
+    /// Separates files below `from` that can be copied from those that can't; blocks.
     ///
     /// # Errors
-    /// `dispatch.setup` when it is too much.
+    /// `dispatch.setup` if there are too many files or bytes.
     fn included(&self, from: &Path, listed: Vec<PathBuf>) -> Result<Included, Error>;
-    /// Copies files that are not there yet; returns what could not be copied, and why; blocks.
+    /// Copies files that don't exist yet; returns those that could not be copied, with the reason; blocks.
     fn copy(&self, from: &Path, to: &Path, included: Included) -> Result<Vec<String>, Error>;
-    /// Runs a command to its end or its limit. Dropped, it ends the command with all that it has started.
+    /// Runs a command to its end or its limit. Dropping the future ends the command with all its processes.
     ///
     /// # Errors
     /// When it could not be started.
@@ -143,7 +143,7 @@ impl Setups for Machine {
     }
 }
 
-/// Ends a command when nobody waits for it any more.
+/// Ends a command whose result is no longer awaited.
 struct RaiseAtDrop(StopFlag);
 
 impl Drop for RaiseAtDrop {
@@ -190,7 +190,8 @@ fn write_log(call: &SetupCall, output: &Output) -> Result<(), Error> {
     file.write_all(text.as_bytes()).map_err(io(&call.log))
 }
 
-/// Copies a file with its rights, or a link as it is; a file system that can shares the blocks. Returns why not.
+/// Copies a file with its permissions, or a link as a link; shares blocks if the file system can. Returns the reason if
+/// it can't be copied.
 fn copy_one(from: &Path, to: &Path, path: &Path) -> Result<Option<&'static str>, Error> {
     let (source, target) = (from.join(path), to.join(path));
     if fs::symlink_metadata(&target).is_ok() {

@@ -1,4 +1,4 @@
-//! Shims as processes: started, looked at, ended, and their journals read while they are not connected.
+//! Shims as processes: starts, inspects and ends them, and reads their journals while they are not connected.
 
 use std::path::{Path, PathBuf};
 
@@ -17,48 +17,48 @@ use crate::Error;
 use crate::error::io;
 use crate::event::frame_number;
 
-/// Frames read from a journal in one go.
+/// Number of frames read from a journal at once.
 const PAGE: usize = 1000;
 
-/// The variable that every process of a worker inherits.
+/// Environment variable that every process of a worker inherits.
 const MARK: &str = "SWITCHBOARD_WORKER";
 
-/// What is known of a worker's shim.
+/// State of a worker's shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shim {
     /// It has not taken its lock yet.
     NotBegun,
-    /// It runs.
+    /// It is running.
     Alive,
-    /// It ran and is gone.
+    /// It ran and has ended.
     Gone,
 }
 
-/// Shims, named by their workers' folders. All calls but `ended` block.
+/// Shims, identified by their workers' folders. All calls but `ended` block.
 pub(crate) trait Shims: Send + Sync {
-    /// Whether a program can be started.
+    /// Returns true if a program can be started.
     fn has_program(&self, program: &str) -> bool;
-    /// What of a constrained worker's sandbox this machine can't enforce, a sentence each.
+    /// Returns what this machine can't enforce of a constrained worker's sandbox, a sentence each.
     fn sandbox_gaps(&self) -> Vec<String>;
     /// Writes a worker's spec and starts its shim, which outlives us.
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error>;
-    /// What is known of the shim of a folder.
+    /// Returns the state of the shim of a folder.
     fn state(&self, folder: &Path) -> Shim;
-    /// Keeps a shim that has not begun from ever doing so; returns false where it has begun after all.
+    /// Prevents a shim that has not begun from ever beginning; returns false if it has begun meanwhile.
     fn forbid(&self, folder: &Path) -> Result<bool, Error>;
-    /// Pid and start time of the shim of a folder, while it runs.
+    /// Returns pid and start time of the shim of a folder, while it runs.
     fn process(&self, folder: &Path) -> Option<(u32, u64)>;
-    /// Kills a shim's process group; returns whether there was one.
+    /// Kills a shim's process group; returns true if there was one.
     fn kill(&self, folder: &Path) -> bool;
-    /// Kills processes of a worker that outlived its shim; returns how many don't end.
+    /// Kills processes of a worker that outlived its shim; returns the number of those that don't end.
     fn kill_leftovers(&self, worker: &WorkerId) -> usize;
-    /// Frames of a folder's journal after the number `seen`, in order.
+    /// Returns the frames of a folder's journal after the number `seen`, in order.
     fn frames_after(&self, folder: &Path, seen: i64) -> Result<Vec<Frame>, Error>;
-    /// Returns when the shim of a folder, which runs now, has ended.
+    /// Returns when the running shim of a folder has ended.
     fn ended(&self, folder: &Path) -> BoxFuture<'static, ()>;
 }
 
-/// Processes of our own binary.
+/// Shims as processes of our own binary.
 pub(crate) struct Processes {
     binary: PathBuf,
 }
@@ -85,7 +85,7 @@ impl Shims for Processes {
         Disk.make_folder(folder)?;
         let path = folder.join("spec.json");
         let spec = serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?;
-        // Its only reader is the shim, which a power cut ends, too.
+        // Only the shim reads it, and a power cut ends the shim too.
         file::replace(&path, &spec, Mode::Private, Synced::No).map_err(io(&path))?;
         let argv = [crate::plan::text(&self.binary), "shim".to_owned(), crate::plan::text(&path)];
         let shim = Spawn::new(argv).cwd(folder).env_only(Env::plain()).own_session();
@@ -94,7 +94,8 @@ impl Shims for Processes {
     }
 
     fn state(&self, folder: &Path) -> Shim {
-        // Looked at before the holder: a shim may take its lock between the two, and it writes into the file only once it has it.
+        // Checked before the holder: a shim may take its lock between the two checks, and it writes into the file only
+        // once it has the lock.
         let has_begun = std::fs::metadata(folder.join("lock")).is_ok_and(|note| note.len() > 0);
         match (holder(folder), has_begun) {
             (Some(_), _) => Shim::Alive,
@@ -107,7 +108,7 @@ impl Shims for Processes {
         if !folder.exists() {
             return Ok(true);
         }
-        // A shim looks for the file once it has the lock.
+        // A shim looks for this file once it has the lock.
         match Lock::take(&folder.join("lock"), "abandoned") {
             Ok(_lock) => Disk.write(&folder.join(ABANDONED_FILE), &[]).map(|()| true),
             Err(switchboard_process::Error::Held { .. }) => Ok(false),
@@ -121,7 +122,7 @@ impl Shims for Processes {
 
     fn kill(&self, folder: &Path) -> bool {
         let Some(shim) = holder(folder) else { return false };
-        // What it held as a subreaper is swept at the next boot.
+        // Processes that it held as a subreaper are swept at the next boot.
         shim.signal_group(Signal::KILL) || shim.signal(Signal::KILL)
     }
 
@@ -156,7 +157,7 @@ impl Shims for Processes {
     }
 }
 
-/// The shim that holds a folder's lock.
+/// Returns the shim that holds a folder's lock.
 fn holder(folder: &Path) -> Option<Fingerprint> {
     Some(lock::holder(&folder.join("lock")).ok().flatten()?.fingerprint())
 }
@@ -170,7 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (folder, shims) = (folder.path(), Processes::new("/none".into()));
         assert_eq!(shims.state(folder), Shim::NotBegun);
-        // As a shim leaves it between the opening of its lock and the taking of it.
+        // As a shim leaves it between opening and taking its lock.
         std::fs::write(folder.join("lock"), "").unwrap();
         assert_eq!(shims.state(folder), Shim::NotBegun);
 
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!((shims.state(folder), shims.forbid(folder).unwrap()), (Shim::Alive, false));
         assert!(!folder.join(ABANDONED_FILE).exists());
         drop(begun);
-        // A process that another test starts just now has the lock's file, too, until it becomes its program.
+        // A process that another test starts just now also holds the lock's file until it executes its program.
         let is_gone = || shims.state(folder) == Shim::Gone;
         let waits = std::iter::repeat_n(std::time::Duration::from_millis(10), 500);
         assert!(is_gone() || waits.map(std::thread::sleep).any(|()| is_gone()), "{:?}", shims.state(folder));

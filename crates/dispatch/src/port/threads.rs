@@ -1,8 +1,8 @@
-//! Where blocking work (git, files, processes) runs: never on the runtime's own threads.
+//! Runs blocking work (git, files, processes) outside the runtime's own threads.
 
 use super::future::BoxFuture;
 
-/// A piece of blocking work; it delivers its result itself.
+/// Piece of blocking work; it delivers its result itself.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// Runs blocking work.

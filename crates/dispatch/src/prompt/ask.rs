@@ -1,11 +1,11 @@
-//! What a worker is told whose role is asked something: its role, the question, and the form of its answer.
+//! Prompt of a worker whose role is asked a question: its role, the question, and the form of the answer.
 
 use switchboard_protocol::plan::Task;
 
 use super::judge::{Judging, close};
 use crate::plan::RunPlan;
 
-/// The prompt of a worker whose role is asked. What others have said is marked in the question.
+/// Returns the prompt of a worker whose role is asked a question. Texts of others are marked in the question.
 pub(crate) fn ask(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> String {
     let role = &judging.work.role;
     let mut text = format!(

@@ -1,5 +1,5 @@
-//! What is removed and merged nowhere is archived first: its commits, and as one more commit what stands in its work tree, with what git
-//! ignores there as far as it is small.
+//! Archives unmerged work before its removal: its commits and, as one more commit, the content of its work tree, with
+//! small ignored files.
 
 use std::path::Path;
 
@@ -12,26 +12,26 @@ use crate::authorship::author;
 use crate::port::Git;
 use crate::port::git::Commit;
 
-/// The name of a run's own branch in the archive: no task has it.
+/// Name of a run's own branch in the archive: no task has it.
 const OF_RUN: &str = "_run";
 
-/// What a capture of a work tree is recorded as.
+/// Message of the commit with the content of a work tree.
 const MESSAGE: &str = "What stood in the work tree when it was removed";
 
 impl Removal {
-    /// Its name in the archive: `RUN/TASK`, or `RUN/_run`.
+    /// Returns the name in the archive: `RUN/TASK`, or `RUN/_run`.
     pub(crate) fn archive_name(&self) -> String {
         let task = self.task.as_ref().map_or(OF_RUN, |task| task.as_str());
         format!("{}/{task}", self.run)
     }
 
-    /// Archives commits and files; returns where the branch stands then, if there is one.
+    /// Archives commits and files; returns the tip of the branch afterwards, if there is one.
     pub(super) fn archive(&self, git: &dyn Git) -> Result<Option<Oid>, Error> {
         let tip = (!self.branch.is_empty()).then(|| Oid::parse(&self.commit)).transpose()?;
         let path = Path::new(&self.worktree);
         let of_tree = if self.worktree.is_empty() { None } else { git.worktree_tip(path)? };
         let Some(parent) = tip.clone().or_else(|| of_tree.clone()) else { return Ok(tip) };
-        // A tree whose branch is gone gets one for the capture; it goes with the tree.
+        // A tree whose branch is missing gets one for the capture; it is removed with the tree.
         let own = format!("switchboard-task/{}", self.archive_name());
         let branch = if self.branch.is_empty() { own.as_str() } else { self.branch.as_str() };
         let captured = match of_tree {

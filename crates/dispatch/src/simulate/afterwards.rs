@@ -1,5 +1,6 @@
-//! What people do with a run that is over: they look at it, merge it, take that back, merge it again, and clean up. What each call answers must
-//! agree with the log and with the repository, however often git fails and the daemon dies meanwhile.
+//! Simulates what people do with a finished run: they look at it, merge it, undo the merge, merge it again, and clean
+//! up. The answer of each call must agree with the log and with the repository, however often git fails and the daemon
+//! dies meanwhile.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,10 +25,10 @@ use crate::error::is_transient;
 use crate::lock::lock;
 use crate::{Dispatch, Error, history};
 
-/// How often a call is made again that git or the store has failed.
+/// Maximum number of repetitions of a call that git or the store has failed.
 const TRIES: u32 = 200;
 
-/// Goes through all of it.
+/// Goes through all of these calls.
 pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
     boot(stage, daemon).await;
     let after = After { stage, daemon, run };
@@ -51,12 +52,12 @@ fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// The code of a refusal; empty where there is an answer.
+/// Returns the code of a refusal; empty for an answer.
 fn code<T>(answer: &Result<T, Error>) -> String {
     answer.as_ref().err().map(|error| error.to_failure().code).unwrap_or_default()
 }
 
-/// Whether git or the store failed by chance, or somebody has reserved the files for a while.
+/// Returns true if git or the store failed at random, or if the files are temporarily reserved.
 fn is_chance(error: &Error) -> bool {
     if let Error::Store(error) = error {
         return is_transient(error);
@@ -64,17 +65,17 @@ fn is_chance(error: &Error) -> bool {
     matches!(error.to_failure().code.as_str(), "git.failed" | "lease.conflict")
 }
 
-/// What is left, by one of its names, where it has that.
+/// Returns one kind of name of everything left over that has it.
 fn names(listed: &CleanRunsReply, name: impl Fn(&LeftOver) -> &String) -> BTreeSet<String> {
     listed.left.iter().map(name).filter(|name| !name.is_empty()).cloned().collect()
 }
 
-/// Whether a task has left a commit of its own in the run's branch.
+/// Returns true if a task has its own commit in the run's branch.
 fn is_merged(view: &TaskView) -> bool {
     matches!(view.state, TaskState::Merged { .. })
 }
 
-/// Whether nothing of a task is missing.
+/// Returns true if nothing of a task is missing.
 fn is_done(view: &TaskView) -> bool {
     matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })
 }
@@ -98,7 +99,7 @@ impl After<'_> {
         lock(&self.stage.repo).is_ancestor(ancestor, commit)
     }
 
-    /// Makes a call again while git or the store fails it by chance. Returns its answer or its refusal.
+    /// Repeats a call while git or the store fails it at random. Returns its answer or its refusal.
     async fn until_answered<T, F: Future<Output = Result<T, Error>>>(
         &self,
         make: impl Fn() -> F,
@@ -159,7 +160,8 @@ impl After<'_> {
         })
     }
 
-    /// Merges it into the user's branch: refused with what is missing, then in part. Where that was done before, it says so, and what is missing.
+    /// Merges the run into the user's branch: first refused with what is missing, then in part. If it was merged
+    /// before, the answer must say so, and what is missing.
     async fn merge(&self, state: &RunState) -> Result<(), String> {
         let missing: Vec<_> =
             state.tasks().filter(|view| state.whole_of(&view.task).is_none() && !is_done(view)).collect();
@@ -178,7 +180,7 @@ impl After<'_> {
         let after = self.main()?;
         let is_right = reply.target == MAIN && self.is_at(&reply, &after)? && self.has(&head, &after);
         expect(is_right && self.has(&before, &after), || format!("from {before} with {head} to {after}: {reply:?}"))?;
-        // A call that failed after the branch had moved was made again.
+        // A call that failed after the branch had moved was repeated.
         expect(!had_it || (reply.already && before == after), || format!("merged twice: {reply:?}"))?;
         for partial in [true, false] {
             let again = self.merge_once(partial).await?.map_err(|error| format!("no second merge: {error}"))?;
@@ -189,7 +191,8 @@ impl After<'_> {
         expect(reply.summary.is_merged, || "a merged run is not said to be".to_owned())
     }
 
-    /// Whether a merge led to where the user's branch is, or, where it was done before, to something that the branch has.
+    /// Returns true if the merge moved the user's branch to its present tip or, if it was done before, to a commit that
+    /// the branch has.
     fn is_at(&self, reply: &MergeRunReply, main: &Oid) -> Result<bool, String> {
         let to = Oid::parse(&reply.to).map_err(|error| error.to_string())?;
         Ok(to == *main || (reply.already && self.has(&to, main)))
@@ -201,7 +204,7 @@ impl After<'_> {
         self.until_answered(|| self.daemon.merge_run(&request, &by, None)).await
     }
 
-    /// Takes the merge back and does it again; then somebody else commits, and it can't be taken back any more.
+    /// Undoes the merge and repeats it. After another commit by the user, it can't be undone any more.
     async fn take_back(&self) -> Result<(), String> {
         let (request, by) = (UndoMergeRequest { run: Some(self.run.to_string()) }, ann()?);
         let at = self.main()?;
@@ -212,7 +215,8 @@ impl After<'_> {
                 let is_right = reply.from == at.to_string() && reply.to == now.to_string() && now != at;
                 expect(is_right && self.has(&now, &at), || format!("{at} was taken back to {now}: {reply:?}"))?;
             }
-            // The run changed nothing, or an earlier life, or a call that failed after the branch had moved, has taken it back.
+            // The run changed nothing, or an earlier life, or a call that failed after the branch had moved, has undone
+            // it.
             Err(error) => {
                 let is_told = error.to_failure().code == "dispatch.cannot-undo" && self.has(&self.main()?, &at);
                 expect(is_told, || format!("{at} can't be taken back: {error}"))?;
@@ -235,10 +239,10 @@ impl After<'_> {
     async fn clean(&self, state: &RunState) -> Result<(), String> {
         let listed = self.clean_once(false, false).await?;
         let (branches, mut trees) = self.left();
-        // Trees of gates and of workers that only read hold nobody's work: they are not listed, and removed with the rest.
+        // Gate trees and trees of workers that only read hold no work: they are not listed, and removed with the rest.
         trees.retain(|path| !path.contains("/.gates/") && !path.contains("/.readers/"));
         let told = names(&listed, |left| &left.branch);
-        // Trees in which gates judged hold no work: they are removed with the rest, and not listed.
+        // Gate trees hold no work: they are removed with the rest, and not listed.
         let trees: BTreeSet<_> = trees.into_iter().filter(|tree| !tree.contains("/.gates/")).collect();
         expect(told == branches && names(&listed, |left| &left.worktree) == trees, || {
             format!("{branches:?} and {trees:?} are left, listed: {listed:?}")
@@ -269,7 +273,7 @@ impl After<'_> {
         expect(nothing.left.is_empty(), || format!("nothing is left, listed: {nothing:?}"))
     }
 
-    /// Branches that hold work which is merged nowhere, with their tips.
+    /// Returns the branches that hold unmerged work, with their tips.
     fn tips_that_go(&self, listed: &CleanRunsReply) -> Result<Vec<(String, Oid)>, String> {
         let repo = lock(&self.stage.repo);
         let unmerged = listed.left.iter().filter(|left| !left.unmerged.is_empty() && !left.branch.is_empty());
@@ -289,14 +293,14 @@ impl After<'_> {
         reply.map_err(|error| format!("nothing is cleaned: {error}"))
     }
 
-    /// Names of the branches but for the user's, and of the work trees.
+    /// Returns the names of the branches without the user's, and of the work trees.
     fn left(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let repo = lock(&self.stage.repo);
         let branches = repo.branches.keys().filter(|name| *name != MAIN).cloned().collect();
         (branches, repo.worktrees.keys().map(|path| path.display().to_string()).collect())
     }
 
-    /// Whether a branch has commits that neither the user's branch nor, if it is a task's, the run's has.
+    /// Returns true if a branch has commits that neither the user's branch nor, for a task's branch, the run's has.
     fn is_nowhere_else(&self, branch: &str) -> Result<bool, String> {
         let repo = lock(&self.stage.repo);
         let tip = repo.branch(branch).ok_or_else(|| format!("{branch} is listed and gone"))?;
@@ -305,7 +309,7 @@ impl After<'_> {
         Ok(!others.into_iter().any(|other| repo.is_ancestor(&tip, &other)))
     }
 
-    /// Whether a work tree has files that are no commit.
+    /// Returns true if a work tree has uncommitted files.
     fn is_dirty(&self, worktree: &str) -> bool {
         let mut repo = lock(&self.stage.repo);
         let Some(work) = repo.worktrees.get(Path::new(worktree)) else { return false };
@@ -313,7 +317,7 @@ impl After<'_> {
         tip.is_some_and(|tip| repo.any_changed(Path::new(worktree), &tip, |_| true))
     }
 
-    /// What a group had merged and never landed may be archived.
+    /// Checks that a merged commit is reachable. What a group had merged and never landed may be archived.
     fn expect_reachable(&self, task: &TaskId, commit: &str) -> Result<(), String> {
         let commit = Oid::parse(commit).map_err(|error| error.to_string())?;
         let repo = lock(&self.stage.repo);

@@ -1,4 +1,4 @@
-//! Agents that judge a change: what they say, and what they do though they may not.
+//! Simulated agents that judge a change: their answers, and forbidden actions.
 
 use serde_json::{Value, json};
 use switchboard_protocol::answer::{AnswerKind, example};
@@ -9,22 +9,22 @@ use super::judges::Counts;
 use super::shim::Act;
 use super::stage::Stage;
 
-/// An agent in a step that wants an answer.
+/// Agent in a step that needs an answer.
 pub(super) struct Judge {
     kind: AnswerKind,
     says: Says,
     touches: Vec<String>,
-    /// The phase that it is asked about.
+    /// Phase that the question concerns.
     phase: u64,
-    /// How many phases its plan has.
+    /// Number of phases in its plan.
     phases: usize,
-    /// A number that no other answer has.
+    /// Number unique to this answer.
     number: u64,
-    /// Whether it commits what it changes.
+    /// True if it commits what it changes.
     commits: bool,
 }
 
-/// What it says.
+/// Kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Yes,
@@ -33,7 +33,7 @@ enum Says {
     Prose,
     /// The example of its prompt.
     Example,
-    /// An answer of another step.
+    /// An answer for another step.
     OfAnother,
     Nothing,
 }
@@ -43,7 +43,7 @@ const BAD: [Says; 6] = [Says::No, Says::No, Says::Prose, Says::Example, Says::Of
 // === impl Judge ===
 
 impl Judge {
-    /// The part that a worker plays; `None` for one that makes a change.
+    /// Returns the behaviour of a worker that judges; `None` for one that makes a change.
     pub(super) fn of(stage: &Stage, spec: &WorkerSpec) -> Option<Self> {
         let value = |name: &str| spec.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let kind = AnswerKind::of(value("SWITCHBOARD_STEP")?).unwrap_or(AnswerKind::Tests);
@@ -63,20 +63,20 @@ impl Judge {
         Some(Self { kind, says, touches, phase: phase.unwrap_or(1), phases: stage.spec.phases, number, commits })
     }
 
-    /// What it may count for, once its turn is over.
+    /// Returns what its answer may count for, once its turn is over.
     pub(super) fn counts_for(&self) -> Counts {
         let is_outside = |path: &String| self.kind != AnswerKind::Tests || !path.starts_with("tests/");
         match self.says {
             _ if self.touches.iter().any(is_outside) => Counts::Nothing,
             Says::Yes => Counts::Yes,
-            // Whatever a role answers that is asked, it has answered.
+            // Any answer of a role that is asked counts.
             Says::No if is_asked(self.kind) => Counts::Yes,
             Says::No => Counts::No,
             Says::Prose | Says::Example | Says::OfAnother | Says::Nothing => Counts::Nothing,
         }
     }
 
-    /// Puts what it does in the place of what one that makes a change would do.
+    /// Replaces the acts of an agent that makes a change by its own.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts stay as they are")]
     pub(super) fn plays(self, script: Vec<(i64, Act)>) -> Vec<(i64, Act)> {
         let mut acts = Vec::new();
@@ -113,12 +113,12 @@ impl Judge {
     }
 }
 
-/// What a role answers that is asked about a phase, where a plan has so many phases and a number that no other has.
+/// Returns the answer of a role asked about a phase, for a plan with so many phases, with a unique number.
 pub(super) fn answer_of(kind: AnswerKind, phase: u64, phases: usize, number: u64) -> Value {
     of_run(yes(kind), phase, phases, number)
 }
 
-/// Puts in what an answer says of the run: the phase that was asked about, the phases of its plan, and a title that no other plan has.
+/// Fills in the facts of the run: the phase asked about, the phases of its plan, and a unique title.
 fn of_run(mut answer: Value, phase: u64, phases: usize, number: u64) -> Value {
     if let Some(of) = answer.get_mut("phase_number") {
         *of = json!(phase);
@@ -132,7 +132,7 @@ fn of_run(mut answer: Value, phase: u64, phases: usize, number: u64) -> Value {
     answer
 }
 
-/// Whether it is what a role is asked for, rather than the verdict on a change.
+/// Returns true for a question to a role, rather than a verdict on a change.
 const fn is_asked(kind: AnswerKind) -> bool {
     !matches!(kind, AnswerKind::Review | AnswerKind::SecurityReview | AnswerKind::Tests)
 }

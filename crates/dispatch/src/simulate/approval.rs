@@ -1,11 +1,11 @@
-//! What an agent says that approves of a change.
+//! Answers of a simulated agent that approves a change.
 
 use serde_json::{Value, json};
 use switchboard_protocol::answer::{Answer, AnswerKind};
 
 use super::repo::removed_by;
 
-/// All of the OWASP Top 10.
+/// Categories of the OWASP Top 10.
 const CATEGORIES: [&str; 10] = [
     "broken_access_control",
     "cryptographic_failures",
@@ -19,12 +19,12 @@ const CATEGORIES: [&str; 10] = [
     "server_side_request_forgery",
 ];
 
-/// An answer that approves.
+/// Returns an answer that approves.
 pub(crate) fn approval(kind: AnswerKind) -> Option<Answer> {
     Answer::read(kind, &yes(kind)).ok()
 }
 
-/// The same as a value; of a role that is asked, an answer that leads on.
+/// Same as a JSON value; for a role that is asked, an answer with which the run continues.
 pub(super) fn yes(kind: AnswerKind) -> Value {
     match kind {
         AnswerKind::Review => json!({
@@ -53,7 +53,7 @@ pub(super) fn yes(kind: AnswerKind) -> Value {
     }
 }
 
-/// The plan of an architect: two phases of one task each.
+/// Returns the plan of an architect: two phases of one task each.
 fn plan() -> Value {
     let task = |id: &str, phase: u64| {
         json!({ "id": id, "phase": phase, "description": format!("do {id}"), "acceptance": "it is done",
@@ -63,6 +63,6 @@ fn plan() -> Value {
         { "id": 1, "name": "one", "tasks": [task("1.1", 1)] }, { "id": 2, "name": "two", "tasks": [task("2.1", 2)] }] })
 }
 
-/// A report that keeps the explorer's contract, whatever it is asked for.
+/// Report that meets the explorer's contract for any question.
 const REPORT: &str = "STRUCTURE: one file\nOBSERVED CHANGES: none\nCONSUMERS_AFFECTED: none\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\n\
     RELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: rust\nOBSERVATIONS: one file";

@@ -1,5 +1,5 @@
-//! An agent that leads a run from the architect's seat: it does what is open, tries what is not, falls silent, and gives the seat back. Another one tries
-//! what the holder may do.
+//! Simulated agent that leads a run from the architect's seat: it does open steps, tries closed ones, falls silent, and
+//! gives the seat back. Another agent tries what only the holder may do.
 
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::answer::AnswerKind;
@@ -20,23 +20,23 @@ use crate::drive::{SeatAsk, SeatCaller};
 use crate::lock::lock;
 use crate::{Dispatch, Error};
 
-/// A ceiling that no history comes near.
+/// Ceiling that no history comes near.
 const CEILING: u64 = 1_000_000;
 
-/// An agent that has proven its name.
+/// Returns an agent whose name is verified.
 pub(super) fn agent(name: &str) -> Result<SeatCaller, String> {
     let name = AgentName::new(name).map_err(|error| error.to_string())?;
     Ok(SeatCaller { name, is_person: false, is_proven: true })
 }
 
-/// A look at the run: a person may give the seat away, who has it may do something from it.
+/// Acts once on the run: a person may give the seat away, and its holder may do something from it.
 pub(super) async fn act(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
     if !stage.chance(stage.spec.seats) {
         return Ok(());
     }
     let lea = agent("lea")?;
     let ask = SeatAsk::Status(SeatStatusRequest { run: run.to_string(), wait_ms: None });
-    // A run that is over has no seat, and a daemon that goes down says nothing.
+    // A finished run has no seat, and a daemon that shuts down doesn't answer.
     let Ok(status) = daemon.ask_seat::<SeatReply>(ask, lea.clone(), None).await else { return Ok(()) };
     let Some(fence) = status.fence else {
         if status.form != "led" && stage.chance(400) {
@@ -53,7 +53,7 @@ pub(super) async fn act(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result
     }
 }
 
-/// A person has lea lead the run.
+/// Has a person make lea lead the run.
 async fn give_away(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
     let ann = SeatCaller { name: people::ann()?.name, is_person: true, is_proven: true };
     let budget = Budget { ceiling: CEILING, task: None, reserve: None, at_ceiling: AtCeiling::Pause };
@@ -68,7 +68,7 @@ async fn give_away(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
     Ok(())
 }
 
-/// The seat as its holder knows it.
+/// The seat as known to its holder.
 struct Seat<'a> {
     stage: &'a Stage,
     daemon: &'a Dispatch,
@@ -86,7 +86,7 @@ impl Seat<'_> {
         Ok(())
     }
 
-    /// The store may refuse any of it, and the world may have changed since the look.
+    /// Does an open step. The store may refuse it, and the state may have changed since the status call.
     async fn do_what_is_open(&self, open: &[OpenStep]) -> Result<(), String> {
         if open.is_empty() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Seat<'_> {
                 let asked = step.question.as_deref().unwrap_or_default();
                 let phase = asked.split_once("Look back at phase ").and_then(|(_, rest)| rest.split(':').next());
                 let phase = phase.and_then(|phase| phase.parse().ok()).unwrap_or(1);
-                // Of a task that it does with its own hands it only says that it is done.
+                // On a task that it does by hand it only reports that it is done.
                 let answer = step.answer.map(|kind| answer_of(kind, phase, stage.spec.phases, 0));
                 let request = ReportStepRequest {
                     state: StepState::Done,
@@ -129,7 +129,7 @@ impl Seat<'_> {
         Ok(())
     }
 
-    /// What nobody may do, whoever has the seat.
+    /// Tries what no agent may do, even the holder of the seat.
     async fn try_what_is_not_open(&self, status: &SeatReply) -> Result<(), String> {
         let (run, fence) = (self.run.to_string(), self.fence);
         let task = TaskId::new("1.1").map_err(|error| error.to_string())?;
@@ -156,7 +156,8 @@ impl Seat<'_> {
             }
             3 => self.ask::<BeginStepReply>(begin(fence, Some("coffee"))).await.is_ok(),
             4 => {
-                // Allowed only while somebody works on it, which may be so: it is tried for the promises that the observer checks.
+                // Allowed only while a worker is on it, which may be the case: it is tried for the invariants that the
+                // observer checks.
                 let (task, status) = (task.clone(), TaskStatus::InProgress);
                 let request = UpdateTaskStatusRequest { run: run.clone(), fence, task, status, reason: None };
                 drop(self.ask::<SeatReply>(SeatAsk::SetStatus(request)).await);
@@ -174,7 +175,7 @@ impl Seat<'_> {
         }
     }
 
-    /// Whether some phase of the run has merged a task; git may fail to show the run by chance.
+    /// Returns true if a phase of the run has merged a task; git may fail at random to show the run.
     async fn is_merged(&self, task: &TaskId) -> bool {
         let request = GetRunRequest { run: Some(self.run.to_string()), diff: false, sizes: false };
         let Ok(shown) = self.daemon.get_run(&request).await else { return true };

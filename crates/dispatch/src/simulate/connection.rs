@@ -1,4 +1,4 @@
-//! A shim's connection to the daemon of the present life: late, broken off, and repeating itself.
+//! Simulated connection of a shim to the present daemon: delayed, interrupted, and with repeated frames.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use super::stage::Stage;
 use crate::lock::lock;
 use crate::port::shims::Shim;
 
-/// How long a shim that ends waits for the last ack.
+/// How long a shim that ends waits for the last ack, in milliseconds.
 const FLUSH: i64 = 5_000;
 
-/// How often the end of a shim that stands still is looked for.
+/// Interval at which the end of a frozen shim is checked.
 const LOOK: Duration = Duration::from_secs(7);
 
-/// Bytes on their way.
+/// Maximum number of bytes in transit.
 const PIPE: usize = 64 << 10;
 
-/// Keeps a shim connected as long as the present life of the daemon and the shim last.
+/// Keeps a shim connected as long as both the present life of the daemon and the shim last.
 pub(super) fn keep(stage: &Arc<Stage>, folder: PathBuf) {
     tokio::spawn(connect(Arc::clone(stage), folder));
 }
@@ -48,7 +48,8 @@ fn is_frozen(stage: &Stage, folder: &Path) -> bool {
     lock(&stage.shims).get(folder).is_some_and(|shim| shim.is_frozen && shim.state == Shim::Alive)
 }
 
-/// Returns when a shim has ended. Looked for, not told: a seed does not decide which of several goes first that are told.
+/// Returns when a shim has ended. Polled rather than notified: a seed would not decide the order of several
+/// notifications.
 async fn gone(stage: &Stage, folder: &Path) {
     while lock(&stage.shims).get(folder).is_some_and(|shim| shim.state != Shim::Gone) {
         tokio::time::sleep(LOOK).await;
@@ -60,7 +61,7 @@ async fn sleep_until(stage: &Stage, due: i64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-/// One connection, until it breaks or the shim ends.
+/// Runs one connection, until it breaks or the shim ends.
 async fn session(stage: &Arc<Stage>, folder: &Path) {
     let Some(daemon) = lock(&stage.daemon).clone() else { return std::future::pending().await };
     let hello = {
@@ -83,7 +84,7 @@ async fn session(stage: &Arc<Stage>, folder: &Path) {
         Session { stage, folder, read: BufReader::new(read), write, sent: 0, beats: 0, beat_at: None, exit_at: None };
     session.run().await;
     if stage.chance(500) {
-        // The daemon sees the end of the connection by itself.
+        // The daemon detects the end of the connection itself.
         drop(session);
         drop(serving.await);
     } else {
@@ -97,9 +98,9 @@ struct Session<'a> {
     folder: &'a Path,
     read: BufReader<ReadHalf<DuplexStream>>,
     write: WriteHalf<DuplexStream>,
-    /// How many frames of the journal were sent over this connection.
+    /// Number of frames of the journal sent over this connection.
     sent: usize,
-    /// How many beats were sent over this connection, and when the next one is due.
+    /// Number of heartbeats sent over this connection, and when the next one is due.
     beats: u64,
     beat_at: Option<i64>,
     /// When the shim ends, acked or not.
@@ -140,7 +141,7 @@ impl Session<'_> {
         }
     }
 
-    /// When to look again; `None` when the shim has ended.
+    /// Returns when to check again; `None` once the shim has ended.
     fn wake(&mut self) -> Option<i64> {
         let now = self.stage.clock.ms();
         let mut shims = lock(&self.stage.shims);
@@ -171,7 +172,7 @@ impl Session<'_> {
         }
     }
 
-    /// Sends a heartbeat if one is due. Returns whether the connection still stands.
+    /// Sends a heartbeat if one is due. Returns true if the connection is still open.
     async fn beat(&mut self) -> bool {
         let now = self.stage.clock.ms();
         let every = lock(&self.stage.shims).get(self.folder).and_then(|shim| shim.beats);
@@ -185,7 +186,7 @@ impl Session<'_> {
         self.write.write_all(line.as_bytes()).await.is_ok()
     }
 
-    /// Sends what was not sent; now and then a frame twice, an old one, garbage or somebody else's first.
+    /// Sends unsent frames. Sometimes it first sends a frame twice, an old one, garbage, or one of another worker.
     async fn send(&mut self) -> bool {
         let frames: Vec<Frame> = match lock(&self.stage.shims).get(self.folder) {
             Some(shim) => shim.journal.iter().skip(self.sent).cloned().collect(),

@@ -1,24 +1,25 @@
-//! The files of a commit, in chunks that commits share: a copy and a comparison cost by what differs.
+//! Files of a commit, in chunks shared between commits: the cost of a copy and of a comparison depends on the
+//! differences.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Most files of a chunk.
+/// Maximum number of files in a chunk.
 const CHUNK: usize = 32;
 
 type Entry = (Arc<str>, Arc<str>);
 
-/// A path that differs, with its content; `None` if it is gone.
+/// Changed path with its content; `None` if it was removed.
 pub(super) type Changed<'a> = (&'a Arc<str>, Option<&'a Arc<str>>);
 
-/// Content by path, in the order of the paths.
+/// Contents by path, in the order of the paths.
 #[derive(Clone, Default)]
 pub(super) struct Files {
-    /// None of them is empty.
+    /// Chunks of files; none is empty.
     chunks: Vec<Arc<Vec<Entry>>>,
 }
 
-/// A place in the files.
+/// Position in the files.
 struct Cursor<'a> {
     chunks: &'a [Arc<Vec<Entry>>],
     at: usize,
@@ -64,7 +65,7 @@ impl Files {
         }
     }
 
-    /// What differs from earlier files, in the order of the paths.
+    /// Returns the differences from earlier files, in the order of the paths.
     pub(super) fn changed_since<'a>(&'a self, earlier: &'a Self) -> Vec<Changed<'a>> {
         let (mut before, mut after) = (earlier.begin(), self.begin());
         let mut changed = Vec::new();
@@ -91,7 +92,7 @@ impl Files {
         Cursor { chunks: &self.chunks, at: 0 }
     }
 
-    /// The chunk that a path is in if it is there.
+    /// Returns the index of the chunk in which a path would be.
     fn chunk_of(&self, path: &str) -> usize {
         self.chunks.partition_point(|chunk| *chunk[0].0 <= *path).saturating_sub(1)
     }
@@ -118,7 +119,7 @@ impl<'a> Cursor<'a> {
         Some(entry)
     }
 
-    /// Skips chunks that both share.
+    /// Skips chunks shared by both.
     fn skip_shared(&mut self, other: &mut Self) {
         while let (0, 0, Some((own, own_behind)), Some((others, others_behind))) =
             (self.at, other.at, self.chunks.split_first(), other.chunks.split_first())

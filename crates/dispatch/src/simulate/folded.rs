@@ -1,18 +1,18 @@
-//! What the log of a run says, beside what its engine says.
+//! Compares the state of a run in its engine with the state folded from its log.
 
 use switchboard_pipeline::run::RunState;
 use switchboard_protocol::id::RunId;
 
 use crate::{Dispatch, history};
 
-/// A run as its log tells it, folded as far as somebody has looked.
+/// State of a run, folded from its log up to the last comparison.
 #[derive(Default)]
 pub(super) struct Folded {
     state: RunState,
     rev: u64,
 }
 
-/// Compares what the engine of a run says with what its log says.
+/// Compares the state in a run's engine with the one in its log.
 pub(super) async fn compare(daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<(), String> {
     let store = &daemon.world.store;
     let subject = history::subject(run);

@@ -1,4 +1,4 @@
-//! The git port: calls that change the repository in memory, and fail now and then.
+//! Simulated git port: its calls change the repository in memory, and sometimes fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl SimGit {
         call(&mut lock(&self.0.repo))
     }
 
-    /// A call that changes something: git may fail before it, and also after it.
+    /// Makes a call with changes: git may fail before it, and also after it.
     fn changing<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
         self.0.write()?;
         let done = self.with(call)?;
@@ -227,7 +227,7 @@ impl Git for SimGit {
         self.with(|repo| repo.changed_from(path, commit))
     }
 
-    /// Nothing but files of the change is written in the trees of gates.
+    /// In gate trees only files of the change are ever written.
     fn worktree_tree(&self, path: &Path, _commit: &Oid, _files: &[PathBuf]) -> Result<Oid> {
         self.changing(|repo| repo.captured(path))
     }

@@ -1,5 +1,5 @@
-//! What must hold of workers that judge a change, told from the events in the order in which the log has them, and from what the simulated agents
-//! have said in truth.
+//! Checks the invariants of workers that judge a change, from the events in the order of the log, and from the actual
+//! answers of the simulated agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Step, StepId};
 use switchboard_protocol::run::{MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, PersonAnswer, RunEvent, TurnOutcome, Verdict};
 
-/// What an agent's words count for.
+/// What an agent's answer counts for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
     Yes,
     No,
-    /// It has changed what it may not, or said nothing that can be used.
+    /// It made forbidden changes, or its answer is unusable.
     Nothing,
 }
 
 #[derive(Default)]
 pub(super) struct Judges {
     tasks: BTreeMap<TaskId, OfTask>,
-    /// What the words of each worker that judges count for.
+    /// What the answer of each worker that judges counts for.
     asked: BTreeMap<WorkerId, Counts>,
     /// Workers whose answer was taken.
     heard: BTreeSet<WorkerId>,
@@ -28,24 +28,24 @@ pub(super) struct Judges {
     pub(super) unusable: u64,
 }
 
-/// A task and what is said of its change.
+/// Task with the verdicts on its change.
 #[derive(Default)]
 struct OfTask {
-    /// The steps that must accept its change, in their order.
+    /// Steps that must accept its change, in their order.
     steps: Vec<Step>,
-    /// The attempt of its change, once there is one.
+    /// Attempt of its change, once there is one.
     made: Option<u32>,
-    /// Whether anybody refuses the change, or a person may have asked for another.
+    /// True if a verdict refuses the change, or a person may have asked for another attempt.
     is_refused: bool,
     may_begin_anew: bool,
-    /// Whether it asks a role, so that there is no change to judge.
+    /// True if it asks a role, so that there is no change to judge.
     is_ask: bool,
     accepted: BTreeSet<StepId>,
     at: Option<At>,
     spent: BTreeMap<StepId, Spent>,
 }
 
-/// The worker that was asked last.
+/// Last worker that was asked.
 struct At {
     step: StepId,
     worker: WorkerId,
@@ -62,12 +62,12 @@ struct Spent {
 // === impl Judges ===
 
 impl Judges {
-    /// A worker that judges is started.
+    /// Registers the start of a worker that judges.
     pub(super) fn asked(&mut self, worker: WorkerId, counts_for: Counts) {
         self.asked.insert(worker, counts_for);
     }
 
-    /// A task and its way.
+    /// Registers a task and its way.
     pub(super) fn walks(&mut self, task: &TaskId, steps: &[Step]) {
         let is_required = |step: &&Step| step.does.answer().is_some() && step.when.is_always();
         let of = self.tasks.entry(task.clone()).or_default();
@@ -77,12 +77,12 @@ impl Judges {
         }
     }
 
-    /// A task begins: one of an earlier run may have had its name.
+    /// Begins a task: one of an earlier run may have had the same id.
     pub(super) fn begins(&mut self, task: &TaskId) {
         self.tasks.remove(task);
     }
 
-    /// Takes note of an event; returns the rule that it breaks.
+    /// Handles an event; returns the broken invariant, if any.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about judging")]
     pub(super) fn see(&mut self, event: &RunEvent) -> Result<(), String> {
         let Some(task) = event.task() else { return Ok(()) };
@@ -149,7 +149,7 @@ impl OfTask {
             RunEvent::TreeSetupFailed { .. } | RunEvent::PersonAsked { .. } | RunEvent::TaskBlocked { .. } => {
                 self.at = None;
             }
-            // What is refused in truth, the run has to say by another attempt; which verdicts refuse is the gates' affair.
+            // A refusal in truth must show as another attempt; which verdicts refuse is decided by the gates.
             RunEvent::GateReported { .. } | RunEvent::MergeConflicted { .. } => self.may_begin_anew = true,
             RunEvent::PersonAnswered { answer, .. } => self.may_begin_anew |= *answer == PersonAnswer::Retry,
             RunEvent::TaskRetryRequested { .. } => {
@@ -195,7 +195,7 @@ impl OfTask {
         Ok(())
     }
 
-    /// The steps before it have accepted the change, and it has not.
+    /// Checks that the steps before this one have accepted the change, and this one has not.
     fn expect_turn(&self, step: &StepId) -> Result<(), String> {
         let before = self.steps.iter().map(|step| &step.id).take_while(|id| *id != step);
         let before: BTreeSet<_> = before.cloned().collect();
@@ -214,7 +214,7 @@ impl OfTask {
     fn begin_anew(&mut self, made: Option<u32>) {
         self.accepted.clear();
         (self.made, self.at, self.is_refused, self.may_begin_anew) = (made, None, false, false);
-        // Workers lost count until a person asks for a retry.
+        // Only lost workers stay counted, until a person asks for a retry.
         self.spent.values_mut().for_each(|spent| (spent.unusable, spent.failed) = (0, 0));
     }
 

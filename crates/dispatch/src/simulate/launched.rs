@@ -1,10 +1,10 @@
-//! What a worker is started with: who it is, where it works, what it is told, and how long it may take.
+//! Checks the spec with which a worker is started: identity, folder, prompt, and time limits.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::frame::{DriverSpec, WorkerSpec};
 
-/// What must hold of each; returns what does not.
+/// Checks the invariants of a spec; returns the broken one.
 pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
     let env: BTreeMap<&str, &str> = spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let says = |name: &str, value: &str| env.get(name) == Some(&value);
@@ -43,7 +43,7 @@ pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
         ("can't change the project's records yourself", false),
     ];
     let tells = |(words, wanted): &(&str, bool)| spec.prompt.contains(words) == *wanted;
-    // Reviewers, test engineers and makers of reports get no instruction about files: nothing that they leave in the tree is kept.
+    // Reviewers, test engineers and makers of reports get no instruction about files: nothing in their tree is kept.
     let has_no_tree =
         env.contains_key("SWITCHBOARD_STEP") || spec.prompt.contains("What you say is the result of this task");
     [

@@ -1,5 +1,6 @@
-//! Runs that a team leads, under simulated time: from a request to the end of the last phase, with roles that lie, are late and die, daemons that die,
-//! and people who answer or don't. What must hold at the end is told from the record and the repository.
+//! Simulates runs led by a team: from a request to the end of the last phase, with roles that lie, are late and die,
+//! daemons that die, and people who answer or don't. The record and the repository show whether the final invariants
+//! hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,49 +24,49 @@ use crate::Dispatch;
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
 
-/// How often people let a run go on that was stopped.
+/// Maximum number of times people resume a stopped run.
 const RESUMES: u64 = 4;
 
-/// What came of a history.
+/// Report on a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModesReport {
-    /// `succeeded` or `stopped`.
+    /// Outcome of the run: `succeeded` or `stopped`.
     pub outcome: String,
-    /// Daemons that died.
+    /// Number of daemons that died.
     pub crashes: u64,
-    /// Engines and drivers that panicked.
+    /// Number of engines and drivers that panicked.
     pub panics: u64,
-    /// How often an agent was given the architect's seat.
+    /// Number of times an agent was given the architect's seat.
     pub seats: u64,
-    /// Calls from that seat that did something.
+    /// Number of calls from the seat that had an effect.
     pub led: u64,
-    /// Steps at which a crash could come.
+    /// Number of steps at which a crash is possible.
     pub steps: u64,
-    /// Runs that were started for it.
+    /// Number of parts of the run.
     pub parts: u64,
-    /// Questions to a person.
+    /// Number of questions to a person.
     pub asked: u64,
-    /// Of these, those that nobody answered in time.
+    /// Number of questions that expired.
     pub expired: u64,
-    /// Plans that the critic sent back.
+    /// Number of plans that the critic sent back.
     pub revised: u64,
-    /// What was recorded of the modes.
+    /// Number of events of the modes.
     pub events: u64,
 }
 
-/// Plays the history of a run that a team leads.
+/// Simulates the history of a run led by a team.
 ///
 /// # Errors
-/// What was broken, in a sentence.
+/// The broken invariant, in a sentence.
 pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
     play_modes(seed, spec).map(|(report, _)| report)
 }
 
-/// Plays the history of a run that a team leads, and returns what it has recorded beside what came of it.
+/// Simulates the history of a run led by a team, and returns its log in addition to its report.
 pub(super) fn play_modes(seed: u64, spec: SimSpec) -> Result<(ModesReport, Store), String> {
     let stage = Arc::new(Stage::new(seed, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
-    // Drawn apart, so that a crash doesn't change what is asked for.
+    // Drawn separately, so that a crash doesn't change the request.
     let mut rng = Rng::with_seed(seed);
     let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
     let drive = Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
@@ -73,10 +74,11 @@ pub(super) fn play_modes(seed: u64, spec: SimSpec) -> Result<(ModesReport, Store
     Ok((conclude(&stage, &store)?, store))
 }
 
-/// Has the daemon of a run that a team leads die at every so many of its steps, each in a history of its own. Returns how many steps there are.
+/// Simulates a run led by a team once for each `every`-th step, with a crash of the daemon at that step. Returns the
+/// number of steps.
 ///
 /// # Errors
-/// What was broken, with the step; among it, that a history ended differently.
+/// The broken invariant, with the step; a different end of a history counts as one.
 pub fn die_at_each_step(seed: u64, spec: SimSpec, every: usize) -> Result<u64, String> {
     let spec = SimSpec { people: 1000, ..spec };
     let whole = simulate_modes(seed, spec)?;
@@ -90,7 +92,7 @@ pub fn die_at_each_step(seed: u64, spec: SimSpec, every: usize) -> Result<u64, S
     Ok(whole.steps)
 }
 
-/// Works until the run is over and nobody lets it go on; `before` led runs were there already.
+/// Acts until the run is over and will not be resumed; `before` is the number of earlier led runs.
 pub(super) async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -> Result<(), String> {
     people::boot(stage, daemon).await;
     let run = start(stage, daemon, drive, before).await?;
@@ -116,7 +118,7 @@ pub(super) async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive, before
     }
 }
 
-/// Starts the run unless an earlier life did; the key makes sure that it is one.
+/// Starts the run unless an earlier life did; the idempotency key ensures that it is only one.
 async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -> Result<RunId, String> {
     loop {
         let query = Query::table(RUNS).asc("seq");
@@ -149,7 +151,7 @@ async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -
     }
 }
 
-/// Answers the oldest question, or lets its clock run.
+/// Answers the oldest question, or lets it expire.
 pub(super) async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
     let world = &daemon.world;
     let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
@@ -161,12 +163,13 @@ pub(super) async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), Strin
     let settled = switchboard_needs::resolved(&need.id, "answered", Some(option), "ann");
     let (event, guard) = settled.map_err(|error| error.to_string())?;
     let event = note.map_or(event.clone(), |note| event.with_body(note));
-    // It may have been settled, or the store may refuse it: then the clock settles it.
+    // It may have been settled, or the store may refuse it: then it expires.
     drop(world.commit(Batch::synced().event(event).guard(guard)).await);
     Ok(())
 }
 
-/// An option, mostly one that leads on. Work that was merged is not asked for again: what is done twice is another history.
+/// Chooses an option, usually one with which the run continues. Never repeats merged work, which would be another
+/// history.
 fn choice(stage: &Stage, need: &Need) -> (String, Option<String>) {
     let is_of_phase = need.title.starts_with("phase ")
         || need.title.starts_with("evidence ")
@@ -180,7 +183,7 @@ fn choice(stage: &Stage, need: &Need) -> (String, Option<String>) {
     (id, note)
 }
 
-/// Looks at what the history left behind.
+/// Checks the state after the history.
 fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     let rows = store.read(&Query::table(RUNS).asc("seq")).map_err(|error| error.to_string())?;
     let (whole, parts): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.get_text("mode").is_some());
@@ -234,7 +237,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<ModesReport, String> {
     Ok(report)
 }
 
-/// The run's branch has the change of each task of the plan once, and nothing that the gates find.
+/// Checks that the run's branch has the change of each task of the plan once, and nothing that the gates reject.
 fn has_merged_all(stage: &Stage, base: &Oid, branch: &str) -> Result<(), String> {
     let repo = lock(&stage.repo);
     let head = repo.branch(branch).ok_or("the run's branch is gone")?;

@@ -1,4 +1,4 @@
-//! What must hold in every history, told from the events in the order in which the log has them.
+//! Checks the invariants of every history, from the events in the order of the log.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,16 +19,16 @@ use super::launched;
 use super::spec::{ANOTHERS, COST};
 use crate::notes;
 
-/// A task's attempt.
+/// Task and number of an attempt.
 type Attempt = (TaskId, u32);
 
-/// What is known of one run, by its subject.
+/// State of one run, by its subject.
 #[derive(Default)]
 struct OfRun {
     max_workers: usize,
-    /// Workers whose end is not recorded.
+    /// Number of workers whose end is not recorded.
     live: usize,
-    /// Whether any worker was intended.
+    /// True if any worker was intended.
     has_begun: bool,
     budget: Option<Budget>,
     is_paused: bool,
@@ -37,15 +37,15 @@ struct OfRun {
 #[derive(Default)]
 pub(super) struct Observer {
     runs: BTreeMap<String, OfRun>,
-    /// The run of each worker.
+    /// Run of each worker.
     of_worker: BTreeMap<WorkerId, String>,
-    /// Text of each run's ways, as far as it is recorded.
+    /// Recorded texts of each run's ways.
     ways: BTreeMap<(String, Digest), String>,
-    /// The steps of those that a worker has walked.
+    /// Steps of the ways that a worker has walked.
     read: BTreeMap<(String, Digest), Arc<[Step]>>,
-    /// The run and the way of each task.
+    /// Run and way of each task.
     walks: BTreeMap<TaskId, (String, Digest)>,
-    /// Workers whose end is not recorded.
+    /// Tasks of workers whose end is not recorded.
     live: BTreeMap<WorkerId, TaskId>,
     /// Names of workers.
     names: BTreeMap<WorkerId, String>,
@@ -55,40 +55,40 @@ pub(super) struct Observer {
     verdicts: BTreeMap<Attempt, BTreeMap<String, Verdict>>,
     /// Commits of an attempt's change: as captured, and as rebased.
     changes: BTreeMap<Attempt, Vec<String>>,
-    /// What the checks in truth found, by `task@commit`.
+    /// Actual results of the checks, by `task@commit`.
     judged: BTreeMap<String, bool>,
     merged: BTreeSet<TaskId>,
-    /// Tasks that are done and not merged by themselves.
+    /// Tasks that are done without a merge of their own.
     done: BTreeSet<TaskId>,
-    /// The first attempt, or the first since a person's retry, that got a worker.
+    /// First attempt that got a worker, or the first since a person's retry.
     first_attempt: BTreeMap<TaskId, u32>,
     losses: BTreeMap<(String, TaskId, Option<StepId>), u32>,
-    /// The step of each worker.
+    /// Step of each worker.
     steps: BTreeMap<WorkerId, StepId>,
     pub(super) judges: Judges,
-    /// Most workers over all runs.
+    /// Maximum number of workers over all runs.
     cap: Option<u32>,
-    /// What each worker has told that it cost, or counts as having cost.
+    /// Cost of each worker, as reported or assumed.
     costs: BTreeMap<WorkerId, u64>,
-    /// What workers had cost when their present turns began.
+    /// Cost of workers when their present turns began.
     begun: BTreeMap<WorkerId, u64>,
     /// Merged tasks in the order of their merges.
     merges: Vec<TaskId>,
     /// Tasks that wait for a person.
     waiting: BTreeSet<TaskId>,
-    /// Attempts in whose last tree a gate has found what a person should look at.
+    /// Attempts in whose last tree a gate found something that a person should look at.
     odd: BTreeSet<(TaskId, u32)>,
-    /// Questions about changes, and those that a person has said yes to.
+    /// Questions about changes, with task and attempt. The approved attempts are in `confirmed`.
     questions: BTreeMap<NeedId, (TaskId, u32)>,
     confirmed: BTreeSet<(TaskId, u32)>,
     pub(super) lost: u64,
     pub(super) waited: u64,
-    /// The commit that the tree of each worker was put on last.
+    /// Commit onto which the tree of each worker was moved last.
     onto: BTreeMap<WorkerId, String>,
-    /// Trees of workers that were put on another commit than before.
+    /// Number of rebased trees of workers.
     pub(super) rebased: u64,
     pub(super) most_live: u64,
-    /// Whether the plan is one of the simulation's own.
+    /// True if the plan is one of the simulation's own.
     pub(super) has_usual_plan: bool,
     broken: Option<String>,
 }
@@ -100,7 +100,7 @@ impl Observer {
         Self { cap, ..Self::default() }
     }
 
-    /// The first promise that was broken.
+    /// Returns the first broken invariant.
     pub(super) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
@@ -115,45 +115,45 @@ impl Observer {
         }
     }
 
-    /// What all runs have cost.
+    /// Returns the cost of all runs.
     pub(super) fn spent(&self) -> u64 {
         self.costs.values().sum()
     }
 
-    /// What a run has cost.
+    /// Returns the cost of a run.
     pub(super) fn spent_by(&self, run: &str) -> u64 {
         let is_of = |worker: &&WorkerId| self.of_worker.get(*worker).is_some_and(|of| of == run);
         self.costs.keys().filter(is_of).map(|worker| self.costs[worker]).sum()
     }
 
-    /// Whether any worker of a run was intended.
+    /// Returns true if any worker of a run was intended.
     pub(super) fn has_begun(&self, run: &str) -> bool {
         self.runs.get(run).is_some_and(|run| run.has_begun)
     }
 
-    /// Hash over the order in which tasks were merged.
+    /// Returns a hash of the order in which tasks were merged.
     pub(super) fn order(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.merges.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Tasks that are merged.
+    /// Returns the merged tasks.
     pub(super) fn merged(&self) -> &BTreeSet<TaskId> {
         &self.merged
     }
 
-    /// Tokens of workers whose end is recorded.
+    /// Returns the tokens of workers whose end is recorded.
     pub(super) fn dead_tokens(&self) -> impl DoubleEndedIterator<Item = (&WorkerId, &String)> {
         self.tokens.iter().filter(|(worker, _)| self.ended.contains(*worker))
     }
 
-    /// What a check in truth found.
+    /// Records the actual result of a check.
     pub(super) fn judged(&mut self, change: &str, passes: bool) {
         self.judged.insert(change.to_owned(), passes);
     }
 
-    /// A shim is started.
+    /// Handles the start of a shim.
     pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
         self.tokens.insert(spec.worker.clone(), spec.token.clone());
         let (worker, limit) = (&spec.worker, self.runs.values().map(|run| run.max_workers).sum::<usize>());
@@ -164,7 +164,7 @@ impl Observer {
         self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
     }
 
-    /// No two living workers share a name, nor has one that of an agent of somebody else.
+    /// Checks that no two live workers share a name, and that no worker has the name of another agent.
     fn named(&mut self, worker: &WorkerId, name: String) {
         let namesake = self.live.keys().find(|live| *live != worker && self.names.get(live) == Some(&name)).cloned();
         self.insist(namesake.is_none(), || format!("{worker} and {namesake:?} are both {name}"));
@@ -172,7 +172,7 @@ impl Observer {
         self.names.insert(worker.clone(), name);
     }
 
-    /// What is told of units is told in the commit that it tells of, once for each event.
+    /// Checks that the mail about units is in the commit of its events, once for each event.
     fn notes_match(&mut self, events: &[NewEvent], steps: &[(&str, RunEvent)]) {
         let run = RunId::from_bits(0);
         let told = steps.iter().filter(|(_, step)| notes::told(&run, step).is_some()).count();
@@ -184,7 +184,7 @@ impl Observer {
         self.insist(told == notes, || format!("{told} events are told of in {notes} messages of their commit"));
     }
 
-    /// Takes note of committed events.
+    /// Handles committed events.
     pub(super) fn see(&mut self, events: &[NewEvent]) {
         for event in events.iter().filter(|event| event.kind == "worker_equipped") {
             if let Some(WorkerFact::WorkerEquipped { worker, agent, .. }) = event.fact() {
@@ -203,7 +203,7 @@ impl Observer {
         self.runs.entry(run.to_owned()).or_default()
     }
 
-    /// A worker's end is recorded. Returns whether it was live.
+    /// Handles the recorded end of a worker. Returns true if it was live.
     fn end(&mut self, worker: WorkerId) -> bool {
         let was_live = self.live.remove(&worker).is_some();
         if let Some(run) = self.of_worker.get(&worker).filter(|_| was_live).and_then(|run| self.runs.get_mut(run)) {
@@ -259,7 +259,7 @@ impl Observer {
             RunEvent::TurnEnded { worker, .. } | RunEvent::TreeSetupFailed { worker, .. } => {
                 self.end(worker);
             }
-            // Tests that were added are judged again with the change.
+            // Added tests are judged again with the change.
             RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
                 self.changes.insert((task, attempt), vec![commit]);
             }
@@ -361,11 +361,12 @@ impl Observer {
         self.most_live = self.most_live.max(live as u64);
     }
 
-    /// What is spent and what is set aside for workers never exceed the ceiling when one starts.
+    /// Checks at the start of a worker that what is spent and reserved does not exceed the ceiling.
     fn expect_budget(&mut self, run: &str, worker: &WorkerId) {
         let Some(budget) = self.run(run).budget else { return };
         let spent = self.spent_by(run);
-        // Without a number, the reservation follows from what workers cost, which is always the same here, or from the ceiling.
+        // Without a number, the reservation follows from the cost of workers, which is constant here, or from the
+        // ceiling.
         let reserve = budget.reserve.unwrap_or(COST.min(budget.ceiling));
         let of = |costs: &BTreeMap<WorkerId, u64>, worker: &WorkerId| costs.get(worker).copied().unwrap_or(0);
         let cost = |worker: &WorkerId| of(&self.costs, worker) - of(&self.begun, worker);
@@ -400,7 +401,8 @@ impl Observer {
         self.verdicts.entry(key).or_default().insert(gate, verdict);
     }
 
-    /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
+    /// Checks that a merged change was passed by all its gates, in truth and in the log, and that it is merged only
+    /// once.
     fn task_merged(&mut self, task: TaskId, attempt: u32) {
         let is_new = self.merged.insert(task.clone());
         self.merges.push(task.clone());
@@ -419,13 +421,13 @@ impl Observer {
         });
     }
 
-    /// The gates on the way of a task, and what they need.
+    /// Returns the gates on the way of a task, and what they need.
     fn gates(&mut self, task: &TaskId) -> Vec<(String, Need)> {
         let Some(way) = self.way(task) else { return Vec::new() };
         way.iter().filter_map(|step| Some((step.does.gate()?.to_string(), step.need))).collect()
     }
 
-    /// The steps of a task's way.
+    /// Returns the steps of a task's way.
     fn way(&mut self, task: &TaskId) -> Option<Arc<[Step]>> {
         let way = self.walks.get(task).cloned().unwrap_or_else(|| (String::new(), Digest::ZERO));
         if let Some(read) = self.read.get(&way) {

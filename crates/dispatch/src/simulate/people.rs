@@ -1,4 +1,5 @@
-//! People: they start the run, stop and retry tasks, answer questions, move the run's branch, and look at what they see.
+//! Simulated people: they start the run, stop and retry tasks, answer questions, move the run's branch, and check what
+//! they see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +24,10 @@ use crate::lock::lock;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
 
-/// Retries of a history: after so many, people let it be.
+/// Maximum number of retries in a history.
 const RETRIES: u64 = 6;
 
-/// Waits for a while, which is long where people are away; returns whether no run is live, as soon as that is so.
+/// Waits for a while, which is long if people are away. Returns true as soon as no run is live.
 pub(super) async fn look_away(stage: &Stage, live: &mut watch::Receiver<usize>) -> bool {
     let is_near = stage.spec.people + stage.spec.rebases > 0;
     let pause = Duration::from_millis(1 + stage.below(if is_near { 60_000 } else { 3_600_000 }));
@@ -37,7 +38,7 @@ pub(super) async fn look_away(stage: &Stage, live: &mut watch::Receiver<usize>) 
     }
 }
 
-/// Works until the run is over and nobody wants anything of it.
+/// Acts until all runs are over and no further request is due.
 pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]) -> Result<(), String> {
     boot(stage, daemon).await;
     let runs = start(stage, daemon, plans).await?;
@@ -47,7 +48,7 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
         if is_over && !look_at_all(stage, daemon, &runs).await? {
             return Ok(());
         }
-        // One at a time; of a single run there is nothing to choose.
+        // One at a time; a single run needs no choice.
         let at = if runs.len() > 1 { stage.below(runs.len() as u64) as usize } else { 0 };
         if !is_over {
             look(stage, daemon, &runs[at]).await?;
@@ -64,7 +65,7 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]
     }
 }
 
-/// All runs are over: looks at each, and returns whether somebody has one of them go on.
+/// Checks each run once all are over; returns true if one of them is to continue.
 async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId]) -> Result<bool, String> {
     let mut goes_on = false;
     for run in runs {
@@ -74,7 +75,7 @@ async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId]) -> Result
     Ok(goes_on)
 }
 
-/// A daemon that can't boot is started again.
+/// Boots a daemon; one that can't boot is started again.
 pub(super) async fn boot(stage: &Stage, daemon: &Dispatch) {
     while daemon.boot().await.is_err() {
         stage.delay(1_000).await;
@@ -83,7 +84,8 @@ pub(super) async fn boot(stage: &Stage, daemon: &Dispatch) {
     tokio::spawn(switchboard_needs::expire(world.store.clone(), world.stop.clone()));
 }
 
-/// Starts the runs that no earlier life did, one after the other; the key makes sure that each is one. Returns them in the order of their plans.
+/// Starts the runs that no earlier life did, one after the other; the idempotency key ensures that each is only one.
+/// Returns them in the order of their plans.
 async fn start(stage: &Stage, daemon: &Dispatch, plans: &[String]) -> Result<Vec<RunId>, String> {
     loop {
         let known = daemon.world.store.read(&Query::table(RUNS).desc("seq"));
@@ -112,9 +114,9 @@ fn call(key: &str, n: u64, verb: &'static str) -> Idempotency {
     Idempotency { key: format!("{key}-{n}"), caller: "ann".to_owned(), verb, args: Digest::of(b"args") }
 }
 
-/// What people see agrees with the log, and what has ended has no authority.
+/// Checks that what people see agrees with the log, and that what has ended has no authority.
 async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
-    // A crash in between drops it: then the next look folds all of the log.
+    // A crash in between drops it: the next check then folds the whole log.
     let mut folded = lock(&stage.folded).remove(run).unwrap_or_default();
     compare(daemon, run, &mut folded).await?;
     lock(&stage.folded).insert(run.clone(), folded);
@@ -130,13 +132,13 @@ async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Strin
     Ok(())
 }
 
-/// The run is over: shows its end, and retries what failed, now and then.
+/// Shows the end of a finished run, and sometimes retries what failed.
 async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, String> {
     let (state, ann) = (state(daemon, run)?, ann()?.name);
     no_question_is_left(daemon)?;
     if state == "running" && daemon.world.troubles.of(run).is_some_and(|failure| failure.hint.contains("run --resume"))
     {
-        // It has panicked as often as one daemon takes it up again: what the hint says is done.
+        // It has panicked as often as one daemon restarts it: the advice of the hint is followed.
         let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
         return repeated(stage, |call| daemon.resume_run(&request, &ann, Some(call)), "resume_run").await;
     }
@@ -152,7 +154,7 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
 }
 
-/// Questions about tasks end with what they are about.
+/// Checks that questions about tasks end with what they concern.
 fn no_question_is_left(daemon: &Dispatch) -> Result<(), String> {
     let open = switchboard_needs::list(&daemon.world.store, false).map_err(|error| error.to_string())?;
     let left = open.iter().find(|need| matches!(need.kind, NeedKind::Denied | NeedKind::Change));
@@ -164,7 +166,8 @@ fn state(daemon: &Dispatch, run: &RunId) -> Result<String, String> {
     Ok(row.and_then(|row| row.get_text("state").map(str::to_owned)).unwrap_or_default())
 }
 
-/// Makes a call, and makes it again under the same key: the answer must be the first one. Returns whether it was answered.
+/// Makes a call, and repeats it with the same idempotency key: the answer must be the first one. Returns true if it was
+/// answered.
 async fn repeated<T: serde::Serialize, F: Future<Output = Result<T, Error>>>(
     stage: &Stage,
     make: impl Fn(Idempotency) -> F,
@@ -181,14 +184,14 @@ async fn repeated<T: serde::Serialize, F: Future<Output = Result<T, Error>>>(
         match make(call("call", n, verb)).await.map(|reply| shown(&reply)) {
             Ok(second) if second == first => return Ok(true),
             Ok(second) => return Err(format!("{verb} answered {first}, and {second} when it was repeated")),
-            // The store is busy; it will be asked again.
+            // The store is busy; the call is repeated later.
             Err(Error::Store(_) | Error::Stopping) => stage.delay(1_000).await,
             Err(error) => return Err(format!("{verb} succeeded, and failed when it was repeated: {error}")),
         }
     }
 }
 
-/// Somebody lets paused work go on: raises the budget where it is that.
+/// Resumes paused work; raises the budget if that is the cause.
 async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
     let by = ann()?.name;
     let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).map_err(|error| error.to_string())?;
@@ -275,7 +278,7 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
     Ok(())
 }
 
-/// Has the trees of a run or of a task rebased.
+/// Requests a rebase of the trees of a run or of a task.
 async fn rebase(stage: &Stage, daemon: &Dispatch, what: String) -> Result<(), String> {
     let request = RebaseRunRequest { what: Some(what), tasks: Vec::new() };
     repeated(stage, |call| daemon.rebase_run(&request, Some(call)), "rebase_run").await?;
@@ -297,7 +300,7 @@ async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
         let (outcome, option) = switchboard_needs::choose(need, how).map_err(|error| error.to_string())?;
         let (event, guard) =
             switchboard_needs::resolved(&need.id, outcome, option, "ann").map_err(|error| error.to_string())?;
-        // It may have been settled, or the store may refuse it: then the clock settles it.
+        // It may have been settled, or the store may refuse it: then it expires.
         drop(world.commit(Batch::synced().event(event).guard(guard)).await);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The small ports: threads, commits, files, mail, randomness, checks, set-up, claims of TCP ports.
+//! Simulated small ports: threads, commits, files, mail, randomness, checks, set-up, claims of TCP ports.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::port::{
 use crate::work::RUNS;
 use crate::{Error, WorkerIdentity};
 
-/// The ports of one simulation.
+/// Returns the ports of one simulation.
 pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
     Ports {
         git: Arc::new(SimGit(Arc::clone(stage))),
@@ -64,7 +64,7 @@ impl WorkerRules for SimRules {
 struct SimThreads(Arc<Stage>);
 
 impl Threads for SimThreads {
-    /// Blocking work takes a while; the daemon may die before and after it.
+    /// Blocking work takes a random time; the daemon may die before and after it.
     fn run(&self, job: Job) -> BoxFuture<'static, ()> {
         let stage = Arc::clone(&self.0);
         Box::pin(async move {
@@ -189,12 +189,12 @@ impl WorkerMail for SimMail {
         Ok((event, guard))
     }
 
-    /// Each agent has sent or was sent one message, and nobody has acknowledged any.
+    /// Each agent has sent or received one message, and none is acknowledged.
     fn counted(&self, agents: &[AgentName], _after: Lsn, _until: Option<Millis>) -> Result<(u64, u64), Error> {
         Ok((agents.len() as u64, 0))
     }
 
-    /// Somebody has started an agent by hand that is called `ann-2`.
+    /// A person has started an agent with the name `ann-2`.
     fn is_anothers(&self, name: &AgentName) -> Result<bool, Error> {
         Ok(name.as_str() == ANOTHERS)
     }
@@ -289,7 +289,7 @@ impl Setups for SimSetups {
     }
 }
 
-/// Claims of the daemon of the present life; the kernel frees those of a dead one.
+/// Claims of the present daemon; the kernel frees those of a dead one.
 struct SimClaims(Arc<Stage>);
 
 impl PortClaims for SimClaims {
@@ -347,7 +347,7 @@ impl Checks for SimChecks {
         })
     }
 
-    /// The batch of a team's gates.
+    /// Calls the batch of a team's gates.
     fn call<'a>(
         &'a self,
         call: &'a CheckCall,
@@ -374,13 +374,14 @@ impl Checks for SimChecks {
     }
 }
 
-/// Whether the change of `TASK@COMMIT` alters what others may call: that of every other task does.
+/// Returns true if the change of `TASK@COMMIT` alters contracts: that of every other task does.
 fn alters_contracts(id: &str) -> bool {
     let task = id.split('@').next().unwrap_or_default();
     task.chars().last().and_then(|last| last.to_digit(10)).is_some_and(|last| last % 2 == 1)
 }
 
-/// What a check says; where `is_odd`, that a person should look at what it has found; where `alters`, that `diff` finds a changed contract.
+/// Returns the report of a check. `is_odd`: a person should look at its findings. `alters`: `diff` finds a changed
+/// contract.
 fn report(check: CheckName, passes: bool, is_odd: bool, alters: bool) -> Result<CheckReport, Error> {
     let verdict = match (passes, is_odd) {
         (true, true) => "warn",

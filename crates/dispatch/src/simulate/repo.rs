@@ -13,40 +13,41 @@ use crate::Error;
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// The user's branch.
+/// Name of the user's branch.
 pub(super) const MAIN: &str = "main";
 
-/// Tasks of the first phase that remove a file beside what they write.
+/// Number of tasks of the first phase that remove a file in addition to what they write.
 pub(super) const REMOVERS: u64 = 8;
 
-/// What a formatter adds to a file.
+/// Text that a formatter appends to a file.
 const TIDY: &str = "\ntidy";
 
-/// A commit.
+/// Simulated commit.
 #[derive(Clone)]
 pub(super) struct Made {
     id: Oid,
     pub(super) tree: Oid,
-    /// Where they stand among all commits.
+    /// Indexes of the parents among all commits.
     parents: Vec<usize>,
     message: String,
-    /// Length of the longest way to a first commit: an ancestor's is always smaller.
+    /// Length of the longest path to a first commit: an ancestor's is always smaller.
     generation: u64,
 }
 
-/// What a change does to files, by path; `None` removes one.
+/// File changes by path; `None` removes a file.
 type Changes = BTreeMap<Arc<str>, Option<Arc<str>>>;
 
-/// The files of a commit, and the sum of their hashes, which makes the tree's id: a change costs as much as it changes.
+/// Files of a commit, and the sum of their hashes, from which the tree's id is made: the cost of a change depends on
+/// its size.
 struct Tree {
     files: Arc<Files>,
     sum: u64,
 }
 
-/// A work tree: its branch, the tree that was checked out, and what was changed in it since.
+/// Work tree: its branch, the tree that was checked out, and the changes since.
 pub(super) struct Work {
     pub(super) branch: String,
-    /// Its commit, where it has no branch.
+    /// Commit of a work tree without a branch.
     pub(super) detached: Option<Oid>,
     tree: Oid,
     changes: Changes,
@@ -59,11 +60,11 @@ pub(super) struct Repo {
     trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
-    /// Commits that are kept outside of the branches.
+    /// Commits kept outside the branches.
     pub(super) archived: BTreeMap<String, Oid>,
 }
 
-/// The file that a task of the simulated plan removes; the first tasks of each phase have one.
+/// Returns the file that a task of the simulated plan removes; the first tasks of each phase have one.
 pub(super) fn removed_by(task: &str) -> String {
     format!("old/{task}")
 }
@@ -81,7 +82,7 @@ fn hash(of: impl Hash) -> u64 {
 // === impl Repo ===
 
 impl Repo {
-    /// A repository with one commit on the user's branch.
+    /// Creates a repository with one commit on the user's branch.
     pub(super) fn new() -> Self {
         let mut repo = Self {
             commits: Vec::new(),
@@ -101,7 +102,7 @@ impl Repo {
         repo
     }
 
-    /// The tree that a change makes of another one.
+    /// Returns the tree that results from applying a change to another tree.
     fn tree(&mut self, from: &Oid, changes: &Changes) -> Oid {
         let Tree { files, sum } = &self.trees[from];
         let entry = |path: &Arc<str>, content: Option<&Arc<str>>| content.map_or(0, |content| hash((path, content)));
@@ -145,7 +146,7 @@ impl Repo {
         made.parents.first().map(|at| &self.commits[*at])
     }
 
-    /// The files of a commit.
+    /// Returns the files of a commit.
     pub(super) fn files(&self, commit: &Oid) -> Result<Arc<Files>> {
         Ok(Arc::clone(&self.trees[&self.made(commit)?.tree].files))
     }
@@ -154,12 +155,12 @@ impl Repo {
         self.branches.get(name).cloned()
     }
 
-    /// The commit that a work tree has checked out.
+    /// Returns the commit that a work tree has checked out.
     pub(super) fn tip(&self, work: &Work) -> Option<Oid> {
         work.detached.clone().or_else(|| self.branch(&work.branch))
     }
 
-    /// The commit of a branch, one by its id, or, with `^` behind it, its first parent.
+    /// Finds a commit by branch or id; with `^` appended, its first parent.
     pub(super) fn find(&self, revision: &str) -> Option<Oid> {
         if let Some(child) = revision.strip_suffix('^') {
             return self.parent(self.known(&self.find(child)?)?).map(|made| made.id.clone());
@@ -171,7 +172,7 @@ impl Repo {
         let place = |commit| self.by_id.get(commit).copied();
         let (Some(ancestor), Some(commit)) = (place(ancestor), place(commit)) else { return false };
         let oldest = self.commits[ancestor].generation;
-        // Most commits have one parent: only what merges is looked at more than one way.
+        // Most commits have one parent: only merges are followed on more than one path.
         let mut open = vec![commit];
         let mut seen = std::collections::HashSet::new();
         while let Some(mut at) = open.pop() {
@@ -191,13 +192,13 @@ impl Repo {
         false
     }
 
-    /// Messages of the commits that lead from `base` to `tip` by first parents, newest first.
+    /// Returns the messages of the commits from `base` to `tip` along first parents, newest first.
     pub(super) fn messages(&self, base: &Oid, tip: &Oid) -> Vec<String> {
         let first_parents = std::iter::successors(self.known(tip), |made| self.parent(made));
         first_parents.take_while(|made| made.id != *base).map(|made| made.message.clone()).collect()
     }
 
-    /// A person commits to a branch by hand.
+    /// Commits to a branch as a person would.
     pub(super) fn commit_by_hand(&mut self, branch: &str, n: u64) {
         let Some(head) = self.branch(branch) else { return };
         let Ok(tree) = self.made(&head).map(|made| made.tree.clone()) else { return };
@@ -209,7 +210,7 @@ impl Repo {
 
     // === work trees ===
 
-    /// Checks a commit out, with a branch of that name where it has one.
+    /// Checks a commit out, with a branch of that name if it has one.
     pub(super) fn check_out(&mut self, at: &Path, branch: &str, commit: &Oid) -> Result<()> {
         let tree = self.made(commit)?.tree.clone();
         self.worktrees
@@ -217,19 +218,19 @@ impl Repo {
         Ok(())
     }
 
-    /// The tree of what lies in a work tree.
+    /// Returns the tree of a work tree's content.
     pub(super) fn captured(&mut self, at: &Path) -> Result<Oid> {
         let work = self.worktrees.get(at).ok_or_else(|| Error::Missing(format!("the work tree {}", at.display())))?;
         let (tree, changes) = (work.tree.clone(), work.changes.clone());
         Ok(self.tree(&tree, &changes))
     }
 
-    /// Removes a file in a work tree, if that is there.
+    /// Removes a file in a work tree, if the tree exists.
     pub(super) fn remove(&mut self, at: &Path, path: &str) {
         self.change(at, path, None);
     }
 
-    /// Writes a file in a work tree, if that is there.
+    /// Writes a file in a work tree, if the tree exists.
     pub(super) fn write(&mut self, at: &Path, path: &str, content: &str) {
         self.change(at, path, Some(content.into()));
     }
@@ -240,7 +241,7 @@ impl Repo {
         }
     }
 
-    /// An agent commits what lies in a work tree.
+    /// Commits the content of a work tree, as an agent would.
     pub(super) fn commit_in(&mut self, at: &Path) {
         let Some(work) = self.worktrees.get(at) else { return };
         let branch = work.branch.clone();
@@ -260,7 +261,7 @@ impl Repo {
         }
     }
 
-    /// Paths in a work tree that differ from the commit that it has checked out.
+    /// Returns the paths in a work tree that differ from the commit that it has checked out.
     pub(super) fn changed_in(&mut self, at: &Path) -> Result<Vec<PathBuf>> {
         let missing = || Error::Missing(format!("the work tree {}", at.display()));
         let work = self.worktrees.get(at).ok_or_else(missing)?;
@@ -268,7 +269,7 @@ impl Repo {
         self.changed_from(at, &tip)
     }
 
-    /// Paths of a work tree that differ from a commit.
+    /// Returns the paths of a work tree that differ from a commit.
     pub(super) fn changed_from(&mut self, at: &Path, commit: &Oid) -> Result<Vec<PathBuf>> {
         let before = self.files(commit)?;
         let tree = self.captured(at)?;
@@ -276,14 +277,14 @@ impl Repo {
         Ok(changed.iter().map(|(path, _)| PathBuf::from(&***path)).collect())
     }
 
-    /// Whether the content of anything in a work tree that differs from a commit satisfies `is_bad`.
+    /// Returns true if any file of a work tree that differs from a commit satisfies `is_bad`.
     pub(super) fn any_changed(&mut self, at: &Path, base: &Oid, is_bad: impl Fn(&str) -> bool) -> bool {
         let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return false };
         let changed = self.trees[&tree].files.changed_since(&before).into_iter();
         changed.filter_map(|(_, content)| content).any(|text| is_bad(text))
     }
 
-    /// Mends what differs from a commit in a work tree, as a formatter does: once it is tidy, it stays as it is.
+    /// Formats the files of a work tree that differ from a commit; a formatted file stays as it is.
     pub(super) fn tidy(&mut self, at: &Path, base: &Oid) {
         let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return };
         let changed = self.trees[&tree].files.changed_since(&before).into_iter();
@@ -309,7 +310,8 @@ impl Repo {
         let (files, theirs) = (self.files(ours)?, self.files(theirs)?);
         let (mut changes, mut conflicts) = (Changes::new(), Vec::new());
         for (path, content) in theirs.changed_since(&base) {
-            // What only they have changed, or both in the same way. Gone on one side and changed on the other is a conflict.
+            // Changes on their side only, or the same on both sides. A file removed on one side and changed on the
+            // other is a conflict.
             if files.get(path) == base.get(path) || files.get(path) == content {
                 changes.insert(Arc::clone(path), content.cloned());
             } else {
@@ -329,7 +331,7 @@ impl Repo {
 mod tests {
     use super::*;
 
-    /// A commit on the first one without its README, but with these files.
+    /// Creates a commit on the first one without its README, but with these files.
     fn on_first(repo: &mut Repo, files: &[(&str, &str)]) -> Oid {
         let first = repo.branch(MAIN).unwrap();
         let tree = repo.made(&first).unwrap().tree.clone();

@@ -1,4 +1,4 @@
-//! What a run of a history is started with.
+//! Start request of a simulated run.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
@@ -9,7 +9,7 @@ use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 
 use super::stage::Stage;
 
-/// The request for a run of a plan.
+/// Returns the request for a run of a plan.
 pub(super) fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
     let agent = |name: &str| {
         let driver = DriverSpec::Acp { argv: vec!["agent".to_owned()] };

@@ -1,4 +1,4 @@
-//! How agents behave: well, or in one of the ways in which real ones go wrong.
+//! Behaviours of simulated agents: correct, or faulty in one of the ways of real agents.
 
 use switchboard_protocol::frame::{DriverSpec, PermissionOption, WorkerEvent, WorkerSpec};
 
@@ -6,33 +6,33 @@ use super::shim::{Act, FOR_EVER, exited, sealed, turn_ended};
 use super::spec::COST;
 use super::stage::Stage;
 
-/// How long an agent that asked something waits for the answer.
+/// How long an agent that asked a question waits for the answer, in milliseconds.
 const PATIENCE: i64 = 40 * 60_000;
 
-/// How an agent behaves.
+/// Behaviour of an agent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Behaviour {
     Good,
-    /// It says that it is done and has changed nothing.
+    /// Reports that it is done without a change.
     Liar,
-    /// It changes more after it said that it is done.
+    /// Makes more changes after it has reported that it is done.
     Restless,
-    /// Its change has a defect that a gate finds.
+    /// Makes a change with a defect that a gate finds.
     Sloppy,
     Refuses,
     Fails,
-    /// It exits in the middle of its turn.
+    /// Exits in the middle of its turn.
     Quits,
     Hangs,
-    /// It hangs and ignores signals.
+    /// Hangs and ignores signals.
     Deaf,
-    /// It asks a person.
+    /// Asks a person.
     Asks,
-    /// It asks a person, and does nothing whatever the answer is.
+    /// Asks a person, and does nothing regardless of the answer.
     Depends,
     /// Its shim is killed.
     Vanishes,
-    /// Its shim stands still.
+    /// Its shim is frozen.
     Freezes,
     /// Its shim never takes its lock.
     NeverBegins,
@@ -70,14 +70,14 @@ pub(super) fn behaviour(stage: &Stage) -> Behaviour {
     BAD[stage.below(BAD.len() as u64) as usize]
 }
 
-/// Writes the script of a worker: acts with the time that each takes, `work_ms` beside the usual.
+/// Returns the script of a worker: acts with the time that each takes, `work_ms` longer than usual.
 pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec, work_ms: i64) -> Vec<(i64, Act)> {
     let say = |ms, event| (ms, Act::Say(event));
     let started = WorkerEvent::AgentStarted { pid: 7, argv: vec!["agent".to_owned()] };
-    // Half of the failures say the same as others, so that both kinds come: those that repeat themselves and those that are new.
+    // Half of the failures have the same text, so that both repeated and new failures occur.
     let is_usual = spec.worker.as_str().ends_with(['0', '1', '2', '3', '4', '5', '6', '7']);
     let words = match is_usual {
-        // An error of a model that passes: in a team the attempt goes on.
+        // A transient error of a model: in a team the attempt goes on.
         true if spec.worker.as_str().ends_with(['0', '1', '2']) => "HTTP 529 overloaded".to_owned(),
         true => "can't".to_owned(),
         false => format!("can't, says {}", spec.worker),

@@ -1,4 +1,4 @@
-//! A shim and its agent: what it has done, what it is about to do, and what it answers to the daemon.
+//! Simulated shim and its agent: past acts, planned acts, and its answers to the daemon.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use switchboard_protocol::worker::PauseState;
 
 use crate::port::shims::Shim;
 
-/// What a bad change contains.
+/// Text contained in a bad change.
 pub(super) const BAD: &str = "wrong";
 
-/// How long an agent that hangs does.
+/// How long an agent that hangs does so, in milliseconds.
 pub(super) const FOR_EVER: i64 = 365 * 24 * 3_600_000;
 
-/// Something that a shim or its agent does.
+/// Act of a shim or its agent.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     /// The shim takes its lock.
@@ -23,53 +23,53 @@ pub(super) enum Act {
     Say(WorkerEvent),
     /// The agent changes files.
     Write { is_bad: bool },
-    /// An agent that judges adds a test, or changes what it may not.
+    /// An agent that judges adds a test, or makes a forbidden change.
     Touch { path: String, is_commit: bool },
-    /// What the agent says.
+    /// The agent says its answer.
     Answer { text: String },
     /// The shim is killed, and leaves its agent behind.
     Vanish,
-    /// The shim is stopped: it is there, and nothing of it runs any more.
+    /// The shim is frozen: its process exists but does not run any more.
     Freeze,
     /// The shim ends.
     Exit,
 }
 
-/// A shim with its agent.
+/// Shim with its agent.
 pub(super) struct SimShim {
     pub(super) spec: WorkerSpec,
     pub(super) state: Shim,
     pub(super) journal: Vec<Frame>,
-    /// How many frames of the journal were acked.
+    /// Number of acknowledged frames of the journal.
     pub(super) acked: usize,
     pub(super) epoch: u32,
-    /// How many frames of the journal are of earlier incarnations.
+    /// Number of frames of the journal from earlier incarnations.
     pub(super) begins: usize,
     pub(super) acts: VecDeque<(i64, Act)>,
     pub(super) is_deaf: bool,
     pub(super) is_frozen: bool,
-    /// How often it beats, in milliseconds, while it is connected.
+    /// Heartbeat interval while connected, in milliseconds.
     pub(super) beats: Option<i64>,
     pub(super) is_agent_live: bool,
-    /// Whether it has written its last frame.
+    /// True once it has written its last frame.
     pub(super) is_sealed: bool,
     pub(super) has_leftovers: bool,
     pub(super) turn: u32,
-    /// Since when it is paused.
+    /// Time since when it is paused.
     pub(super) paused_at: Option<i64>,
-    /// Whether it is paused so that its tree can be rebased.
+    /// True if it is paused so that its tree can be rebased.
     pub(super) is_held: bool,
 }
 
 // === impl SimShim ===
 
 impl SimShim {
-    /// Time of the next act; `None` while it is paused.
+    /// Returns the time of the next act; `None` while it is paused.
     pub(super) fn due(&self) -> Option<i64> {
         if self.paused_at.is_some() { None } else { self.next_act() }
     }
 
-    /// Whether it, its agent, or what that left behind is still there.
+    /// Returns true if it, its agent, or a process left by them still exists.
     pub(super) fn is_here(&self) -> bool {
         self.state != Shim::Gone || self.is_agent_live || self.has_leftovers
     }
@@ -78,7 +78,7 @@ impl SimShim {
         self.acts.front().map(|(at, _)| *at)
     }
 
-    /// Whether the last act is all that is left.
+    /// Returns true if only the last act remains.
     pub(super) fn is_exiting(&self) -> bool {
         matches!(self.acts.front(), Some((_, Act::Exit)))
     }
@@ -103,7 +103,7 @@ impl SimShim {
         self.journal.push(Frame { v: FRAME_VERSION, worker, epoch: self.epoch, seq, ts, event });
     }
 
-    /// A new incarnation, as after a restart of the shim: its frames are numbered anew.
+    /// Starts a new incarnation, as after a restart of the shim: its frames are numbered anew.
     pub(super) fn reincarnate(&mut self) {
         self.epoch += 1;
         self.begins = self.journal.len();
@@ -122,7 +122,7 @@ impl SimShim {
         self.acts.push_back((now + 10, Act::Exit));
     }
 
-    /// What the daemon says.
+    /// Handles a command of the daemon.
     pub(super) fn hear(&mut self, command: &ShimCommand, now: i64) {
         match command {
             ShimCommand::Ack { seq } => {
@@ -141,7 +141,7 @@ impl SimShim {
                 let started = WorkerEvent::TurnStarted { turn, mail: mail.clone() };
                 self.acts.push_front((now + 10, Act::Say(started)));
                 self.turn = turn;
-                // What was to come comes after that.
+                // The planned acts come after that.
                 for (at, _) in self.acts.iter_mut().skip(2) {
                     *at = (*at).max(now + 100);
                 }
@@ -168,7 +168,7 @@ impl SimShim {
         self.acts.iter_mut().for_each(|(at, _)| *at += now - since);
     }
 
-    /// What the agent waits for has come.
+    /// Continues an agent once what it waited for has arrived.
     fn hurry(&mut self, now: i64) {
         let Some(due) = self.next_act() else { return };
         let ahead = (due - now - 5).max(0);

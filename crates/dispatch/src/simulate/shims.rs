@@ -1,4 +1,5 @@
-//! The port of shims: starts them, lets them act as simulated time passes, with or without a daemon, and kills them.
+//! Simulated port of shims: starts them, has them act as simulated time passes, with or without a daemon, and kills
+//! them.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -20,18 +21,19 @@ use crate::lock::lock;
 use crate::port::BoxFuture;
 use crate::port::shims::{Shim, Shims};
 
-/// The shims of a simulation.
+/// Shims of a simulation.
 pub(super) struct SimShims(pub(super) Arc<Stage>);
 
 // === impl Stage ===
 
 impl Stage {
-    /// Whether the plan of this history has its trees set up.
+    /// Returns true if the plan of this history sets up its trees.
     pub(super) fn wants_setup(&self) -> bool {
         self.spec.bad_setups > 0
     }
 
-    /// Lets a shim do what is due, but for its exit where `keeps` says that it is connected; returns whether it is still there.
+    /// Carries out the due acts of a shim, except its exit if `keeps` says that it is connected; returns true if it
+    /// still exists.
     pub(super) fn advance(&self, folder: &Path, keeps_exit: bool) -> bool {
         let now = self.clock.ms();
         let mut shims = lock(&self.shims);
@@ -75,7 +77,7 @@ impl Stage {
         shim.state != Shim::Gone
     }
 
-    /// A shim's process is gone.
+    /// Ends the process of a shim.
     pub(super) fn end(&self, shim: &mut SimShim) {
         shim.acts.clear();
         shim.state = Shim::Gone;
@@ -84,7 +86,7 @@ impl Stage {
     }
 }
 
-/// The task that one of the simulated plan is a subtask of, or the task itself: these have two numbers.
+/// Returns the task of a subtask in a simulated plan, or the task itself: ids of tasks have two numbers.
 fn whole(task: &str) -> &str {
     task.match_indices('.').nth(1).map_or(task, |(at, _)| &task[..at])
 }
@@ -98,7 +100,7 @@ impl SimShims {
     }
 }
 
-/// Whether two workers were given a port in common.
+/// Returns true if two workers were given a port in common.
 fn share_ports(one: &WorkerSpec, other: &WorkerSpec) -> bool {
     let number = |spec: &WorkerSpec, name: &str| {
         let (_, value) = spec.env.iter().find(|(known, _)| known == name)?;

@@ -1,4 +1,5 @@
-//! What a run that is over is shown as: each field of its report, its timeline and its evidence against the log and the repository.
+//! Checks what is shown of a finished run: each field of its report, its timeline and its evidence, against the log and
+//! the repository.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use super::repo::MAIN;
 use crate::work::WORKERS;
 use crate::{Dispatch, Error, history};
 
-/// Entries of a page of the timeline: few, so that there are several.
+/// Number of entries on a page of the timeline: small, so that there are several pages.
 const PAGE: u32 = 7;
 
 fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
@@ -25,7 +26,8 @@ fn text(error: Error) -> String {
     error.to_string()
 }
 
-/// The word for a state, and what a report says of its end; `None` for those in which no task of a run that is over is.
+/// Returns the word for a state, and the ending that its report shows; `None` for states that no task of a finished run
+/// has.
 fn word(state: &TaskState) -> Option<(&'static str, Option<String>)> {
     match state {
         TaskState::Merged { .. } => Some(("merged", None)),
@@ -49,7 +51,7 @@ fn word(state: &TaskState) -> Option<(&'static str, Option<String>)> {
     }
 }
 
-/// Looks at all of it. Git may fail by chance: then the report is looked at another time.
+/// Checks everything shown. Git may fail at random: then the report is checked another time.
 pub(super) async fn look(daemon: &Dispatch, run: &RunId, state: &RunState) -> Result<(), String> {
     let request = GetRunRequest { run: Some(run.to_string()), diff: false, sizes: false };
     let Ok(reply) = daemon.get_run(&request).await else { return Ok(()) };
@@ -73,7 +75,7 @@ fn summary(daemon: &Dispatch, run: &RunId, state: &RunState, reply: &GetRunReply
     expect(is_it, || format!("{run} is shown as {shown:?}"))?;
     let of_runs = |is: fn(&TaskState) -> bool| state.tasks().filter(|view| is(&view.state)).count() as u64;
     let blocked = of_runs(|state| matches!(state, TaskState::Blocked { .. } | TaskState::DepFailed { .. }));
-    // A task that was tried again counts each time that it was blocked.
+    // A retried task counts each time it was blocked.
     expect(shown.blocked >= blocked && (blocked > 0 || shown.state != "failed"), || format!("{blocked}: {shown:?}"))?;
     let merged = state.tasks().filter(|view| state.whole_of(&view.task).is_none());
     let merged = merged.filter(|view| matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })).count();
@@ -87,7 +89,7 @@ fn summary(daemon: &Dispatch, run: &RunId, state: &RunState, reply: &GetRunReply
     })
 }
 
-/// Folded names of all workers of a run.
+/// Returns the folded names of all workers of a run.
 fn agents(daemon: &Dispatch, run: &RunId) -> Result<BTreeSet<String>, String> {
     let rows = daemon.world.store.read(&Query::table(WORKERS).eq("run", run.as_str()));
     let rows = rows.map_err(|error| error.to_string())?;
@@ -108,7 +110,7 @@ fn task(daemon: &Dispatch, run: &RunId, state: &RunState, view: &TaskView, repor
     let (_, below) = report.refusals.split_at_checked(view.refusals.len()).ok_or_else(|| wrong("the refusals"))?;
     let is_ending = match (below, &ending) {
         ([], None) => true,
-        // What the lines above say is left out; where it is all, there is no line.
+        // The ending leaves out what the lines above contain; if that is everything, there is no line.
         ([], Some(ending)) => view
             .refusals
             .last()
@@ -124,7 +126,7 @@ fn task(daemon: &Dispatch, run: &RunId, state: &RunState, view: &TaskView, repor
     };
     expect(lines.into_iter().all(is_line), || wrong("the reasons"))?;
     // A report's change is not kept, and a choice takes the change of another.
-    // A landing's change is what the tasks of its group have made.
+    // A landing's change consists of the changes of its group's tasks.
     let is_maker = |one: &TaskView| match state.is_landing(&view.task) {
         true => state.lands_with(&one.task) == Some(&view.task) && matches!(one.state, TaskState::Merged { .. }),
         false => one.task == view.task,
@@ -141,14 +143,14 @@ fn task(daemon: &Dispatch, run: &RunId, state: &RunState, view: &TaskView, repor
     let rows = Query::table(WORKERS).eq("run", run.as_str()).eq("task", view.task.as_str()).desc("seq");
     let rows = daemon.world.store.read(&rows).map_err(|error| error.to_string())?;
     let last = rows.iter().find(|row| history::makes(row)).and_then(|row| row.get_text("agent"));
-    // Where nobody has begun it is the agent of the plan.
+    // A task that has not begun shows the agent of the plan.
     let is_agent = last.map_or(["ann", "ben", "exec"].contains(&&*report.agent), |agent| report.agent == agent);
     expect(is_agent && !report.scripted && report.isolation.is_full(), || wrong("the agent"))?;
     let spent: i64 = rows.iter().filter_map(|row| row.get_int("micro_usd")).sum();
     expect(report.micro_usd.unwrap_or(0) == spent.unsigned_abs(), || wrong("the cost"))
 }
 
-/// Pages show the same as one long list, in order, and every task that was merged has its entry.
+/// Checks that pages show the same as one long list, in order, and that every merged task has its entry.
 async fn timeline(daemon: &Dispatch, run: &RunId, state: &RunState) -> Result<(), String> {
     let ask = |after, limit| GetTimelineRequest { run: Some(run.to_string()), after, limit: Some(limit) };
     let whole = daemon.get_timeline(&ask(0, 1000)).await.map_err(text)?;
@@ -183,7 +185,7 @@ async fn timeline(daemon: &Dispatch, run: &RunId, state: &RunState) -> Result<()
     Ok(())
 }
 
-/// Every merged task has the evidence of its gates; a type that nobody keeps is missing from all of them.
+/// Checks that every merged task has the evidence of its gates, and that an unknown type is missing from all of them.
 async fn evidence(daemon: &Dispatch, run: &RunId, state: &RunState) -> Result<(), String> {
     let merged = state.tasks().filter(|view| matches!(view.state, TaskState::Merged { .. }));
     let merged: Vec<String> = merged.map(|view| view.task.to_string()).collect();

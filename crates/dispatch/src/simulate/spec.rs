@@ -1,187 +1,187 @@
-//! What is simulated, and what came of it.
+//! Settings of a simulation, and its report.
 
 use switchboard_protocol::run::MAX_WORKERS;
 
-/// The name of an agent that is no worker.
+/// Name of an agent that is not a worker.
 pub(super) const ANOTHERS: &str = "ann-2";
 
-/// What a worker costs, in millionths of a US dollar.
+/// Cost of a worker, in millionths of a US dollar.
 pub(super) const COST: u64 = 3;
 
-/// How the world treats the runs of a simulation. Rates are per mille of the occasions.
+/// Settings of a simulation: its size, and the rates of failures. Rates are per mille of the occasions.
 #[derive(Debug, Clone, Copy)]
 pub struct SimSpec {
-    /// Runs that are under way at the same time.
+    /// Number of simultaneous runs.
     pub runs: u64,
-    /// Fewest tasks of each run.
+    /// Minimum number of tasks of each run.
     pub min_tasks: u64,
-    /// Most tasks of each run.
+    /// Maximum number of tasks of each run.
     pub max_tasks: u64,
-    /// Most workers at once; `None` draws one to four.
+    /// Maximum number of simultaneous workers; `None` draws one to four.
     pub max_workers: Option<u32>,
-    /// What the user's settings say of workers over all runs, if anything.
+    /// Limit of workers over all runs in the user's settings, if any.
     pub workers: Option<u32>,
-    /// Most milliseconds that an agent takes beside the usual.
+    /// Maximum extra time that an agent takes, in milliseconds.
     pub work_ms: u64,
-    /// A seed for the plans alone, so that they stay the same while everything else changes.
+    /// Seed for the plans alone, so that they stay the same while everything else changes.
     pub plan_seed: Option<u64>,
-    /// Workers that are lost, lie, hang, fail, or change more after they said that they are done.
+    /// Rate of workers that are lost, lie, hang, fail, or make changes after they reported being done.
     pub bad_workers: u64,
-    /// Frames that come late, twice or not at all before the next connection.
+    /// Rate of frames that come late, twice or only with the next connection.
     pub bad_frames: u64,
-    /// Commits that are refused (`Busy`, `DiskFull`, `Conflict`).
+    /// Rate of commits that are refused (`Busy`, `DiskFull`, `Conflict`).
     pub failed_commits: u64,
-    /// Calls of git that fail.
+    /// Rate of failing calls of git.
     pub failed_git: u64,
-    /// Gates that fail, break or time out.
+    /// Rate of gates that fail, break or time out.
     pub bad_gates: u64,
-    /// Set-ups of work trees that fail.
+    /// Rate of failing set-ups of work trees.
     pub bad_setups: u64,
-    /// Runs that have a budget, which is too small for them until people raise it.
+    /// Rate of runs with a budget that is too small until people raise it.
     pub budgets: u64,
-    /// Tasks on which several work, or that are reports.
+    /// Rate of tasks with several workers, or whose results are reports.
     pub modes: u64,
-    /// Plans that a team carries out: others than its makers review and test each change.
+    /// Rate of plans for a team: other agents than its makers review and test each change.
     pub teams: u64,
-    /// Runs whose tasks reach the run's branch by slice.
+    /// Rate of runs whose tasks reach the run's branch by slice.
     pub slices: u64,
-    /// Phases of the plan of a run that a team leads, one or two.
+    /// Number of phases in the plan of a run led by a team, one or two.
     pub phases: usize,
-    /// Steps at which the daemon dies.
+    /// Rate of steps at which the daemon dies.
     pub crashes: u64,
-    /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
+    /// Rate of moments at which a person stops, retries, resumes, answers, or moves the run's branch.
     pub people: u64,
-    /// Looks at the run at which a person has the trees of workers rebased.
+    /// Rate of checks of the run at which a person requests a rebase of the workers' trees.
     pub rebases: u64,
-    /// One chosen commit that the store refuses, and for how long.
+    /// One chosen refusal of commits by the store, and its duration.
     pub refuse: Option<Refuse>,
-    /// A time in which the disk is full.
+    /// Period in which the disk is full.
     pub full_disk: Option<FullDisk>,
-    /// The step (a commit, a call of git or of a check) at which the daemon dies, counted from 0.
+    /// Number of the step (a commit, a call of git or of a check) at which the daemon dies, from 0.
     pub crash_at: Option<u64>,
-    /// Looks at a run that a team carries out at which something is done about the architect's seat, or from it.
+    /// Rate of checks of a run led by a team at which the architect's seat is changed or used.
     pub seats: u64,
-    /// Messages to an engine, and steps of a driver, at which it panics.
+    /// Rate of messages to an engine, and of steps of a driver, at which it panics.
     pub panics: u64,
-    /// A mistake to be made on purpose: the simulation must find it.
+    /// Defect to be injected: the simulation must find it.
     pub defect: Option<Defect>,
-    /// Whether people look at the run once it is over, merge it, take that back, and clean up.
+    /// True if people look at the finished run, merge it, undo that, and clean up.
     pub afterwards: bool,
 }
 
-/// A time in which nothing can be written to the disk but by the store.
+/// Period in which only the store can write to the disk.
 #[derive(Debug, Clone, Copy)]
 pub struct FullDisk {
-    /// The first write of git or of a file that fails, counted from 0.
+    /// Number of the first write of git or of a file that fails, from 0.
     pub write: u64,
-    /// For how many milliseconds from then on.
+    /// Duration of the period, in milliseconds.
     pub ms: i64,
 }
 
-/// A refusal of commits.
+/// Chosen refusal of commits.
 #[derive(Debug, Clone, Copy)]
 pub struct Refuse {
-    /// The first commit that is refused, counted from 0.
+    /// Number of the first refused commit, from 0.
     pub commit: u64,
-    /// With what.
+    /// Kind of refusal.
     pub with: Refusal,
-    /// For how many milliseconds from then on.
+    /// Duration of the refusal, in milliseconds.
     pub ms: i64,
 }
 
-/// A passing failure of the store.
+/// Transient failure of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its queue is full.
+    /// The queue is full.
     Busy,
     /// The disk is full.
     DiskFull,
-    /// Somebody else wrote to the subject.
+    /// Another writer wrote to the subject.
     Conflict,
 }
 
-/// A mistake that the engine makes on purpose, to see that the simulation finds it.
+/// Defect injected into the engine, to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// What can't be recorded at once is reported as recorded, and forgotten.
     ForgetsReports,
-    /// The state is taken over whether the commit succeeded or not.
+    /// The state is taken over even if the commit failed.
     TakesOverUncommitted,
     /// Workers of the last daemon are not watched.
     ForgetsWorkers,
-    /// Gates are reported as passed whatever they found.
+    /// Gates are reported as passed regardless of their findings.
     PassesGates,
-    /// A merge that is in doubt is done again without looking.
+    /// A merge in doubt is repeated without a check.
     MergesTwice,
-    /// A worker starts in a tree whatever became of its set-up.
+    /// A worker starts in a tree even if its set-up failed.
     SkipsSetup,
     /// All workers of an agent have its name.
     SharesNames,
-    /// What a worker that judges has changed though it may not is not looked at.
+    /// Forbidden changes of a worker that judges are ignored.
     LetsJudgesWrite,
-    /// An answer that can't be used counts as a yes.
+    /// An unusable answer counts as a yes.
     TakesAnyAnswer,
 }
 
-/// What came of a history.
+/// Report on a simulated history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SimReport {
-    /// Daemons that died.
+    /// Number of daemons that died.
     pub crashes: u64,
-    /// Engines that panicked.
+    /// Number of engines that panicked.
     pub panics: u64,
-    /// How often an agent was given the architect's seat.
+    /// Number of times an agent was given the architect's seat.
     pub seats: u64,
-    /// Calls from that seat that did something.
+    /// Number of calls from the seat that had an effect.
     pub led: u64,
-    /// Commits that were tried.
+    /// Number of attempted commits.
     pub commits: u64,
-    /// Commits that were refused on purpose.
+    /// Number of commits refused on purpose.
     pub refused: u64,
-    /// Steps at which a crash could come.
+    /// Number of steps at which a crash is possible.
     pub steps: u64,
-    /// Writes of git and of files that were tried.
+    /// Number of attempted writes of git and of files.
     pub writes: u64,
-    /// Pauses for a full disk.
+    /// Number of pauses for a full disk.
     pub disk_pauses: u64,
-    /// Trees of workers that were put on another commit than before.
+    /// Number of rebased trees of workers.
     pub rebased: u64,
-    /// Events in the log.
+    /// Number of events in the log.
     pub events: u64,
-    /// Tasks of the run.
+    /// Number of tasks of the run.
     pub tasks: u64,
-    /// Tasks that were merged.
+    /// Number of merged tasks.
     pub merged: u64,
-    /// Workers that were started.
+    /// Number of started workers.
     pub workers: u64,
-    /// Verdicts of workers that judge.
+    /// Number of verdicts of workers that judge.
     pub answers: u64,
-    /// Answers that could not be used.
+    /// Number of unusable answers.
     pub unusable: u64,
-    /// Workers that were lost.
+    /// Number of lost workers.
     pub lost: u64,
-    /// Tasks that waited for a person, each time that one did.
+    /// Number of times a task waited for a person.
     pub waited: u64,
-    /// Calls of people.
+    /// Number of calls of people.
     pub calls: u64,
-    /// Simulated milliseconds.
+    /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
-    /// Most workers that were live at the same time.
+    /// Maximum number of simultaneously live workers.
     pub most_live: u64,
-    /// Hash over the log: the same seed gives the same.
+    /// Hash of the log: the same for the same seed.
     pub digest: u64,
-    /// Hash over the files of the runs' branches, but for the names of workers in them.
+    /// Hash of the files of the runs' branches, without the names of workers in them.
     pub tree: u64,
-    /// Hash over the order in which tasks were merged.
+    /// Hash of the order in which tasks were merged.
     pub order: u64,
-    /// How the run ended.
+    /// Outcome of the run.
     pub outcome: String,
 }
 
 // === impl SimSpec ===
 
 impl SimSpec {
-    /// Nothing goes wrong.
+    /// Returns settings without any failure.
     #[must_use]
     pub fn kind() -> Self {
         Self {
@@ -216,7 +216,7 @@ impl SimSpec {
         }
     }
 
-    /// Everything goes wrong now and then.
+    /// Returns settings in which everything fails sometimes.
     #[must_use]
     pub fn rough() -> Self {
         Self {
@@ -236,8 +236,9 @@ impl SimSpec {
         }
     }
 
-    /// Runs of at most [`MAX_WORKERS`] workers each that bring so many to be live at once, with faults, pauses and a daemon that dies. A tenth more tasks than
-    /// workers, so that those that are free are needed again; the user's settings lift the limit over all runs.
+    /// Returns settings for runs of at most [`MAX_WORKERS`] workers each that bring so many workers live at once, with
+    /// faults, pauses and a daemon that dies. There are a tenth more tasks than workers, so that free workers are
+    /// needed again; the user's settings lift the limit over all runs.
     #[must_use]
     pub fn fleet(workers: u64) -> Self {
         let most = u64::from(MAX_WORKERS);
@@ -247,7 +248,7 @@ impl SimSpec {
             runs,
             min_tasks: each + each / 10,
             max_tasks: each + each / 10,
-            // A few more than are asked for: some have just ended, and the next are not there yet.
+            // Slightly more than requested: some have just ended, and the next have not started yet.
             max_workers: u32::try_from((each + each / 32).min(most)).ok(),
             workers: u32::try_from(2 * workers).ok(),
             work_ms: 600_000,
@@ -261,7 +262,7 @@ impl SimSpec {
         }
     }
 
-    /// One run of many trivial tasks.
+    /// Returns settings for one run of many trivial tasks.
     #[must_use]
     pub fn big(tasks: u64) -> Self {
         Self { min_tasks: tasks, max_tasks: tasks, max_workers: Some(16), ..Self::kind() }

@@ -1,4 +1,5 @@
-//! What the simulated ports share: the random numbers, the clock, the repository, the shims, and the observer that knows what must hold.
+//! State shared by the simulated ports: the random numbers, the clock, the repository, the shims, and the observer that
+//! checks the invariants.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -21,18 +22,18 @@ use crate::lock::lock;
 
 pub(super) struct Stage {
     pub(super) spec: SimSpec,
-    /// Whether a team carries its plans out, and whether security is always reviewed then.
+    /// Set if a team carries out its plans; true if security is then always reviewed.
     pub(super) team: Option<bool>,
-    /// Whether its plan brings a command that mends what a linter finds.
+    /// True if its plan has a command that fixes findings of a linter.
     pub(super) fixes_lint: bool,
-    /// What the run may cost at first.
+    /// Initial budget of the run.
     pub(super) budget: Option<Budget>,
-    /// What all runs of the user have in common.
+    /// The user's limits over all runs.
     pub(super) limits: Mutex<Limits>,
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<HashMap<PathBuf, SimShim>>,
-    /// The folders of those of which something was still there when one was started last, and of what was started then.
+    /// Folders of the shims of which a process existed when one was started last, and the folder of that one.
     pub(super) here: Mutex<BTreeSet<PathBuf>>,
     pub(super) files: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// Work trees whose set-up has succeeded.
@@ -41,9 +42,9 @@ pub(super) struct Stage {
     pub(super) report: Mutex<SimReport>,
     /// The daemon of the present life.
     pub(super) daemon: Mutex<Option<Dispatch>>,
-    /// The runs as their logs tell them, as far as people have looked, whoever the daemon was then.
+    /// States of the runs folded from their logs up to the last check, across lives of the daemon.
     pub(super) folded: Mutex<BTreeMap<RunId, Folded>>,
-    /// What the plans of the history decide, in the order in which it shows.
+    /// Decisions that follow from the plans of the history, in the order in which they show.
     #[cfg(test)]
     pub(super) trace: Mutex<Vec<String>>,
     /// Counts shims that ended.
@@ -59,7 +60,7 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new(seed: u64, spec: SimSpec) -> Self {
         let mut rng = Rng::with_seed(seed);
-        // Drawn apart, so that each history stays what it was but for this.
+        // Drawn separately, so that the rest of each history stays unchanged.
         let mut apart = Rng::with_seed(seed ^ u64::MAX);
         let task = (apart.u8(..3) == 0).then_some(COST);
         let budget = (rng.u64(..1000) < spec.budgets).then(|| Budget {
@@ -131,7 +132,7 @@ impl Stage {
 
     // === the disk ===
 
-    /// Counts a write to the disk; fails while that is full.
+    /// Counts a write to the disk; fails while the disk is full.
     pub(super) fn write(&self) -> Result<(), crate::Error> {
         let mut report = lock(&self.report);
         let (n, now) = (report.writes, self.clock.ms());
@@ -150,7 +151,7 @@ impl Stage {
 
     // === crashes ===
 
-    /// A step at which the daemon may die; then this never returns.
+    /// Marks a step at which the daemon may die; in that case it never returns.
     pub(super) async fn step(&self) {
         let step = {
             let mut report = lock(&self.report);
@@ -170,7 +171,7 @@ impl Stage {
 
     // === commits ===
 
-    /// Counts a commit; returns what the store refuses it with, if it does.
+    /// Counts a commit; returns the store's refusal, if any.
     pub(super) fn refuses(&self) -> Option<Refusal> {
         let mut report = lock(&self.report);
         let (n, now) = (report.commits, self.clock.ms());

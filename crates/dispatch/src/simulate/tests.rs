@@ -14,12 +14,12 @@ mod seat;
 mod starts;
 mod steering;
 
-/// Runs a test with a daemon in a kind world, and the request for a run of the simulation's plan.
+/// Runs a test with a daemon in a simulation without failures, and the request for a run of the simulation's plan.
 fn with_daemon(test: impl AsyncFn(&Dispatch, StartRunRequest)) {
     with_stage(SimSpec::kind(), async |_, daemon, request| test(daemon, request).await);
 }
 
-/// The same in a world of this kind, with what the simulated ports share.
+/// Same in a simulation with these settings, with the state shared by the simulated ports.
 fn with_stage(spec: SimSpec, test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRunRequest)) {
     let stage = Arc::new(Stage::new(1, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
@@ -35,7 +35,7 @@ fn with_stage(spec: SimSpec, test: impl AsyncFn(&Arc<Stage>, &Dispatch, StartRun
     });
 }
 
-/// Expects a refusal with this code that says this somewhere.
+/// Expects a refusal with this code and this text.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(answer: Result<T, Failure>, code: &str, says: &str) {
     let failure = answer.unwrap_err();
@@ -151,7 +151,7 @@ fn a_team_goes_on_to_its_right_end_when_the_daemon_dies_at_any_of_its_steps() {
     }
 }
 
-/// A small run without failures but for the one that a test adds.
+/// Returns settings for a small run without failures, to which a test adds one.
 fn small() -> SimSpec {
     SimSpec { min_tasks: 2, max_tasks: 2, max_workers: Some(2), ..SimSpec::kind() }
 }
@@ -186,13 +186,13 @@ fn a_run_that_meets_a_full_disk_at_any_of_its_writes_pauses_and_goes_on_to_its_r
         assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 2), "at write {write}: {report:?}");
         pauses += report.disk_pauses;
     }
-    // Those at the end of a run, when its trees are removed, hold nothing up.
+    // Pauses at the end of a run, when its trees are removed, delay nothing.
     assert!(pauses >= writes / 2, "{pauses} pauses at {writes} writes");
 }
 
 #[test]
 fn a_rebase_that_meets_a_full_disk_at_any_of_its_writes_is_done_once_there_is_room() {
-    // Long work, so that trees stand on a head that has moved on when somebody has them rebased.
+    // Long work, so that trees are behind a head that has moved on when a person requests a rebase.
     let rebased = SimSpec { min_tasks: 4, max_tasks: 4, work_ms: 600_000, rebases: 1_000, ..small() };
     let whole = plays(7, rebased);
     assert!(whole.rebased > 1, "no tree was written anew: {whole:?}");
@@ -248,8 +248,8 @@ fn many_tasks_are_done() {
     assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 200));
 }
 
-/// Histories that broke a promise once: in the first a task was stopped while a person was asked and then retried, in the second two tasks had the same ports
-/// one after the other when the daemon died.
+/// Histories that once broke an invariant: in the first, a task was stopped while a person was asked and then retried.
+/// In the second, two tasks had the same ports one after the other when the daemon died.
 #[test]
 fn histories_in_which_a_promise_was_broken_keep_them_now() {
     for seed in [526, 554] {
@@ -299,7 +299,8 @@ fn the_tree_is_the_same(slices: u64, merged: u64, least: usize) {
     assert_eq!(trees.len(), 1, "the tree depends on who finished first");
 }
 
-/// What an older version recorded of a run whose plan was a body, which retention may have dropped, and of its tasks.
+/// Returns the events of an older version for a run, whose plan was a body that retention may have dropped, and for its
+/// tasks.
 fn older_run(run: &RunId, task: Value) -> [NewEvent; 3] {
     let configured = json!({
         "run": run, "title": "old", "plan_hash": "", "source": "", "target": "main", "base": "1".repeat(40), "branch": "b",

@@ -1,5 +1,6 @@
-//! What one run of a plan comes to, without mishaps: the workers that it starts, how its trees are set up, whom its commits name, what its gates are given and
-//! say, and what it may cost. Two plans whose runs leave the same trace are carried out in the same way.
+//! Traces one run of a plan without failures: the workers that it starts, the set-up of its trees, the authors of its
+//! commits, the input and verdicts of its gates, and its budget. Two plans whose runs leave the same trace are carried
+//! out in the same way.
 
 use std::sync::Arc;
 
@@ -17,13 +18,14 @@ use crate::Dispatch;
 use crate::lock::lock;
 use crate::work::{RUNS, Work};
 
-/// Kinds of events that a trace shows; others name the plan's hash, or say what the rest of the trace says.
+/// Kinds of events in a trace. Others contain the plan's hash, or repeat what the rest of the trace shows.
 const KINDS: [&str; 2] = ["gate_reported", "budget_set"];
 
-/// Runs a plan with these agents, of which the first does what names nobody; the same plan always leaves the same trace.
+/// Runs a plan with these agents, the first of which does tasks that name none; the same plan always leaves the same
+/// trace.
 ///
 /// # Errors
-/// What was broken, or why the run was refused.
+/// The broken invariant, or why the run was refused.
 pub(crate) fn trace(plan: &str, agents: &[AgentChoice]) -> Result<Vec<String>, String> {
     let stage = Arc::new(Stage::new(7, SimSpec::kind()));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(Needs)], stage.clock.for_store());
@@ -49,12 +51,12 @@ async fn run(stage: &Arc<Stage>, daemon: &Dispatch, request: &StartRunRequest) -
 // === impl Stage ===
 
 impl Stage {
-    /// Notes something that a run's plan decides.
+    /// Adds a decision that follows from a run's plan.
     pub(super) fn note(&self, what: String) {
         lock(&self.trace).push(what);
     }
 
-    /// Notes what of a commit a trace shows.
+    /// Adds the events of a commit that a trace shows.
     pub(super) fn note_events(&self, events: &[NewEvent]) {
         for event in events.iter().filter(|event| KINDS.contains(&event.kind.as_str())) {
             self.note(format!("{} {}", event.kind, event.facts));
@@ -62,7 +64,7 @@ impl Stage {
     }
 }
 
-/// An agent of a trace: it can be constrained, and reaches one host then.
+/// Returns an agent for a trace: it can be constrained, and can then reach one host.
 pub(crate) fn agent(name: &str) -> AgentChoice {
     let driver = switchboard_protocol::frame::DriverSpec::Acp { argv: vec!["agent".to_owned()] };
     let name = AgentName::new(name).unwrap_or_else(|error| panic!("{error}"));

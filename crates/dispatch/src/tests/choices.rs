@@ -1,4 +1,4 @@
-//! Who does a task and how its agent is started, and what of a plan is said to a person.
+//! Tests the choice of a task's agent and how it is started, and the notes about a plan.
 
 use serde_json::{Value, json};
 use switchboard_protocol::frame::DriverSpec;
@@ -25,7 +25,7 @@ fn acp(agent: &str) -> AgentChoice {
     AgentChoice::new(name(agent), DriverSpec::Acp { argv: vec![agent.to_owned()] })
 }
 
-/// A run of one task with these settings, whose user has an agent `ann` and one `run` that is a command.
+/// Returns a run of one task with these settings, whose user has an agent `ann`, and one `run` that is a command.
 fn plan(settings: &Value) -> RunPlan {
     let mut plan = run_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }]));
     let command = AgentChoice::new(name("run"), DriverSpec::Exec { argv: vec!["run".to_owned()] });
@@ -54,7 +54,7 @@ fn a_task_is_done_by_its_own_agent_else_by_the_runs_else_by_nobody() {
 #[test]
 fn a_command_works_by_itself_or_under_the_agent_that_its_task_names() {
     let mut alone = plan(&json!({ "command": ["make", "it"] }));
-    // It is for tasks without a command.
+    // The default agent is for tasks without a command.
     alone.default_agent = Some(name("ann"));
     let named = choice(&plan(&json!({ "command": ["make", "it"], "agent": "ann" }))).unwrap();
     let alone = choice(&alone).unwrap();
@@ -152,7 +152,7 @@ fn a_worker_is_held_as_the_request_says_else_as_tightly_as_plan_or_agent_say() {
     assert_eq!(held(&requested, &constrained), Isolation::Full);
 }
 
-/// A plan of one task without settings.
+/// Returns a plan of one task without settings.
 fn plain() -> Value {
     json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
         { "id": 1, "name": "one", "tasks": [{ "id": "1.1", "phase": 1, "description": "d" }] }] })

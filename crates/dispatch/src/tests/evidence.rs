@@ -1,4 +1,4 @@
-//! The evidence that is kept of each kind of check.
+//! Tests the evidence kept of each kind of check.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn run(kind: &str, exit_code: Option<i32>, tests: Option<(u64, u64)>) -> Value {
     })
 }
 
-/// What is kept of a report, as the files have it.
+/// Returns what is kept of a report, in the form of the files.
 fn kept(check: &str, verdict: &str, findings: &[Value], runs: &[Value]) -> (Value, Value) {
     let report = json!({
         "check": check, "verdict": verdict, "summary": "a summary", "findings": findings, "findings_left_out": 2,

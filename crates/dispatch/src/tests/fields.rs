@@ -1,5 +1,6 @@
-//! Every field of a plan, as its JSON Schema lists them: a key that does not exist and a value of a wrong type are refused, and two plans that differ
-//! in one field alone have another forecast, way, prompt or refusal, or start another worker. A field that is new has to be added here.
+//! Tests every field of a plan, as its JSON Schema lists them. A key that does not exist and a value of a wrong type
+//! are refused. Two plans that differ in one field alone have another forecast, way, prompt or refusal, or start
+//! another worker. A new field has to be added here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +16,8 @@ use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
 use crate::simulate::trace;
 
-/// Fields that other tools read and write, and fields that only a team heeds: they are kept as they are, and nothing here depends on them. `auto_proceed` and
-/// `required_agents` count in a run that a team leads, which the stories show.
+/// Fields that other tools read and write, and fields that only apply to a team: they are kept unchanged, and nothing
+/// here depends on them. `auto_proceed` and `required_agents` apply to runs led by a team, which the stories test.
 const OF_OTHERS: [&str; 14] = [
     "Plan.schema_version",
     "Plan.swarm",
@@ -34,7 +35,7 @@ const OF_OTHERS: [&str; 14] = [
     "Task.blocked_reason",
 ];
 
-/// Fields that hold other objects of this list, or that only repeat where something stands.
+/// Fields that hold other objects of this list, or that only repeat a position.
 const STRUCTURE: [&str; 8] = [
     "Plan.phases",
     "Plan.execution_profile",
@@ -46,8 +47,8 @@ const STRUCTURE: [&str; 8] = [
     "Task.phase",
 ];
 
-/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
-/// what all runs may cost.
+/// Fields that neither forecast, way nor prompt show: they determine how the worker of a task is started, its tree set
+/// up, its change judged and committed, and what all runs may cost.
 const OF_START: [&str; 16] = [
     "agent",
     "always_security_review",
@@ -67,7 +68,7 @@ const OF_START: [&str; 16] = [
     "wrap_up_minutes",
 ];
 
-/// Where each object stands in the plan of this test.
+/// Position of each object in the plan of this test.
 const PLACES: [(&str, &str); 10] = [
     ("Plan", ""),
     ("ExecutionProfile", "/execution_profile"),
@@ -99,7 +100,7 @@ fn plan() -> Value {
     })
 }
 
-/// A value of a field that is not the one of the plan above.
+/// Returns a value for a field that differs from the one in the plan above.
 fn another(field: &str) -> Option<Value> {
     let (_, name) = field.split_once('.')?;
     Some(match (field, name) {
@@ -160,7 +161,7 @@ fn object<'a>(schema: &'a Value, name: &str) -> &'a Value {
     if name == "Plan" { schema } else { &schema["$defs"][name] }
 }
 
-/// Every field, `Object.field`, with the place of its object.
+/// Returns every field as `Object.field`, with the position of its object.
 fn fields() -> Vec<(String, &'static str)> {
     let schema = schema();
     let all = PLACES.iter().flat_map(|(object_name, place)| {
@@ -170,7 +171,8 @@ fn fields() -> Vec<(String, &'static str)> {
     all.collect()
 }
 
-/// What a plan comes to before a worker starts: its forecast, its ways, and what its workers are told; or why it is refused.
+/// Returns the results of a plan before a worker starts: its forecast, its ways, and the prompts of its workers; or why
+/// it is refused.
 fn outcome(plan: &Value) -> String {
     let plan = match plan_json::parse(&plan.to_string()) {
         Ok(plan) => plan,
@@ -188,7 +190,7 @@ fn outcome(plan: &Value) -> String {
     format!("{debated:?} {at_end:?} {:?} {prepared:?} {compiled:?}", prompts(expanded))
 }
 
-/// What the first worker of each task is told.
+/// Returns the prompts of the first worker of each task.
 fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
     let plan = run_plan(expanded);
     let first = |task: &Task| {
@@ -239,15 +241,15 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     }
 }
 
-/// What a run of a plan does, as its simulation shows: the specs of its workers, the set-ups of its trees, the authors of its commits, what its gates are given
-/// and say, and its budget; or why it is refused.
+/// Returns what a run of a plan does, according to its simulation: the specs of its workers, the set-ups of its trees,
+/// the authors of its commits, the input and verdicts of its gates, and its budget; or why it is refused.
 fn carried_out(plan: &Value) -> Vec<String> {
     let agents = ["ann", "a", "b", "c", "other"].map(trace::agent);
     trace::trace(&plan.to_string(), &agents).unwrap_or_else(|refused| vec![refused])
 }
 
-/// What else a plan has to say for a field to have an effect: hosts are reached by constrained workers, a limit is one of a set-up, files are declared that
-/// a change can be outside of, a soft limit belongs to a hard one.
+/// Returns further settings that a field needs to have an effect: hosts need constrained workers, a limit needs a
+/// set-up, declared files need a change outside of them, a soft limit needs a hard one.
 fn beside(name: &str) -> Value {
     match name {
         "hosts" => json!({ "isolation": "constrained" }),
@@ -258,7 +260,7 @@ fn beside(name: &str) -> Value {
     }
 }
 
-/// Where it has to say that.
+/// Returns the object to which these settings are added.
 fn beside_place(name: &str, place: &'static str) -> &'static str {
     if name == "on_violation" { "/phases/0/tasks/1/x-switchboard" } else { place }
 }
@@ -294,7 +296,7 @@ fn a_key_that_does_not_exist_is_refused_in_x_switchboard_and_named_elsewhere() {
 fn a_value_of_a_wrong_type_is_refused_with_its_place() {
     for (field, place) in fields() {
         let (_, name) = field.split_once('.').unwrap();
-        // No field but the objects takes an object, and those take no number.
+        // Only object fields accept an object, and these accept no number.
         let wrong = if STRUCTURE.contains(&field.as_str()) { json!("no") } else { json!({ "no": 1 }) };
         let plan = with(place, name, wrong);
 

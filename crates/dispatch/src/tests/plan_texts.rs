@@ -1,4 +1,4 @@
-//! What a plan brings along: its commands, as `switchboard trust` shows them, and fields that nobody reads.
+//! Tests texts about a plan: its commands, as `switchboard trust` shows them, and ignored fields.
 
 use serde_json::json;
 use switchboard_protocol::plan::Plan;
@@ -9,7 +9,7 @@ fn plan(value: serde_json::Value) -> Plan {
     read(&value.to_string(), "plan.json").unwrap()
 }
 
-/// One phase with a task that brings nothing.
+/// Returns one phase with a task without commands.
 fn phases() -> serde_json::Value {
     json!([{ "id": 1, "name": "one", "tasks": [{ "id": "1.1", "phase": 1, "description": "d" }] }])
 }

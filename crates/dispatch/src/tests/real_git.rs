@@ -1,4 +1,5 @@
-//! The port of git on a real repository: each call does what its name says, where the simulation has a repository in memory.
+//! Tests the port of git on a real repository: each call does what its name says. The simulation only has a repository
+//! in memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use super::Repository;
 use crate::port::Git;
 use crate::port::git::Commit;
 
-/// A repository with one commit, and a work tree of ours on the branch `task`.
+/// Repository with one commit, and a work tree of ours on the branch `task`.
 struct Fixture {
     repository: Repository,
     git: Arc<dyn Git>,

@@ -1,4 +1,4 @@
-//! A real repository for a test.
+//! Real repository for tests.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use switchboard_process::env::Env;
 use switchboard_process::git::{Git, Oid, Repo};
 use switchboard_process::spawn::Spawn;
 
-/// A repository in a folder of its own.
+/// Repository in its own folder.
 pub(crate) struct Repository {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) repo: Repo,
@@ -32,7 +32,7 @@ impl Repository {
         self.repo.head_commit().unwrap()
     }
 
-    /// The message of a commit.
+    /// Returns the message of a commit.
     pub(crate) fn log(&self, commit: &Oid) -> String {
         git(&self.env, self.folder.path(), &["log", "-1", "--format=%B", commit.as_str()])
     }

@@ -1,4 +1,4 @@
-//! What the rows of runs and workers say, as events change them.
+//! Tests the rows of runs and workers as events change them.
 
 use switchboard_protocol::action::{StepState, WorkerAction};
 use switchboard_protocol::answer::AnswerKind;
@@ -14,7 +14,7 @@ use switchboard_store::{Batch, Clock, Row, Store};
 
 use crate::work::{RUNS, WORKERS, Work};
 
-/// A store with one run and one worker of its task `1.1`.
+/// Store with one run and one worker of its task `1.1`.
 struct Record {
     store: Store,
     frames: u64,

@@ -1,4 +1,4 @@
-//! `report_step` and `propose_task`: what a worker says about its own task, while it has it.
+//! `report_step` and `propose_task`: actions of a worker on its own task, while it has it.
 
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::answer::{Answer, AnswerKind};
@@ -11,14 +11,15 @@ use crate::identity::{attempt, event, holds, run_of, stale};
 use crate::work::WORKERS;
 use crate::{Dispatch, Error};
 
-/// Most actions that one worker has recorded by calls.
+/// Maximum number of actions that one worker may record by calls.
 const MOST: i64 = 200;
 
 impl Dispatch {
-    /// Records what a worker says about its own task.
+    /// Records an action of a worker on its own task.
     ///
     /// # Errors
-    /// `dispatch.stale-worker` if the task has gone on without it, and then nothing is recorded; an action that is out of bounds, or one too many.
+    /// `dispatch.stale-worker` if the task has gone on without the worker, and then nothing is recorded; an action that
+    /// is out of bounds, or one too many.
     pub async fn act(
         &self,
         worker: &WorkerId,
@@ -42,7 +43,7 @@ impl Dispatch {
         let key = || [worker.as_str().into()];
         let batch = Batch::synced()
             .event(event(worker, &agent, 0, &action)?)
-            // The writer looks again: the turn may end between our look and the commit.
+            // The writer checks again: the turn may end between this check and the commit.
             .guard(Guard::equals(WORKERS, key(), "exited", 0_i64, stale(worker)))
             .guard(Guard::below(WORKERS, key(), "acted", MOST, too_many))
             .reply(super::reply_value(&answer)?);
@@ -54,7 +55,7 @@ impl Dispatch {
     }
 }
 
-/// Refuses an answer that the worker's step does not want, at once: the worker can still mend it.
+/// Refuses an answer in the wrong form at once, while the worker can still correct it.
 fn readable(row: &Row, action: &WorkerAction) -> Result<(), Failure> {
     let WorkerAction::ReportStep { answer: Some(answer), .. } = action else { return Ok(()) };
     let bad = |what: String| Failure::new("request.bad-args", what).at("answer");

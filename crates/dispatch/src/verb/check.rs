@@ -1,4 +1,4 @@
-//! The checks as verbs: asked of the checking child, in the caller's own work tree.
+//! Checks as verbs: run by the checking child, in the caller's own work tree.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use crate::work::WORKERS;
 use crate::{Dispatch, Error, plan, user_tree};
 
 impl Dispatch {
-    /// Calls a check by its name. A worker's check is about its own work tree, everybody else's about the one in which they stand.
+    /// Calls a check by its name. A worker's check concerns its own work tree, any other caller's the tree of its
+    /// working folder.
     ///
     /// # Errors
-    /// What the check refuses, or that the checking child broke or took too long.
+    /// The refusal of the check, or that the checking child broke or took too long.
     pub async fn check(&self, verb: &'static str, args: Value, caller: &Caller) -> Result<Value, Failure> {
         let root = self.root_of(caller).await?;
         let call = CheckCall { id: None, verb: verb.to_owned(), root: plan::text(&root), args };
@@ -36,7 +37,7 @@ impl Dispatch {
     }
 }
 
-/// Whether a call may start commands of the repository: those get a child of their own.
+/// Returns true if a call may start commands of the repository: such calls get their own child.
 fn runs_commands(verb: &str, args: &Value) -> bool {
     [Lint::NAME, BuildCheck::NAME, TestRunner::NAME].contains(&verb)
         || (verb == PreCheckBatch::NAME && args["may_run_commands"] != false)

@@ -1,4 +1,4 @@
-//! `check_gate_status`: what the log says about the gates of a task.
+//! `check_gate_status`: state of a task's gates according to the log.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Returns which gates a task has passed.
+    /// Returns the gates that a task has passed.
     ///
     /// # Errors
     /// An unknown run or task, or a failure of the store.
@@ -30,7 +30,7 @@ impl Dispatch {
         Ok(status(&run, view, &times))
     }
 
-    /// When each gate of the present attempt reported.
+    /// Returns when each gate of the present attempt reported.
     fn times(&self, run: &RunId, view: &TaskView) -> Result<BTreeMap<String, String>, Error> {
         let mut times = BTreeMap::new();
         crate::history::events(&self.world.store, run, 0, |event| {
@@ -85,7 +85,7 @@ fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> Che
     }
 }
 
-/// What the log says about TODO marks: `placeholder_scan` finds them.
+/// Returns what the log has about TODO marks: `placeholder_scan` finds them.
 fn todo_scan(view: &TaskView) -> Option<Value> {
     let report = view.gates.iter().find(|report| report.gate == CheckName::PlaceholderScan.as_str())?;
     Some(json!({ "verdict": report.verdict, "reasons": report.reasons }))

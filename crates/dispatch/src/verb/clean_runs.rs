@@ -1,4 +1,4 @@
-//! `clean_runs`: work trees and branches that runs have left.
+//! `clean_runs`: lists or removes work trees and branches left by runs.
 
 use std::path::PathBuf;
 
@@ -16,36 +16,36 @@ use crate::removal::{self, Removal};
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, plan};
 
-/// Removals that are recorded in one commit.
+/// Maximum number of removals recorded in one commit.
 const PORTION: usize = 500;
 
-/// Before the name of a branch that was made of something archived: it is the user's, and no run's.
+/// Prefix of a branch restored from the archive: it belongs to the user, not to a run.
 const RESTORED: &str = "restored";
 
-/// Runs that are looked at in one call, newest first.
+/// Maximum number of runs examined in one call, newest first.
 const MAX_RUNS: u64 = 1000;
 
-/// What is to be looked at of one run.
+/// Branches and folders of one ended run.
 struct Ended {
     run: RunId,
-    /// Its branch.
+    /// Branch of the run.
     branch: String,
-    /// The user's branches that it was started from and merged into.
+    /// The user's branches from which the run was started, and into which it was merged.
     targets: Vec<String>,
     /// Folder of all work trees.
     base: PathBuf,
-    /// Folders of the trees of gates and of workers that only read.
+    /// Folders of the gate trees, and of the trees of workers that only read.
     shared: [PathBuf; 2],
-    /// Its tasks, each with its work tree and branch.
+    /// Tasks of the run, each with its work tree and branch.
     tasks: Vec<(String, PathBuf, String)>,
 }
 
 impl Dispatch {
-    /// Lists or removes what ended runs have left. What holds work that is merged nowhere is removed only if that is asked for. A removal that is
-    /// repeated under its key gets the first answer.
+    /// Lists or removes what ended runs have left. Unmerged work is removed only on explicit request. A removal repeated
+    /// under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or one that is at work, a failure of the store or of git.
+    /// An unknown or live run, a failure of the store or of git.
     pub async fn clean_runs(
         &self,
         request: &CleanRunsRequest,
@@ -58,7 +58,7 @@ impl Dispatch {
         if let Some(named) = &request.restore {
             return self.restore(named.clone(), call).await;
         }
-        // No merge looks at a branch that goes meanwhile.
+        // No merge may examine a branch while it is removed.
         let _one_at_a_time = self.world.merging.lock().await;
         let mut ended = Vec::new();
         for row in self.ended_rows(request.run.as_deref())? {
@@ -127,7 +127,7 @@ impl Dispatch {
         Ok(archived.into_iter().map(|(name, commit)| Archived { name, commit: commit.to_string() }).collect())
     }
 
-    /// Makes a branch of something archived, which stays there.
+    /// Creates a branch from an archived commit, which stays in the archive.
     async fn restore(&self, named: String, call: Option<Idempotency>) -> Result<CleanRunsReply, Error> {
         let archived = self.archived().await?;
         let found = archived.iter().find(|one| one.name == named);
@@ -182,7 +182,7 @@ impl Dispatch {
         })
     }
 
-    /// A run that a team leads has a branch; the rest is its parts'.
+    /// Returns the remains of a run that a team leads: only a branch; the others belong to its parts.
     fn ended_led(&self, row: &Row, run: RunId) -> Result<Ended, Error> {
         let base = PathBuf::from(row.try_text("worktrees")?);
         let folder = base.join(run.as_str());
@@ -196,7 +196,7 @@ impl Dispatch {
         })
     }
 
-    /// The branch that a run was started from, and others that it was merged into.
+    /// Returns the branch from which a run was started, and others into which it was merged.
     fn targets(&self, run: &RunId, first: &str) -> Result<Vec<String>, Error> {
         let mut targets = vec![first.to_owned()];
         history::events(&self.world.store, run, 0, |event| {
@@ -211,16 +211,16 @@ impl Dispatch {
     }
 }
 
-/// Something that a run left, with what is recorded of it.
+/// Remains of a run, as recorded.
 struct Found {
     left: LeftOver,
-    /// Tip of its branch; empty if there is none.
+    /// Tip of the branch; empty if there is none.
     commit: String,
     /// Folder of all work trees of the run.
     base: PathBuf,
 }
 
-/// Removes the trees that are nobody's work: the end of a run removes them, unless the daemon died there.
+/// Removes the trees that hold no work. The end of a run removes them, unless the daemon died before.
 fn remove_shared(git: &dyn Git, ended: &[Ended]) -> Result<(), Error> {
     for run in ended {
         for folder in &run.shared {
@@ -246,7 +246,7 @@ fn found_of(git: &dyn Git, ended: &[Ended]) -> Result<Vec<Found>, Error> {
     Ok(all)
 }
 
-/// What is there of a run: trees and branches of its tasks, then its own branch.
+/// Returns the existing remains of a run: trees and branches of its tasks, then its own branch.
 fn found(git: &dyn Git, ended: &Ended) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
     let head = git.branch(&ended.branch)?;
@@ -270,7 +270,7 @@ fn found(git: &dyn Git, ended: &Ended) -> Result<Vec<Found>, Error> {
     Ok(found)
 }
 
-/// What is there of a task; `head` is the tip of the run's branch.
+/// Returns the existing remains of a task; `head` is the tip of the run's branch.
 fn of_task(
     git: &dyn Git,
     ended: &Ended,
@@ -305,7 +305,7 @@ fn of_task(
     Ok(Some(Found { left, commit: tip.map(|tip| tip.to_string()).unwrap_or_default(), base: ended.base.clone() }))
 }
 
-/// Whether one of the user's branches has a commit.
+/// Returns true if one of the user's branches contains a commit.
 fn is_in(git: &dyn Git, commit: &Oid, branches: &[String]) -> Result<bool, Error> {
     for branch in branches {
         if let Some(tip) = git.branch(branch)?

@@ -1,5 +1,5 @@
-//! Controls of managed runs: what a message to the coordinator, or a control message to a worker's address, does. The verbs of the same names do it for
-//! every run; here the message is recorded in the same commit.
+//! Controls of managed runs: effects of a message to the coordinator, or of a control message to a worker's address.
+//! The verbs of the same names have these effects in every run; here the message is recorded in the same commit.
 
 use std::collections::BTreeSet;
 
@@ -23,25 +23,25 @@ use crate::plan::RunPlan;
 use crate::work::{WORKERS, run_id};
 use crate::{Dispatch, Error, report};
 
-/// Units that an answer names.
+/// Maximum number of units named in an answer.
 const NAMED: usize = 50;
 
-/// Whose unit a control is about.
+/// Unit that a control concerns.
 struct Target {
     row: Row,
     run: RunId,
-    /// None for all of the run.
+    /// Tasks; empty for the whole run.
     tasks: Vec<TaskId>,
-    /// The worker that asks, which must still be the one at work.
+    /// Worker that makes the request, which must still be the current one.
     worker: Option<WorkerId>,
 }
 
 impl Dispatch {
-    /// Does what a control asks for, and records its message with it; returns how the units stood when it was taken. The policy has allowed it to a
-    /// person; a worker may only speak of its own unit, which is looked at here.
+    /// Carries out a control and records its message with it; returns the state of the units at that time. The policy
+    /// has allowed it for a person; a worker may only control its own unit, which is checked here.
     ///
     /// # Errors
-    /// Another's unit, one that is not at work or over, an unknown one; or the store's failure.
+    /// A unit of another worker, one that is not at work or over, an unknown one; or a failure of the store.
     pub async fn control(
         &self,
         control: &Control,
@@ -83,7 +83,7 @@ impl Dispatch {
         reply(answer)
     }
 
-    /// The steps of the run that a control asks for.
+    /// Returns the steps of the run that a control requests.
     async fn steps(&self, control: &Control, target: &Target, views: &[TaskView]) -> Result<Vec<RunEvent>, Error> {
         let Target { run, tasks, row, .. } = target;
         let each = |step: fn(TaskId) -> RunEvent| tasks.iter().cloned().map(step).collect::<Vec<_>>();
@@ -113,12 +113,12 @@ impl Dispatch {
                 }
                 steps
             }
-            // The one ends a worker and the other looks; what a worker is told is mail.
+            // Without steps: completing ends a worker, a status only reads, and a prompt is mail.
             Control::CompleteTask { .. } | Control::Status { .. } | Control::Prompt { .. } => Vec::new(),
         })
     }
 
-    /// The step that sets the ceiling of a task, or of a run, whose budget stays as it is otherwise.
+    /// Returns the step that sets the ceiling of a task, or of a run, whose budget otherwise stays the same.
     fn budget(&self, target: &Target, ceiling: Option<u64>) -> Result<Vec<RunEvent>, Error> {
         check_ceiling(ceiling)?;
         if !target.tasks.is_empty() {
@@ -134,7 +134,7 @@ impl Dispatch {
         Ok(vec![RunEvent::BudgetSet { budget, plan, day }])
     }
 
-    /// How the units stand that a control is about.
+    /// Returns the state of the units that a control concerns.
     fn stands(&self, target: &Target, views: &[TaskView]) -> Result<ControlReply, Error> {
         let is_meant = |view: &&TaskView| match target.tasks.as_slice() {
             [] => worker_of(&view.state).is_some(),
@@ -197,7 +197,7 @@ impl Dispatch {
         Ok(Target { run: run_id(&row)?, row, tasks, worker: None })
     }
 
-    /// The run and the task that a unit names; no task where it is a run, unless one is wanted.
+    /// Returns the run and the task that a unit names; no task if it is a run, unless a task is required.
     fn unit(&self, named: Option<&str>, field: &str, wants_task: bool) -> Result<(Row, Vec<TaskId>), Error> {
         let named = named.ok_or_else(|| missing(field))?;
         let (row, task) = find_target(&self.world, named)?;
@@ -207,7 +207,7 @@ impl Dispatch {
         Ok((row, task.into_iter().collect()))
     }
 
-    /// Whether a worker speaks of the unit that it works on, and asks what a worker may.
+    /// Checks that a worker's control concerns its own unit, and that workers may use it.
     fn expect_own(&self, control: &Control, run: &RunId, own: &TaskId) -> Result<(), Error> {
         let denied = |what: String| Failure::new("policy.denied", what).hint("a worker speaks of its own unit only");
         let named = match control {
@@ -253,7 +253,7 @@ fn expect_one_plan(target: &Target) -> Result<(), Failure> {
     Err(failure.hint(format!("name {0}/TASK; `switchboard pause`, `resume`, `stop` and `budget` take {0}", target.run)))
 }
 
-/// The worker that a control tells to end with its turn.
+/// Returns the worker that a control tells to end after its turn.
 fn finishing(control: &Control, target: &Target, views: &[TaskView]) -> Result<Option<WorkerId>, Failure> {
     let Control::CompleteTask { .. } = control else { return Ok(None) };
     let view = target.tasks.first().and_then(|task| view_of(views, task));
@@ -268,7 +268,7 @@ fn view_of<'a>(views: &'a [TaskView], task: &TaskId) -> Option<&'a TaskView> {
     views.iter().find(|view| view.task == *task)
 }
 
-/// The worker of a task, where it has one.
+/// Returns the worker of a task, if it has one.
 fn worker_of(state: &TaskState) -> Option<&WorkerId> {
     if let TaskState::Starting { worker } | TaskState::Working { worker } = state { Some(worker) } else { None }
 }
@@ -277,7 +277,7 @@ fn missing(field: &str) -> Error {
     Failure::new("request.bad-args", format!("`{field}` is missing")).hint("only a worker may leave its own out").into()
 }
 
-/// The tasks of a slice of any phase, without their subtasks.
+/// Returns the tasks of a slice of any phase, without their subtasks.
 fn tasks_of(plan: &RunPlan, slice: &str) -> Result<Vec<TaskId>, Failure> {
     let slices = scope::slices(&plan.plan);
     if let Some(tasks) = slices.get(slice) {

@@ -1,4 +1,4 @@
-//! Addresses of managed runs: `worker:UNIT` means whoever works on a unit.
+//! Addresses of managed runs: `worker:UNIT` is the present worker of a unit.
 
 use std::sync::Arc;
 
@@ -13,11 +13,12 @@ use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history};
 
 impl Dispatch {
-    /// The name on the roster that an address means: `worker:1.2` and `worker:RUN/1.2` that of the worker of a unit, a plain name itself.
+    /// Resolves an address to a name on the roster: `worker:1.2` and `worker:RUN/1.2` to the worker of a unit; a plain
+    /// name is returned unchanged.
     ///
     /// # Errors
-    /// `bus.recipient-closed` where the unit is settled, `bus.unknown-recipient` where it has no worker yet or its run is standalone; an unknown run or
-    /// task.
+    /// `bus.recipient-closed` if the unit is settled, `bus.unknown-recipient` if it has no worker yet or its run is
+    /// standalone; an unknown run or task.
     pub async fn address(&self, address: &str) -> Result<String, Failure> {
         let Some(unit) = address.strip_prefix(WORKER_PREFIX) else { return Ok(address.to_owned()) };
         let (row, task) = find_target(&self.world, unit)?;
@@ -41,7 +42,7 @@ impl Dispatch {
         Err(failure.hint(format!("switchboard show {run} says what it waits for")))
     }
 
-    /// `RUN/TASK` of the unit that somebody names.
+    /// Returns `RUN/TASK` of a named unit.
     ///
     /// # Errors
     /// An unknown run or task, or a run without a task.
@@ -52,10 +53,10 @@ impl Dispatch {
         Ok(format!("{}/{task}", run_id(&row)?))
     }
 
-    /// The names on the roster of all workers of a run that are at work: of the run that is named, or of all live ones.
+    /// Returns the names on the roster of all running workers: of the named run, or of all live ones.
     ///
     /// # Errors
-    /// An unknown run, or `bus.no-responder` where nobody is at work.
+    /// An unknown run, or `bus.no-responder` if no worker is running.
     pub fn workers(&self, run: Option<&str>) -> Result<Vec<String>, Failure> {
         let rows = match run {
             Some(named) => vec![find_run(&self.world, Some(named))?],

@@ -1,4 +1,4 @@
-//! `evidence_check`: whether finished tasks have their evidence, and whether it agrees with the log.
+//! `evidence_check`: checks whether finished tasks have their evidence, and whether it agrees with the log.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
@@ -13,7 +13,7 @@ use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error, evidence};
 
-/// The most stars in a pattern.
+/// Maximum number of stars in a pattern.
 const STARS: usize = 5;
 
 impl Dispatch {
@@ -59,7 +59,7 @@ impl Dispatch {
     }
 }
 
-/// Whether the evidence of a merged task lacks a verdict that the log has.
+/// Returns true if the evidence of a merged task lacks a verdict that the log has.
 pub(super) fn lacks_evidence(world: &World, run: &RunId, task: &TaskId) -> Result<bool, Error> {
     let state = crate::history::fold(&world.store, run)?;
     let Some(view) = state.tasks().find(|view| view.task == *task) else { return Ok(false) };
@@ -94,7 +94,7 @@ fn name(plan: &RunPlan, task: &TaskId) -> Result<String, Error> {
     Ok(crate::prompt::title(&plan.settings(task)?.0).to_owned())
 }
 
-/// The type of evidence that each role of a swarm provides.
+/// Returns the type of evidence that a role of a swarm provides.
 fn alias(wanted: &str) -> &str {
     match wanted {
         "reviewer" => "review",
@@ -104,7 +104,7 @@ fn alias(wanted: &str) -> &str {
     }
 }
 
-/// Matches a name against a pattern in which `*` stands for anything.
+/// Matches a name against a pattern in which `*` matches any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };

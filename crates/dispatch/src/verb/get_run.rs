@@ -1,4 +1,4 @@
-//! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
+//! `get_run`: shows each task with agent, attempts, gate verdicts and merged commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,19 +19,19 @@ use crate::work::RUNS;
 use crate::work::run_id;
 use crate::{Dispatch, Error, history, report};
 
-/// Runs that are read for a list of the newest, parts included.
+/// Maximum number of runs read for a list of the newest, parts included.
 const MOST_READ: u64 = 2_000;
 
-/// Bytes kept of each end of a run's diff.
+/// Number of bytes kept from each end of a run's diff.
 const DIFF_BYTES: usize = 2 << 20;
 
-/// The tasks of the plan that the run has left out.
+/// Returns the tasks of the plan that the run has left out.
 fn left_out(plan: &RunPlan) -> Vec<Skipped> {
     let skipped = prepare::skipped(&plan.plan, &BTreeSet::new()).into_iter();
     skipped.filter(|left| plan.shape(&left.id).is_none_or(|shape| shape.of.is_none())).collect()
 }
 
-/// Bytes of a work tree; `None` where there is none.
+/// Returns the size of a work tree in bytes; `None` if there is none.
 fn bytes_of(git: &dyn Git, path: &Path) -> Result<Option<u64>, Error> {
     if path.as_os_str().is_empty() { Ok(None) } else { git.worktree_bytes(path) }
 }
@@ -40,7 +40,7 @@ impl Dispatch {
     /// Shows a run.
     ///
     /// # Errors
-    /// An unknown run, or the store's failure.
+    /// An unknown run, or a failure of the store.
     pub async fn get_run(&self, request: &GetRunRequest) -> Result<GetRunReply, Error> {
         let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
@@ -56,7 +56,7 @@ impl Dispatch {
         Ok(GetRunReply { skipped: left_out(&plan), ..reply })
     }
 
-    /// The plan and the tasks of one run.
+    /// Returns the plan and the tasks of one run.
     async fn reports(&self, run: &RunId) -> Result<(Arc<RunPlan>, Vec<TaskReport>), Error> {
         let views = self.views(run).await?;
         let (plan, files) = (history::plan(&self.world, run)?, report::files(&self.world, run)?);
@@ -64,7 +64,7 @@ impl Dispatch {
         Ok((plan, list))
     }
 
-    /// What is shown of every run.
+    /// Returns the part of the reply that every run has.
     async fn shown(
         &self,
         row: &Row,
@@ -94,7 +94,7 @@ impl Dispatch {
         })
     }
 
-    /// Shows a run that a team leads: the tasks of its phases, each as it was left last, and the runs that were started for it.
+    /// Shows a run that a team leads: the tasks of its phases, each in its latest state, and the parts of the run.
     async fn get_led(&self, row: &Row, request: &GetRunRequest) -> Result<GetRunReply, Error> {
         let run = run_id(row)?;
         let mut list: Vec<TaskReport> = Vec::new();
@@ -113,7 +113,7 @@ impl Dispatch {
         let mut summary = report::summary(&self.world, row)?;
         let is_merged = |task: &&TaskReport| matches!(task.state.as_str(), "merged" | "done");
         let is_lost = |task: &&TaskReport| matches!(task.state.as_str(), "blocked" | "dep_failed");
-        // A subtask is a part of its task, in the counts, too.
+        // A subtask is a part of its task in the counts as well.
         let whole = || list.iter().filter(|task| task.of.is_none());
         summary.tasks = whole().count() as u64;
         summary.merged = whole().filter(is_merged).count() as u64;
@@ -122,7 +122,7 @@ impl Dispatch {
         Ok(GetRunReply { parts, ..reply })
     }
 
-    /// Looks how large the work trees of tasks are, where they are there.
+    /// Adds the sizes of tasks' work trees that exist.
     pub(super) async fn measure(&self, tasks: &mut [TaskReport]) -> Result<(), Error> {
         let trees: Vec<_> = tasks.iter().map(|task| PathBuf::from(&task.worktree)).collect();
         let sizes =
@@ -133,7 +133,7 @@ impl Dispatch {
         Ok(())
     }
 
-    /// What to know before the branch of a run that is over is merged.
+    /// Returns notes for the user before the branch of a finished run is merged.
     async fn notes(&self, summary: &RunSummary) -> Result<Vec<String>, Error> {
         if let Some(failure) = self.world.troubles.of(&summary.run).filter(|_| summary.state == "running") {
             let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
@@ -150,7 +150,7 @@ impl Dispatch {
         self.of_branch(summary, |git, base, head| git.diff_text(base, head, DIFF_BYTES)).await
     }
 
-    /// Compares a run's branch with the commit that it started from; `None` if the branch is gone.
+    /// Compares a run's branch with the commit from which it started; `None` if the branch is missing.
     async fn of_branch<T: Send + 'static>(
         &self,
         summary: &RunSummary,
@@ -161,10 +161,10 @@ impl Dispatch {
         self.world.git(look).await
     }
 
-    /// The newest runs, at most `limit`.
+    /// Returns the newest runs, at most `limit`.
     ///
     /// # Errors
-    /// The store's failure.
+    /// A failure of the store.
     pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
         // Parts are shown with the run that they belong to.
         let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(MOST_READ))?;

@@ -1,4 +1,4 @@
-//! `get_timeline`: what happened in a run, with what caused it.
+//! `get_timeline`: shows the events of a run with their causes.
 
 use switchboard_pipeline::timeline::{Timeline, WorkerTimeline};
 use switchboard_protocol::error::Failure;
@@ -11,10 +11,10 @@ use crate::work::run_id;
 use crate::{Dispatch, Error, history};
 
 impl Dispatch {
-    /// Shows a page of a run's timeline. A run that goes on is shown as far as it is.
+    /// Shows a page of a run's timeline. For a live run, that is the timeline so far.
     ///
     /// # Errors
-    /// An unknown run, `request.bad-args` for a page of no or too many entries, or the store's failure.
+    /// An unknown run, `request.bad-args` for a page of no or too many entries, or a failure of the store.
     pub async fn get_timeline(&self, request: &GetTimelineRequest) -> Result<GetTimelineReply, Error> {
         let limit = request.limit.unwrap_or(USUAL_ENTRIES);
         if !(1..=MAX_ENTRIES).contains(&limit) {
@@ -53,7 +53,7 @@ impl Dispatch {
         Ok(GetTimelineReply { run, state, entries, next })
     }
 
-    /// The entry of a worker, and behind it those of what it did.
+    /// Returns the entry of a worker, followed by those of its turns.
     fn with_turns(&self, entry: TimelineEntry) -> Result<Vec<TimelineEntry>, Error> {
         let worker = entry.worker.clone();
         let mut timeline = WorkerTimeline::new(entry);

@@ -1,4 +1,4 @@
-//! The verbs of the architect's seat: its calls go to the driver of the run, one after the other.
+//! Verbs of the architect's seat: its calls go to the driver of the run, one after the other.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,15 +23,15 @@ use crate::parts::at_work;
 use crate::work::{WORKERS, run_id};
 use crate::{Dispatch, Error, plan, report};
 
-/// How long the start of the stand-in for somebody's hands is waited for: its work tree may have to be set up.
+/// How long to wait for the start of the placeholder worker of a by-hand step: its work tree may have to be set up.
 const START: Duration = Duration::from_secs(120);
 
 impl Dispatch {
-    /// Has the driver of a run do what is asked for from its architect's seat.
+    /// Passes a call from the architect's seat to the driver of a run.
     ///
     /// # Errors
-    /// A call that is not from the seat, what can't be done now or is not earned, with what is missing; an unknown run or one that is over; or the store's
-    /// failure.
+    /// A call that is not from the seat; a call for what can't be done now or for which a task is not ready, with what
+    /// is missing; an unknown or finished run; or a failure of the store.
     pub async fn ask_seat<T: DeserializeOwned>(
         &self,
         ask: SeatAsk,
@@ -41,10 +41,11 @@ impl Dispatch {
         reply(self.seat_answer(ask, by, call).await?)
     }
 
-    /// Returns who leads a run and what its leader may do now; waits, as long as the request allows, until there is something.
+    /// Returns who leads a run and what its leader may do now; waits as long as the request allows until there is
+    /// something to do.
     ///
     /// # Errors
-    /// A wait that is too long, an unknown run or one that is over, or the store's failure.
+    /// A wait that is too long, an unknown or finished run, or a failure of the store.
     pub async fn seat_status(&self, request: &SeatStatusRequest, by: SeatCaller) -> Result<SeatReply, Error> {
         let wait = request.wait_ms.unwrap_or(0);
         if wait > MAX_WAIT_MS {
@@ -68,10 +69,10 @@ impl Dispatch {
         }
     }
 
-    /// Begins a step. Where the caller does it with its own hands, returns once its work tree is there.
+    /// Begins a step. If the caller does it by hand, returns once its work tree exists.
     ///
     /// # Errors
-    /// A step that is not open, with what is missing; a call that is not from the seat; or the store's failure.
+    /// A step that is not open, with what is missing; a call that is not from the seat; or a failure of the store.
     pub async fn begin_step(
         &self,
         request: BeginStepRequest,
@@ -86,10 +87,11 @@ impl Dispatch {
         }
     }
 
-    /// Answers for the architect, or says how a task stands that the caller does with its own hands.
+    /// Answers for the architect, or reports on a task that the caller does by hand.
     ///
     /// # Errors
-    /// An answer of another form, a call that is not from the seat, a run that asks nothing now; or the store's failure.
+    /// An answer of another form, a call that is not from the seat, a run that asks nothing now; or a failure of the
+    /// store.
     pub async fn report_from_seat(
         &self,
         request: ReportStepRequest,
@@ -103,7 +105,7 @@ impl Dispatch {
         Ok(StepReply { run, task: String::new(), worker: None, attempt: 0 })
     }
 
-    /// Has the driver of a run that a team carries out do what is asked for; returns its reply.
+    /// Passes a call to the driver of a run that a team leads; returns its reply.
     async fn seat_answer(&self, ask: SeatAsk, by: SeatCaller, call: Option<Idempotency>) -> Result<Value, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return Ok(answered);
@@ -122,7 +124,7 @@ impl Dispatch {
         let driver = match self.driver(&run) {
             Some(driver) => driver,
             None => {
-                // It may be about to start.
+                // The run may be about to start.
                 drop(self.world.starting.lock().await);
                 self.driver(&run).ok_or_else(over)?
             }
@@ -132,7 +134,7 @@ impl Dispatch {
         answered.await.unwrap_or_else(|_| Err(over().into()))
     }
 
-    /// Adds the work tree in which the caller does a task, once what stands in for its hands is at work.
+    /// Adds the work tree in which the caller does a task, once the placeholder worker has started.
     async fn with_tree(&self, begun: BeginStepReply, task: &TaskId) -> Result<BeginStepReply, Error> {
         let deadline = tokio::time::Instant::now() + START;
         let run = begun.run.clone();

@@ -1,4 +1,4 @@
-//! `merge_run`: the run's branch goes into the user's.
+//! `merge_run`: merges the run's branch into the user's.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error, history, report, user_tree};
 
-/// Missing tasks that a refusal names.
+/// Maximum number of missing tasks named in a refusal.
 const NAMED: usize = 20;
 
 impl Dispatch {
-    /// Merges a run's branch into the branch that it was started from; from another work tree, into the one that is checked out there. A call that is repeated under its key gets the first
-    /// answer.
+    /// Merges a run's branch into the branch from which it was started; from another work tree, into the one checked
+    /// out there. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
     /// A refusal (unknown, not finished, tasks missing, files reserved by others, dirty files in the way, a conflict), or a failure; nothing has changed then.
@@ -55,7 +55,8 @@ impl Dispatch {
     }
 }
 
-/// The branch that is checked out where the caller stands, if that is another work tree than the one from which the run was started.
+/// Returns the branch checked out in the caller's folder, if that is another work tree than the one from which the run
+/// was started.
 async fn elsewhere(world: &World, row: &Row, folder: Option<&Path>) -> Result<Option<String>, Error> {
     if folder.is_none() {
         return Ok(None);
@@ -67,7 +68,7 @@ async fn elsewhere(world: &World, row: &Row, folder: Option<&Path>) -> Result<Op
     world.git_on(&tree, |git| Ok(Some(user_tree::checked_out(git)?.0))).await
 }
 
-/// Why a run is not to be merged as a whole; `None` if it may be.
+/// Returns why a run may not be merged as a whole; `None` if it may be.
 fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Error> {
     if row.get_text("mode").is_none() {
         return missing_tasks(world, run);
@@ -78,7 +79,7 @@ fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Err
     Ok((!is_over).then_some(failure))
 }
 
-/// Names the tasks that are not done. A subtask that failed doesn't matter where its task is done.
+/// Returns a refusal that names the unfinished tasks. A failed subtask doesn't matter if its task is done.
 fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let state = history::fold(&world.store, run)?;
     let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();

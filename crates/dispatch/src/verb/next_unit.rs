@@ -1,4 +1,4 @@
-//! `next_unit`: what a loop over a plan does next.
+//! `next_unit`: next action of a loop over a plan.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ use crate::progress::{self, Progress};
 use crate::{Dispatch, Error, history, plan, user_tree};
 
 impl Dispatch {
-    /// Returns what a loop over a plan does next, for the work tree that the caller is in.
+    /// Returns the next action of a loop over a plan, for the caller's work tree.
     ///
     /// # Errors
-    /// What is wrong with the plan or the scope; the store's or the repository's failure.
+    /// A fault in the plan or the scope; a failure of the store or the repository.
     pub async fn next_unit(&self, request: &NextUnitRequest, caller: &Caller) -> Result<NextUnitReply, Error> {
         let world = &self.world;
         let plan = plan::read(&request.plan, &request.source)?;
@@ -46,7 +46,8 @@ impl Dispatch {
     }
 }
 
-/// The tasks of a plan that can be done, and those that are left out since the plan marks them, or what they need, as blocked.
+/// Returns the tasks of a plan that can be done, and those left out because the plan marks them, or what they need, as
+/// blocked.
 pub(super) fn eligible(plan: &Plan) -> (BTreeSet<TaskId>, Vec<TaskId>) {
     let (resolved, _) = dataflow::resolve(plan.clone());
     let prepared = prepare(&resolved, &BTreeSet::new(), None);
@@ -56,7 +57,7 @@ pub(super) fn eligible(plan: &Plan) -> (BTreeSet<TaskId>, Vec<TaskId>) {
 }
 
 impl Dispatch {
-    /// Adds to the last turn how long the services of its agents want it to wait.
+    /// Adds to the last turn how long the services of its agents ask clients to wait.
     fn with_waits(&self, mut turns: Vec<Turn>) -> Result<Vec<Turn>, Error> {
         let Some(last) = turns.last_mut() else { return Ok(turns) };
         let run = last.run.clone();
@@ -66,7 +67,7 @@ impl Dispatch {
         Ok(turns)
     }
 
-    /// How long the service of a task's last worker wants its clients to wait, where it said so.
+    /// Returns how long the service of a task's last worker asks clients to wait, if it said so.
     fn retry_after(&self, run: &RunId, task: &TaskId) -> Result<Option<u64>, Error> {
         let Some(row) = history::last_worker(&self.world, run, task)? else { return Ok(None) };
         let mut named = None;

@@ -1,4 +1,4 @@
-//! `pause_run`: nothing new starts in a run or a task, and its workers wait at their next boundary.
+//! `pause_run`: starts nothing new in a run or a task, and has its workers wait at their next boundary.
 
 use switchboard_protocol::run::{PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::verb::run::{PauseRunRequest, RunReply};
@@ -10,10 +10,10 @@ use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Pauses a run, or tasks of it. A call that is repeated under its key gets the first answer.
+    /// Pauses a run, or tasks of it. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or task, one that is over, or the store's failure.
+    /// An unknown run or task, one that is over, or a failure of the store.
     pub async fn pause_run(&self, request: &PauseRunRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);

@@ -1,4 +1,4 @@
-//! `read_output`: what a worker's agent has printed, in bounds.
+//! `read_output`: reads a bounded part of what a worker's agent has printed.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::spool::{self, Wanted};
 use crate::work::{WORKERS, run_id};
 use crate::{Dispatch, Error};
 
-/// Fewer bytes might not hold a character.
+/// Minimum of the byte limit: fewer bytes might not hold a character.
 const FEWEST_BYTES: u64 = 4;
 
 impl Dispatch {
@@ -43,7 +43,7 @@ impl Dispatch {
         let has_ended = row.get_bool("exited");
         let shims = std::sync::Arc::clone(&self.world.ports.shims);
         let read = self.world.blocking(move || {
-            // First whether it has ended: what is written in between is read all the same.
+            // The end is checked first: output written in between is read as well.
             let is_complete = match shims.state(&folder) {
                 Shim::Alive => false,
                 Shim::Gone => true,
@@ -66,7 +66,7 @@ impl Dispatch {
         })
     }
 
-    /// The worker that a request names.
+    /// Returns the row of the worker that a request names.
     fn worker_row(&self, request: &ReadOutputRequest) -> Result<Row, Error> {
         let store = &self.world.store;
         let (task, attempt) = match (&request.worker, &request.task) {

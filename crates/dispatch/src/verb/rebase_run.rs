@@ -1,4 +1,4 @@
-//! `rebase_run`: trees of workers at work are put on the present head of the branch that they go into.
+//! `rebase_run`: rebases the trees of running workers onto the present head of the branch that their changes go into.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
@@ -13,11 +13,11 @@ use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Has the trees of tasks rebased, or those of all workers of a run that make changes, each as soon as its worker is between two tools. A call that is
-    /// repeated under its key gets the first answer.
+    /// Requests rebases of the trees of tasks, or of all workers of a run that make changes, each as soon as its worker
+    /// is between two tools. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or task, one that has no tree at work, or the store's failure.
+    /// An unknown run or task, one without a running worker's tree, or a failure of the store.
     pub async fn rebase_run(&self, request: &RebaseRunRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
@@ -36,7 +36,7 @@ impl Dispatch {
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 
-    /// The steps that ask for rebases: of the named tasks, or of all that have a worker which makes their change.
+    /// Returns the steps that request rebases: of the named tasks, or of all with a worker that makes their change.
     pub(super) async fn rebases(&self, run: &RunId, tasks: &[TaskId]) -> Result<Vec<RunEvent>, Error> {
         let step = |task: TaskId| RunEvent::TaskRebaseRequested { task };
         if !tasks.is_empty() {

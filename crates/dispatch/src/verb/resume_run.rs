@@ -1,4 +1,4 @@
-//! `resume_run`: go on with what a stop or a crash interrupted.
+//! `resume_run`: continues what a stop or a crash interrupted.
 
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
@@ -14,12 +14,12 @@ use crate::world::World;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Makes sure that a run is at work, and says where to follow it. What was stopped goes on; a run that has succeeded or
-    /// failed is only shown: `retry` gives blocked tasks fresh attempts. A call that is repeated under its key gets the
-    /// first answer.
+    /// Makes sure that a run is at work, and returns where to follow it. A stopped run goes on; a run that has
+    /// succeeded or failed is only shown: `retry` gives blocked tasks new attempts. A call repeated under its
+    /// idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run, or the store's failure.
+    /// An unknown run, or a failure of the store.
     pub async fn resume_run(
         &self,
         request: &ResumeRunRequest,
@@ -73,7 +73,7 @@ impl Dispatch {
         self.remembered(call, answer).await
     }
 
-    /// Answers, and stores the answer under the call's key.
+    /// Stores the answer under the call's idempotency key and returns it.
     async fn remembered(&self, call: Option<Idempotency>, answer: Value) -> Result<ResumeRunReply, Error> {
         let Some(call) = call else { return reply(answer) };
         // No event: only the answer is stored.
@@ -82,7 +82,7 @@ impl Dispatch {
     }
 }
 
-/// Refuses to let a run go on that would be paused again at once, since a ceiling is reached that it has in common with others.
+/// Refuses to resume a run that would be paused again at once, because a ceiling shared with other runs is reached.
 pub(super) fn refuse_at_ceiling(world: &World, row: &Row, run: &RunId) -> Result<(), Error> {
     let is_paused = matches!(row.get_text("paused"), Some("plan" | "day"));
     let all = world.shared.state().ceilings_at(run, world.store.now());

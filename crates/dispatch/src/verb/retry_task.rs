@@ -1,4 +1,4 @@
-//! `retry_task`: a blocked or stopped task gets fresh attempts.
+//! `retry_task`: gives a blocked or stopped task new attempts.
 
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
@@ -14,11 +14,11 @@ use crate::work::run_id;
 use crate::{Dispatch, Error, history};
 
 impl Dispatch {
-    /// Opens tasks again, or all blocked and stopped tasks of a run. A call that is repeated under its key gets the first
-    /// answer.
+    /// Reopens tasks, or all blocked and stopped tasks of a run. A call repeated under its idempotency key gets the
+    /// first answer.
     ///
     /// # Errors
-    /// An unknown run or task, nothing to retry, or the store's failure.
+    /// An unknown run or task, nothing to retry, or a failure of the store.
     pub async fn retry_task(&self, request: &RetryTaskRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
@@ -31,7 +31,7 @@ impl Dispatch {
         reply(self.retry(&run, (turn, tasks, String::new()), call, answer).await?)
     }
 
-    /// Opens tasks again, in one commit with the call's reply; what is noted is told to their next workers.
+    /// Reopens tasks, in one commit with the call's reply; the note is passed to their next workers.
     pub(crate) async fn retry(
         &self,
         run: &RunId,
@@ -43,7 +43,7 @@ impl Dispatch {
         if tasks.is_empty() {
             return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
         }
-        // No other run is started between this look and the retry.
+        // No other run may start between this check and the retry.
         let _one_at_a_time = self.world.starting.lock().await;
         let row = find_run(&self.world, Some(run.as_str()))?;
         self.expect_unclaimed(run, &row, &tasks).await?;
@@ -57,7 +57,7 @@ impl Dispatch {
         self.ask(|| self.start_engine(run), ask).await
     }
 
-    /// The event of a turn that goes on with the unit of a run that the loop has started.
+    /// Returns the event of a turn that continues the unit of a run that the loop started.
     fn turned(&self, run: &RunId, turn: &AutoTurn) -> Result<RunEvent, Error> {
         let mut unit = None;
         history::events(&self.world.store, run, 0, |event| {
@@ -72,7 +72,7 @@ impl Dispatch {
         Ok(RunEvent::LoopTurned { run: run.clone(), turn: number, turn_kind: kind, unit, follows: None, why })
     }
 
-    /// Tasks of a run that can be tried again.
+    /// Returns the tasks of a run that can be retried.
     async fn failed(&self, run: &RunId) -> Result<Vec<TaskId>, Error> {
         let is_failed = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
         let views = self.views(run).await?.into_iter();

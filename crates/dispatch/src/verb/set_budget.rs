@@ -1,4 +1,4 @@
-//! `set_budget`: what a run may cost from now on.
+//! `set_budget`: sets what a run may cost from now on.
 
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
@@ -14,10 +14,10 @@ use crate::work::run_id;
 use crate::{Dispatch, Error, report};
 
 impl Dispatch {
-    /// Sets or lifts a run's ceiling. A call that is repeated under its key gets the first answer.
+    /// Sets or lifts a run's ceiling. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// A budget that can't hold, an unknown run or one that is over, or the store's failure.
+    /// An invalid budget, an unknown or finished run, or a failure of the store.
     pub async fn set_budget(&self, request: &SetBudgetRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
@@ -63,7 +63,7 @@ impl Dispatch {
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 
-    /// Sets the ceiling of a run that a team leads, and what is left of it for the part that is at work.
+    /// Sets the ceiling of a run that a team leads, and what is left of it for its live part.
     async fn set_budget_of_led(
         &self,
         row: &Row,
@@ -93,7 +93,7 @@ impl Dispatch {
     }
 }
 
-/// Refuses a ceiling of a task under which it could have no worker.
+/// Refuses a ceiling of a task that is too low for any worker.
 pub(super) fn check_ceiling(ceiling: Option<u64>) -> Result<(), Failure> {
     match ceiling {
         Some(0) => Err(Failure::new("dispatch.budget", "`ceiling` is 0: the task could have no worker")),
@@ -101,7 +101,7 @@ pub(super) fn check_ceiling(ceiling: Option<u64>) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a ceiling of a plan under which no worker could ever start.
+/// Refuses a ceiling of a plan that is too low for any worker to start.
 pub(super) fn check_plan(ceiling: Option<u64>) -> Result<(), Error> {
     match ceiling {
         Some(0) => Err(Failure::new("dispatch.budget", "the plan's ceiling is 0: no worker could start").into()),
@@ -109,7 +109,7 @@ pub(super) fn check_plan(ceiling: Option<u64>) -> Result<(), Error> {
     }
 }
 
-/// Refuses a budget under which no worker could ever start.
+/// Refuses a budget that is too low for any worker to start.
 pub(super) fn check(budget: &Budget) -> Result<(), Error> {
     let refused = |what: String| Err(Failure::new("dispatch.budget", what).into());
     match budget.reserve {

@@ -1,4 +1,4 @@
-//! `show_task`: one task, with its diff or what its worker has said.
+//! `show_task`: shows one task, with its diff or its worker's answer.
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
@@ -15,10 +15,10 @@ use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error, plan, report};
 
-/// Bytes kept of each end of a diff.
+/// Number of bytes kept from each end of a diff.
 const DIFF_BYTES: usize = 512 * 1024;
 
-/// Messages to its workers that a task is shown with.
+/// Maximum number of messages to its workers shown with a task.
 const TOLD: u64 = 100;
 
 impl Dispatch {
@@ -52,7 +52,7 @@ impl Dispatch {
     }
 }
 
-/// What the workers of a task of a standalone run were told.
+/// Returns the messages to the workers of a task of a standalone run.
 fn told(world: &World, run: &RunId, task: &TaskId, last: Option<&Row>) -> Result<Vec<Message>, Error> {
     let agent = last.and_then(|row| row.get_text("agent")).and_then(|name| AgentName::new(name).ok());
     agent.map_or(Ok(Vec::new()), |agent| crate::told::all(world, (run, task), &agent, TOLD))
@@ -62,7 +62,7 @@ pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<Str
     Ok(plan::text(&plan::worker_folder(&world.config, run, &worker_id(row)?)))
 }
 
-/// What the task changes: the merged commit against the one before, else the captured change against its base.
+/// Returns the change of the task: the merged commit against the one before, else the captured change against its base.
 async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Option<String>, Error> {
     let (from, to) = match (&view.state, worker) {
         (TaskState::Merged { commit }, _) => (format!("{commit}^"), commit.clone()),
@@ -93,7 +93,7 @@ async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Op
     text.await.map(Some)
 }
 
-/// What stands in the work tree of a task that is at work or was refused: its branch's tip against its base.
+/// Returns the content of the work tree of a task that is at work or was refused: its branch's tip against its base.
 async fn of_worktree(world: &World, base: String, worktree: std::path::PathBuf) -> Result<Option<String>, Error> {
     let text = world.git(move |git| {
         let Some(tip) = git.worktree_tip(&worktree)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `start_run`: everything that can be refused is refused before anything starts.
+//! `start_run`: starts a run; all refusals happen before anything starts.
 
 mod already;
 pub(crate) mod roles;
@@ -40,24 +40,24 @@ use start_point::StartPoint;
 pub(crate) use start_point::tree;
 use switchboard_protocol::text::quoted;
 
-/// Most derived dependencies in the reply.
+/// Maximum number of derived dependencies in the reply.
 const MAX_DERIVED: usize = 1_000;
 
-/// Dirty files that a refusal names.
+/// Maximum number of dirty files named in a refusal.
 const NAMED: usize = 10;
 
 impl Dispatch {
-    /// Starts a plan from the work tree that the caller stands in; a dry run returns what would happen.
+    /// Starts a plan from the caller's work tree; a dry run returns what would happen.
     ///
     /// # Errors
-    /// Whatever is wrong with the plan, the repository or the agents, before anything has started; or the store's failure.
+    /// A fault in the plan, the repository or the agents, before anything has started; or a failure of the store.
     pub async fn start_run(
         &self,
         request: StartRunRequest,
         caller: &Caller,
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
-        // A repetition gets the first answer, although the plan runs by now.
+        // A repeated call gets the first answer, although its plan is running by now.
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return super::reply(answered);
         }
@@ -67,7 +67,7 @@ impl Dispatch {
         }
     }
 
-    /// Starts a plan, by itself or as a part of a run that a team leads.
+    /// Starts a plan, independently or as a part of a run that a team leads.
     pub(crate) async fn start_plan(
         &self,
         request: StartRunRequest,
@@ -112,7 +112,7 @@ impl Dispatch {
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let blockers = match (is_team, of) {
             (true, None) => self.check_team(&tree, (&written, &hash), &plan, &start_point.base, &request).await?,
-            // What its phase needs was looked for before.
+            // The needs of its phase were checked before.
             (true, Some(of)) if of.is_phase() => {
                 sizes::check(world, &plan, &start_point.base, &request.source).await?;
                 Vec::new()
@@ -132,7 +132,7 @@ impl Dispatch {
         roles::applicable(&request.roles, &parts)?;
         let held = isolation::Held::judge(world, &run_plan, &parts)?;
         let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
-        // A dry run starts nothing, so that nothing has to be trusted for it.
+        // A dry run starts nothing, so nothing has to be trusted for it.
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
@@ -154,7 +154,7 @@ impl Dispatch {
         self.open(&request, run_plan, &start_point, &decided, call).await
     }
 
-    /// Refuses tasks that a team can't be given, and a phase that can't begin; returns what blocks some of them.
+    /// Refuses tasks unsuitable for a team, and a phase that can't begin; returns what blocks some of them.
     async fn check_team(
         &self,
         tree: &Arc<dyn Git>,
@@ -164,7 +164,7 @@ impl Dispatch {
         request: &StartRunRequest,
     ) -> Result<Vec<String>, Error> {
         sizes::check(&self.world, plan, base, &request.source).await?;
-        // A task or a slice that somebody names begins without its phase.
+        // A task or a slice that is named begins without its phase.
         if !matches!(request.scope, None | Some(UnitId::Phase(_))) {
             return Ok(Vec::new());
         }
@@ -213,7 +213,7 @@ impl Dispatch {
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
         for agent in &decided.agents {
-            // An agent that somebody started by hand keeps its name.
+            // An agent that a person started keeps its name.
             if run_plan.coordination.is_managed() && !world.ports.mail.is_anothers(&agent.name)? {
                 batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
             }
@@ -239,7 +239,7 @@ impl Dispatch {
     }
 }
 
-/// The plan as it was given, or as the job makes it.
+/// Returns the plan as it was given, or the one made from the job.
 fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     let bad = |field: &str, why: String| Err(Failure::new("request.bad-args", why).at(field.to_owned()));
     let Some(job) = &request.job else { return plan::read(&request.plan, &request.source) };
@@ -256,7 +256,8 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     plan::read(&job.plan(mode), "job.json")
 }
 
-/// Applies the request's time limits; refuses those of which a task's agent would be told to finish when its time is over.
+/// Applies the request's time limits; refuses limits under which a task's agent would not be told to finish before its
+/// time is over.
 fn limited(mut compiled: Compiled, run_plan: &RunPlan) -> Result<Compiled, Error> {
     let WorkerTimeout { soft, hard } = run_plan.timeout;
     let bad = |field: &str, what: String| Err(Failure::new("request.bad-args", what).at(field.to_owned()).into());
@@ -288,7 +289,7 @@ fn bounded(parent_trace: Option<&str>) -> Result<(), Failure> {
     Err(Failure::new("request.bad-args", what).at("parent_trace"))
 }
 
-/// More workers than there may be are refused, not reduced in silence.
+/// Refuses more workers than the maximum, rather than reducing the number silently.
 fn countable(max_workers: Option<u32>) -> Result<(), Failure> {
     if max_workers.is_none_or(|workers| (1..=MAX_WORKERS).contains(&workers)) {
         return Ok(());
@@ -297,7 +298,7 @@ fn countable(max_workers: Option<u32>) -> Result<(), Failure> {
     Err(Failure::new("request.bad-args", what).at("max_workers"))
 }
 
-/// What of a plan is left to the loop, and where it goes on; the plan as it is where no loop asks.
+/// Returns what a plan leaves to the loop, and where it continues; without a loop, the plan unchanged.
 async fn rest(
     world: &World,
     tree: &Arc<dyn Git>,
@@ -323,7 +324,7 @@ async fn rest(
     Ok((progress::rest_of(written, &found.done, &eligible), Some(found)))
 }
 
-/// The event of the loop's turn that starts a run.
+/// Returns the event of the loop's turn that starts a run.
 fn turned(run: &RunId, turn: &AutoTurn, request: &StartRunRequest, decided: &Decided) -> RunEvent {
     let AutoTurn { number, kind, why } = turn.clone();
     let (unit, follows) = (request.scope.clone(), decided.follows.clone());
@@ -331,7 +332,7 @@ fn turned(run: &RunId, turn: &AutoTurn, request: &StartRunRequest, decided: &Dec
     fact.fitted()
 }
 
-/// The part of the plan that is run.
+/// Returns the part of the plan to run.
 fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
     match &request.scope {
         Some(unit) => scope::part(written, unit).map_err(|failure| failure.at(&request.source)),
@@ -339,7 +340,7 @@ fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
     }
 }
 
-/// What the plan's tasks need and none of them makes has to stand in the commit that the run starts from.
+/// Checks that the commit from which the run starts contains the inputs that tasks need and none of them makes.
 async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) -> Result<(), Error> {
     if !dataflow::has_inputs(plan) {
         return Ok(());
@@ -350,7 +351,7 @@ async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) 
     Ok(dataflow::check_inputs(plan, &files).map_err(|failure| failure.at(source))?)
 }
 
-/// How the agents are started is kept beside the log: it may hold secrets.
+/// Writes how the agents are started to a file beside the log: it may hold secrets.
 async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
     let roles = serde_json::to_vec(&run_plan.roles.values().collect::<Vec<_>>()).map_err(shape("roles.json"))?;
@@ -367,22 +368,22 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     written.await
 }
 
-/// What a run will do, decided before anything starts.
+/// Decisions about a run, made before anything starts.
 struct Decided {
-    /// The part of the plan that is run, without subtasks.
+    /// Part of the plan to run, without subtasks.
     plan: Plan,
-    /// The hash of the plan as it was given, which all of its parts have in common.
+    /// Hash of the plan as it was given, the same for all of its parts.
     hash: String,
-    /// The run whose work it begins at, where that is not the user's branch.
+    /// Run whose work it begins at, if that is not the user's branch.
     follows: Option<RunId>,
-    /// What is to be said about the part, and about tasks on which several work.
+    /// Notes about the part, and about tasks with several workers.
     notes: Vec<String>,
     /// Dependencies that follow from inputs.
     derived: Vec<DerivedEdge>,
     prepared: Prepared,
     compiled: Compiled,
     agents: Vec<AgentChoice>,
-    /// What the run says about the set-up of its trees.
+    /// Notes about the set-up of the run's trees.
     setup: Vec<String>,
     held: isolation::Held,
 }
@@ -390,7 +391,7 @@ struct Decided {
 // === impl Decided ===
 
 impl Decided {
-    /// Everything that the run's tasks declare to write.
+    /// Returns all files that the run's tasks declare to write.
     fn writes(&self) -> Vec<Pattern> {
         let declared = self.compiled.units.iter().flat_map(|unit| &unit.writes);
         declared.filter_map(|path| Pattern::parse(path).ok()).collect()
@@ -403,16 +404,16 @@ impl Decided {
     }
 }
 
-/// Who starts the run, under which key, and the reply without the run's id.
+/// Caller of the start, its idempotency key, and the reply without the run's id.
 struct StartCall<'a> {
     by: &'a str,
-    /// The step of another run that it is started for.
+    /// Step of another run for which it is started.
     of: Option<&'a PartOf>,
     call: Option<Idempotency>,
     reply: StartRunReply,
 }
 
-/// Whether the run's branch is merged at the end: what the request says, else what the plan does.
+/// Returns whether the run's branch is merged at the end: as the request says, else as the plan does.
 fn auto_merge(request: &StartRunRequest, plan: &Plan) -> AutoMerge {
     let asked = request.auto_merge.or_else(|| request.merge.then_some(AutoMerge::Auto));
     asked.or_else(|| plan.switchboard.as_ref()?.auto_merge).unwrap_or_default()
@@ -449,7 +450,7 @@ fn run_plan(
     })
 }
 
-/// Chooses what new work trees are set up with; returns what the run says about it.
+/// Chooses the set-up of new work trees; returns the notes about it.
 async fn setup(
     world: &World,
     tree: &Arc<dyn Git>,
@@ -468,7 +469,7 @@ async fn setup(
     Ok(notes.into_iter().chain(chosen.notes).collect())
 }
 
-/// The agents that the tasks need, each with a program that is there. Tasks that the run leaves out need none.
+/// Returns the agents that the tasks need, each with an installed program. Tasks that the run leaves out need none.
 fn agents(shims: &dyn Shims, parts: &[RunPart<'_>]) -> Result<Vec<AgentChoice>, Error> {
     let mut needed = BTreeMap::new();
     for RunPart { task: id, settings, work, choice } in parts {
@@ -507,7 +508,7 @@ fn agents(shims: &dyn Shims, parts: &[RunPart<'_>]) -> Result<Vec<AgentChoice>, 
     Ok(needed.into_values().collect())
 }
 
-/// The steps of the run in which a worker judges, each with its task.
+/// Returns the steps of the run in which a worker judges, each with its task.
 fn judges(compiled: &Compiled) -> Vec<(TaskId, StepWork)> {
     let ways: BTreeMap<_, _> = compiled.ways.iter().map(|way| (way.digest(), way)).collect();
     let mut found = Vec::new();
@@ -537,7 +538,7 @@ fn trusted(world: &World, locks: &[String], plan: &Plan) -> Result<(), Error> {
     Err(failure.into())
 }
 
-/// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
+/// Refuses the user's uncommitted changes in files that the plan declares: the merge would be refused in the end.
 fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     let touched: Vec<_> = dirty.iter().filter(|path| writes.iter().any(|pattern| pattern.covers(path))).collect();
     if touched.is_empty() {

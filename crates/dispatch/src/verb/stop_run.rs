@@ -1,4 +1,4 @@
-//! `stop_run`: stop a run or one task of it; what was captured stays.
+//! `stop_run`: stops a run or tasks of it; captured work is kept.
 
 use std::collections::BTreeSet;
 
@@ -17,17 +17,17 @@ use crate::parts::parts_of;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, report};
 
-/// Tasks that a reply names.
+/// Maximum number of tasks named in a reply.
 const NAMED: usize = 50;
 
-/// Longest description of one of them, in bytes.
+/// Maximum length of the description of a named task, in bytes.
 const DESCRIBED: usize = 200;
 
 impl Dispatch {
-    /// Asks a run, or tasks of it, to stop. A call that is repeated under its key gets the first answer.
+    /// Stops a run, or tasks of it. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or task, a run that is over, tasks that are all merged or done, or the store's failure.
+    /// An unknown run or task, a run that is over, tasks that are all merged or done, or a failure of the store.
     pub async fn stop_run(
         &self,
         request: &StopRunRequest,
@@ -47,14 +47,15 @@ impl Dispatch {
         let mut tasks = self.concerned(&run, &stopped).await?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
-        // Where tasks are named, the others go on, and the run with them.
+        // If tasks are named, the others go on, and the run with them.
         let state = if stopped.is_empty() { "stopping" } else { row.try_text("state")? }.to_owned();
         let steps = self.stops(&run, stopped, request.grace_ms).await?;
         let answer = reply_value(&RunReply { run: run.clone(), state, tasks, more })?;
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 
-    /// The steps that stop tasks, or all of a run where none is named. Only the tasks of a run that have a worker need the grace.
+    /// Returns the steps that stop tasks, or the whole run if none is named. The grace only matters for tasks with a
+    /// worker.
     pub(super) async fn stops(
         &self,
         run: &RunId,
@@ -71,7 +72,8 @@ impl Dispatch {
         Ok(at_work.chain([RunEvent::RunStopRequested]).collect())
     }
 
-    /// Stops what a run that a team leads has started, however long the store is busy; nothing where the daemon goes down.
+    /// Stops the parts of a run that a team leads, however long the store is busy; does nothing if the daemon shuts
+    /// down.
     pub(crate) async fn stop_parts(&self, run: &RunId, grace_ms: Option<u64>) {
         let mut backoff = Backoff::default();
         while let Err(error) = self.try_stop_parts(run, grace_ms).await {
@@ -85,7 +87,7 @@ impl Dispatch {
     async fn try_stop_parts(&self, run: &RunId, grace_ms: Option<u64>) -> Result<(), Error> {
         let whole = self.world.store.get(RUNS, &[run.as_str().into()])?;
         if whole.is_some_and(|row| row.get_text("state") == Some("running")) {
-            // It was resumed meanwhile.
+            // The run was resumed meanwhile.
             return Ok(());
         }
         for row in parts_of(&self.world, run)? {
@@ -95,7 +97,7 @@ impl Dispatch {
             let part = run_id(&row)?;
             let steps = self.stops(&part, Vec::new(), grace_ms).await?;
             match self.ask_live(&part, steps, None, Value::Null).await {
-                // It has ended meanwhile.
+                // The part has ended meanwhile.
                 Ok(_) | Err(Error::Refused(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -103,7 +105,7 @@ impl Dispatch {
         Ok(())
     }
 
-    /// Stops a run that a team leads, with what it has started.
+    /// Stops a run that a team leads, with its parts.
     async fn stop_led(
         &self,
         run: &RunId,
@@ -120,7 +122,7 @@ impl Dispatch {
         Ok(answer)
     }
 
-    /// Those of the tasks that a stop can still end: what is merged stays.
+    /// Returns the tasks that a stop can still end: merged ones stay.
     async fn unmerged(&self, run: &RunId, mut tasks: Vec<TaskId>) -> Result<Vec<TaskId>, Error> {
         let Some(first) = tasks.first().cloned() else { return Ok(tasks) };
         let state = self.state(run).await?;
@@ -133,7 +135,7 @@ impl Dispatch {
         Ok(tasks)
     }
 
-    /// The tasks that a stop ends, then those that wait for them.
+    /// Returns the tasks that a stop ends, followed by those that wait for them.
     async fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<Vec<ConcernedTask>, Error> {
         let plan = history::plan(&self.world, run)?;
         let state = self.state(run).await?;
@@ -151,7 +153,7 @@ impl Dispatch {
     }
 }
 
-/// Refuses a grace that is longer than the longest.
+/// Refuses a grace above the maximum.
 pub(super) fn check_grace(grace_ms: Option<u64>) -> Result<(), Failure> {
     match grace_ms.filter(|grace| *grace > MAX_GRACE_MS) {
         Some(grace) => {

@@ -1,4 +1,4 @@
-//! `subagent`: what became of a job, and what follows on it.
+//! `subagent`: state of a job, and its continuation.
 
 use std::time::Duration;
 
@@ -22,45 +22,45 @@ use crate::plan::RunPlan;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, report};
 
-/// Bytes of all texts of an answer: what a model can take at once.
+/// Maximum length of all texts of an answer together, in bytes: what a model can take at once.
 const TEXTS: usize = 50 << 10;
 
-/// Bytes of each text at least.
+/// Minimum space for each text, in bytes.
 const LEAST: usize = 1 << 10;
 
-/// Bytes of what was said that a follow-up quotes.
+/// Maximum length of an answer quoted by a follow-up, in bytes.
 const QUOTED: usize = 32 << 10;
 
-/// Bytes of a reason.
+/// Maximum length of a reason, in bytes.
 const WHY: usize = 1000;
 
-/// What is to be done to go on with a job.
+/// How a job is to be continued.
 #[derive(Debug)]
 pub enum Continuation {
-    /// It goes on by itself.
+    /// The same run continues.
     Same(RunId),
-    /// A job of its own: what its worker is told, and who did the task before.
+    /// A new job continues it.
     Fresh {
-        /// The task.
+        /// Text of the task, for its worker.
         task: String,
-        /// The agent's name.
+        /// Name of the agent that did the task before.
         agent: String,
     },
 }
 
 impl Dispatch {
-    /// Counts a task that somebody hands to an agent; returns a warning where that is the same again.
+    /// Counts a task that a caller delegates to an agent; returns a warning if it repeats an earlier one.
     ///
     /// # Errors
-    /// `agent.loop` where it is the same too often: it is not to be started.
+    /// `agent.loop` if it was repeated too often: it must not be started.
     pub fn delegated(&self, by: &str, agent: &str, task: &str) -> Result<Option<String>, Failure> {
         self.world.delegations.count(by, agent, task)
     }
 
-    /// Waits until a run is over, at most so long; returns whether it is.
+    /// Waits until a run is over, at most `limit`; returns true if it is over.
     ///
     /// # Errors
-    /// An unknown run, or the store's failure.
+    /// An unknown run, or a failure of the store.
     pub async fn wait_for_run(&self, run: &RunId, limit: Duration) -> Result<bool, Error> {
         let mut changes = self.world.store.subscribe([Interest::rows(RUNS, "id", run.as_str())]);
         let over = async {
@@ -75,7 +75,7 @@ impl Dispatch {
         tokio::time::timeout(limit, over).await.unwrap_or(Ok(false))
     }
 
-    /// The run that somebody names by its id, the beginning of it, or one of its tasks.
+    /// Finds a run by its id, the beginning of its id, or one of its tasks.
     ///
     /// # Errors
     /// An unknown run.
@@ -83,7 +83,7 @@ impl Dispatch {
         run_id(&find_target(&self.world, named)?.0)
     }
 
-    /// How a job stands, with what its workers said.
+    /// Returns the state of a job, with the answers of its workers.
     ///
     /// # Errors
     /// An unknown run, or a failure of the store or the disk.
@@ -94,7 +94,7 @@ impl Dispatch {
         let files = report::files(&self.world, run)?;
         let bound = (TEXTS / views.len().max(1)).max(LEAST);
         let mut results = Vec::new();
-        // In the plan a subtask stands before its task.
+        // In the plan a subtask precedes its task.
         let in_order = plan.plan.tasks().filter_map(|task| views.iter().find(|view| view.task == task.id));
         for view in in_order {
             let report = report::task(&self.world, &plan, &files, view)?;
@@ -152,7 +152,7 @@ impl Dispatch {
         Ok(WorkerId::new(row.try_text("id")?).ok())
     }
 
-    /// All that the last worker of a task said.
+    /// Returns the whole answer of the last worker of a task.
     fn said(&self, run: &RunId, task: &TaskId) -> Result<Option<String>, Error> {
         let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
         let path = std::path::Path::new(&worker_folder(&self.world, run, &row)?).join(ANSWER_FILE);
@@ -160,11 +160,12 @@ impl Dispatch {
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Goes on with a job that has ended: with a follow-up, a task that quotes what was said; without one, what failed or was stopped is tried again, of
-    /// a chain from the step that failed.
+    /// Continues a job that has ended. With a follow-up, that is a task that quotes the answer; without one, failed or
+    /// stopped tasks are retried, a chain from the step that failed.
     ///
     /// # Errors
-    /// `request.conflict` while it is at work or where nothing failed, `request.bad-args` where several tasks could be meant; the store's failure.
+    /// `request.conflict` if it is at work or nothing failed, `request.bad-args` if several tasks could be meant; a
+    /// failure of the store.
     pub async fn go_on(
         &self,
         named: &str,
@@ -195,14 +196,14 @@ impl Dispatch {
         Ok(Continuation::Fresh { task, agent: self.agent_of(&plan, &view.task, report.agent)? })
     }
 
-    /// The name by which the agent of a task is asked for; its workers may have had another on the roster.
+    /// Returns the name of the task's agent for a request; its workers may have had another name on the roster.
     fn agent_of(&self, plan: &RunPlan, task: &TaskId, worked: String) -> Result<String, Error> {
         let (_, settings) = plan.settings(task)?;
         Ok(plan.agent_name(&settings).unwrap_or(worked))
     }
 }
 
-/// The one task of a run that a follow-up can be about: of a chain its last step, of a debate the verdict.
+/// Returns the one task of a run that a follow-up can concern: the last step of a chain, the verdict of a debate.
 fn only_task(plan: &RunPlan) -> Result<TaskId, Failure> {
     let is_whole = |id: &TaskId| plan.shape(id).is_none_or(|shape| shape.of.is_none());
     let whole: Vec<_> = plan.plan.tasks().map(|task| &task.id).filter(|id| is_whole(id)).collect();
@@ -216,7 +217,7 @@ fn only_task(plan: &RunPlan) -> Result<TaskId, Failure> {
     }
 }
 
-/// How the workers of a run work together.
+/// Returns how the workers of a run work together.
 fn mode(plan: &RunPlan) -> Mode {
     let told = |wanted: fn(&Told) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
     if told(|told| matches!(told, Told::Turn { .. })) {
@@ -230,7 +231,7 @@ fn mode(plan: &RunPlan) -> Mode {
     }
 }
 
-/// A text within a bound, and the bytes that are left out of its middle.
+/// Shortens a text to a maximum; also returns the number of bytes left out of its middle.
 fn shortened(said: &str, bound: usize) -> (String, u64) {
     match ends(said, bound) {
         None => (said.to_owned(), 0),
@@ -241,7 +242,7 @@ fn shortened(said: &str, bound: usize) -> (String, u64) {
     }
 }
 
-/// The code of what a task failed with; `None` for one that has not failed.
+/// Returns the code of a task's failure; `None` if it has not failed.
 fn code(view: &TaskView, why: &str) -> Option<String> {
     let TaskState::Blocked { .. } = &view.state else { return None };
     let named = why.strip_suffix(']').and_then(|why| why.rsplit_once('['));

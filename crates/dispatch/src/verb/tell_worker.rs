@@ -1,4 +1,4 @@
-//! `tell_worker`: something for the worker of a task, shown with its next turn.
+//! `tell_worker`: sends a message to the worker of a task, shown with its next turn.
 
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
@@ -16,26 +16,27 @@ use crate::error::shape;
 use crate::work::{STAND_IN, WORKERS, run_id};
 use crate::{Dispatch, Error, told};
 
-/// What becomes of a message to a worker.
+/// Handling of a message to a worker.
 #[derive(Debug)]
 pub enum Telling {
-    /// Its run is managed: it is mail to whoever works on the task.
+    /// The run is managed: the message is sent as mail to the present worker of the task.
     Mail {
-        /// The run.
+        /// Run of the task.
         run: RunId,
-        /// The task.
+        /// Task of the worker.
         task: TaskId,
     },
-    /// It is recorded with the run.
+    /// The message is recorded with the run.
     Told(Box<TellWorkerReply>),
 }
 
 impl Dispatch {
-    /// Records what the worker of a task of a standalone run is told, or says at which address the worker of a managed one has its mail. `id` names the
-    /// message. A call that is repeated under its key gets the first answer.
+    /// Records a message to the worker of a task of a standalone run; for a managed run, returns the address of the
+    /// worker's mail. `id` is the id of the message. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// An unknown run or task, a task that is over or has no worker, a worker that takes no further prompts, too much that is unseen, or the store's failure.
+    /// An unknown run or task, a task that is over or has no worker, a worker that takes no further prompts, too many
+    /// unseen messages, or a failure of the store.
     pub async fn tell_worker(
         &self,
         request: &TellWorkerRequest,
@@ -91,7 +92,7 @@ fn check(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The worker that is at work on a unit.
+/// Returns the running worker of a unit.
 fn at_work<'a>(unit: &str, state: Option<&'a TaskState>) -> Result<&'a WorkerId, Failure> {
     match state {
         Some(TaskState::Starting { worker } | TaskState::Working { worker }) => Ok(worker),

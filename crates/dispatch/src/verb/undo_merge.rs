@@ -1,4 +1,4 @@
-//! `undo_merge`: the branch that a run was merged into is where it was before.
+//! `undo_merge`: moves the branch that a run was merged into back to where it was.
 
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::{UndoMergeReply, UndoMergeRequest};
@@ -9,10 +9,11 @@ use crate::work::run_id;
 use crate::{Dispatch, Error, user_branch};
 
 impl Dispatch {
-    /// Takes the last merge of a run back. A call that is repeated under its key gets the first answer.
+    /// Undoes the last merge of a run. A call repeated under its idempotency key gets the first answer.
     ///
     /// # Errors
-    /// `dispatch.cannot-undo` where the branch has moved on, files of the user or of others in the way, or a failure; nothing has changed then.
+    /// `dispatch.cannot-undo` if the branch has moved on, if files of the user or of others are in the way, or on a
+    /// failure; nothing has changed then.
     pub async fn undo_merge(
         &self,
         request: &UndoMergeRequest,

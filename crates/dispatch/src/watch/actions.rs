@@ -1,4 +1,5 @@
-//! What a constrained worker asks for at the end of its answer: read, judged and recorded once, in the commit of its turn's end.
+//! Actions that a constrained worker requests at the end of its answer: read, checked and recorded once, in the commit
+//! of its turn's end.
 
 use switchboard_pipeline::actions;
 use switchboard_protocol::error::Failure;
@@ -14,10 +15,10 @@ use crate::work::WORKERS;
 // === impl Watch ===
 
 impl Watch {
-    /// The events of the actions that the worker's answer lists; none for a full worker, which has verbs.
+    /// Returns the events of the actions that the worker's answer lists; none for a full worker, which has verbs.
     ///
     /// # Errors
-    /// Why its output can't be applied, in words for the next attempt.
+    /// Why the worker's output can't be applied, in words for the next attempt.
     pub(super) fn actions(&self) -> Result<Vec<NewEvent>, String> {
         self.try_actions().map_err(|error| {
             let failure = error.to_failure();

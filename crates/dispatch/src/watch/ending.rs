@@ -1,31 +1,32 @@
-//! What the end of an agent means. An exit code alone never means that the work is done: the captured tree and the gates decide.
+//! Interprets the end of an agent. An exit code alone never means that the work is done: the captured tree and the
+//! gates decide.
 
 use switchboard_protocol::run::{StopCause, TurnOutcome};
 
 use crate::event::cut;
 
-/// The code of a service that wants its clients to wait.
+/// Error code of a service that asks its clients to wait.
 pub(super) const RATE_LIMITED: &str = "agent.rate-limited";
 
-/// Longest reason in bytes.
+/// Maximum length of a reason, in bytes.
 const REASON: usize = 400;
 
-/// How an agent ended, and what it last said.
+/// How an agent ended, and its last words.
 pub(super) struct End<'a> {
-    /// Whether its driver is `exec`: a command, whose exit ends its turn.
+    /// True if its driver is `exec`: a command, whose exit ends its turn.
     pub(super) is_exec: bool,
     /// Why we asked it to end, if we did.
     pub(super) asked: Option<StopCause>,
-    /// Whether it was told to finish before.
+    /// True if it was told to finish before.
     pub(super) is_told: bool,
-    /// How its last turn ended, or the code of what broke.
+    /// How its last turn ended, or the code of the failure.
     pub(super) stop: Option<&'a str>,
-    /// What it said last.
+    /// Its last text.
     pub(super) said: &'a str,
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
     pub(super) stderr: &'a str,
-    /// Whether its shim ended it: then code and signal are ours.
+    /// True if its shim ended it: exit code and signal then result from that.
     pub(super) by_us: bool,
 }
 
@@ -50,7 +51,7 @@ impl End<'_> {
             Some("agent.timeout") => (TurnOutcome::TimedOut, said),
             Some(RATE_LIMITED) => (TurnOutcome::RateLimited, said),
             Some("exit") | None if self.is_exec && self.code == Some(0) => (TurnOutcome::Finished, said),
-            // How a process ends after its last turn says nothing about the turn.
+            // How a process ends after its last turn does not affect the turn.
             Some("exit") => (TurnOutcome::Failed, self.told(&format!("exit, {}", self.how()), &said)),
             Some(other) => (TurnOutcome::Failed, self.told(other, &said)),
             None if self.by_us => (TurnOutcome::Failed, self.told("it was ended in the middle of its turn", &said)),
@@ -69,7 +70,7 @@ impl End<'_> {
         }
     }
 
-    /// What happened, then the agent's own words, then the end of its standard error.
+    /// Joins what happened, the agent's own words, and the end of its standard error.
     fn told(&self, what: &str, said: &str) -> String {
         let stderr = self.stderr.trim();
         let stderr = cut(&stderr[stderr.ceil_char_boundary(stderr.len().saturating_sub(REASON))..], REASON);
@@ -77,7 +78,7 @@ impl End<'_> {
             (true, true) => what.to_owned(),
             (true, false) => format!("{what}: {stderr}"),
             (false, true) => format!("{what}: {said}"),
-            // A command says on standard error why it failed.
+            // A command reports the reason of its failure on standard error.
             (false, false) if self.is_exec => format!("{what}: {stderr}"),
             (false, false) if stderr.contains(said) || said.contains(&stderr) => format!("{what}: {said}"),
             (false, false) => format!("{what}: {said}; its standard error ends with: {stderr}"),

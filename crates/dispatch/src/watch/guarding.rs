@@ -1,4 +1,5 @@
-//! Stops a worker of a team that makes no progress or uses up what its role may, and tells which of its failures are its model's.
+//! Guardrails of a team's workers: stops a worker that makes no progress or exceeds the limits of its role, and
+//! recognises failures of its model.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,24 +27,24 @@ use crate::flag::flagged;
 use crate::plan::RunPlan;
 use crate::{Error, history};
 
-/// Between asking an agent to end and ending it.
+/// Time between asking an agent to end and ending it, in milliseconds.
 const GRACE_MS: u64 = 5_000;
 
-/// How long its shim may take beyond that.
+/// Additional time for its shim to end.
 const MORE: Duration = Duration::from_secs(2);
 
-/// The fault of a service that has no such model.
+/// Error code of a service that does not have the model.
 const NO_MODEL: &str = "agent.no-model";
 
-/// A worker of a team as the guardrails see it.
+/// Guardrail state of a team's worker.
 pub(super) struct Guarded {
     guard: Guard,
-    /// Of a coder: what it changes outside of its task.
+    /// Changes outside its task; for a coder only.
     advisory: Option<Advisory>,
-    /// What it is told of that when its turn is over.
+    /// Advice about them for the end of its turn.
     advice: Option<String>,
     models: Models,
-    /// The model that it was told.
+    /// Model set for the worker.
     model: Option<String>,
     /// Why it was stopped, and whether time alone was the reason.
     halted: Option<(String, bool)>,
@@ -54,7 +55,7 @@ pub(super) struct Guarded {
 // === impl Guarded ===
 
 impl Guarded {
-    /// What the record tells of a worker; `None` where no team works.
+    /// Restores the state of a worker from the record; `None` without a team.
     pub(super) fn recall(
         store: &Store,
         plan: &RunPlan,
@@ -84,7 +85,7 @@ impl Guarded {
                 guarded.model = model;
             }
             Some(WorkerFact::WorkerReported { mut what, .. }) => {
-                // What it said lies beside the facts.
+                // The text of the turn is in the event's body.
                 if let (WorkerEvent::TurnEnded { text, .. }, Some(body)) = (&mut what, &event.body) {
                     text.clone_from(body);
                 }
@@ -116,7 +117,7 @@ impl Guarded {
 // === impl Watch ===
 
 impl Watch {
-    /// The events of what is found when a report is taken in, and whether the worker has to end because of it.
+    /// Returns the events of the findings about a report, and whether the worker has to end because of them.
     pub(super) fn guard(&mut self, event: &WorkerEvent) -> Result<(Vec<NewEvent>, bool), Error> {
         let now = self.world.store.now();
         let Some(guarded) = self.guarded.as_mut().filter(|guarded| guarded.halted.is_none()) else {
@@ -131,12 +132,12 @@ impl Watch {
         Ok((self.flags(&found)?, must_end))
     }
 
-    /// What a worker that says that it is done is told of first, once.
+    /// Returns the advice for a worker that reports being done; given once, before its report counts.
     pub(super) fn advice(&mut self) -> Option<String> {
         self.guarded.as_mut()?.advice.take()
     }
 
-    /// When time alone leads to the next finding, or to the end of a worker that was stopped.
+    /// Returns when time alone leads to the next finding, or to the end of a worker that was stopped.
     pub(super) fn guard_due(&self) -> Option<Instant> {
         let guarded = self.guarded.as_ref().filter(|_| !self.is_concluded)?;
         if guarded.halted.is_some() {
@@ -146,7 +147,7 @@ impl Watch {
         Some(Instant::now() + Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// Time has passed: records what is found, and ends a worker whose time is over.
+    /// Records findings due to time, and ends a worker whose time is over.
     pub(super) async fn tick(&mut self) -> Result<(), Error> {
         let now = self.world.store.now();
         let Some(guarded) = self.guarded.as_mut() else { return Ok(()) };
@@ -165,7 +166,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Has a worker end that was stopped.
+    /// Ends a worker that was stopped.
     pub(super) async fn end_halted(&mut self) {
         if let Some(guarded) = self.guarded.as_mut().filter(|guarded| guarded.halted.is_some()) {
             guarded.kill_at = Some(Instant::now() + Duration::from_millis(GRACE_MS) + MORE);
@@ -181,17 +182,17 @@ impl Watch {
         found.iter().map(flag).collect()
     }
 
-    /// Whether no further attempt can succeed before a person has done something.
+    /// Returns true if no further attempt can succeed before a person acts.
     pub(super) fn is_hopeless(&self, code: &str) -> bool {
         HOPELESS.contains(&code) && !(code == NO_MODEL && self.has_fallback())
     }
 
-    /// Whether another model may be asked while this one can't be reached.
+    /// Returns true if another model may be asked while this one can't be reached.
     pub(super) fn has_fallback(&self) -> bool {
         self.guarded.as_ref().is_some_and(|guarded| guarded.models.has_next(guarded.model.as_deref()))
     }
 
-    /// What the end of a worker means, where a limit of its role or its model is the reason.
+    /// Interprets the end of a worker if a limit of its role or its model is the reason.
     pub(super) fn judged(&self, (outcome, reason): (TurnOutcome, String)) -> (TurnOutcome, String) {
         let Some(guarded) = &self.guarded else { return (outcome, reason) };
         if let (Some((words, is_time)), None) = (&guarded.halted, self.stopping) {

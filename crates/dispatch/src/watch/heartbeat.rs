@@ -1,5 +1,5 @@
-//! Whether a shim hangs. Its process may be there and its connection open though nothing of it runs, so it says regularly that it lives; one that is silent is
-//! asked once more, and then ended with its agent.
+//! Detects shims that hang. A process may exist and its connection be open though it does not run, so a shim sends
+//! regular heartbeats. A silent one is asked once more, and then ended with its agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +10,29 @@ use tokio::time::Instant;
 use super::{PAUSE, Watch};
 use crate::Error;
 
-/// Beats that a shim may miss before it is asked.
+/// Number of heartbeats that a shim may miss before it is asked.
 const MISSED: u32 = 6;
 
-/// Beats that it may take to answer. A daemon that was held itself, and not its shims, finds their beats waiting and reads them meanwhile.
+/// Number of heartbeat periods for its answer. If the daemon itself was suspended, and not its shims, it finds their
+/// beats waiting and reads them meanwhile.
 const ANSWER: u32 = 2;
 
-/// Periods after which a shim that runs and is not connected counts as hung; it tries to connect every two seconds.
+/// Number of heartbeat periods after which a running, unconnected shim counts as hung; it tries to connect every two
+/// seconds.
 const APART: u32 = 12;
 
-/// What the silence of a shim calls for.
+/// Action for a silent shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
     /// Too short to act on.
     Short,
-    /// Ask it.
+    /// Ask the shim.
     Ask,
-    /// It hangs.
+    /// The shim hangs.
     Hung,
 }
 
-/// A connected shim that beats.
+/// Heartbeat state of a connected shim.
 #[derive(Debug)]
 pub(super) struct Pulse {
     every: Duration,
@@ -45,12 +47,12 @@ impl Pulse {
         Self { every, heard: now, asked: None }
     }
 
-    /// A beat or a frame has come.
+    /// Records a heartbeat or a frame.
     pub(super) const fn heard(&mut self, now: Instant) {
         (self.heard, self.asked) = (now, None);
     }
 
-    /// When to look again.
+    /// Returns when to check again.
     pub(super) fn due(&self) -> Instant {
         match self.asked {
             Some(asked) => asked + self.every * ANSWER,
@@ -75,7 +77,7 @@ impl Pulse {
 // === impl Watch ===
 
 impl Watch {
-    /// Asks the shim to say regularly that it lives.
+    /// Asks the shim to send heartbeats.
     pub(super) async fn ask_for_beats(&mut self, beats: bool) {
         self.pulse = None;
         if beats {
@@ -89,13 +91,13 @@ impl Watch {
         ShimCommand::Beat { every_ms }
     }
 
-    /// The shim has been silent for long.
+    /// Handles a shim that has been silent for long.
     pub(super) async fn on_silence(&mut self) -> Result<(), Error> {
         let Some(pulse) = &mut self.pulse else { return Ok(()) };
         match pulse.step(Instant::now()) {
             Silence::Short => Ok(()),
             Silence::Ask => {
-                // Not waited for: the queue of a shim that hangs may be full.
+                // Sent without waiting: the queue of a shim that hangs may be full.
                 if self.commands.as_ref().is_some_and(|commands| commands.try_send(self.beat()).is_err()) {
                     tracing::debug!(worker = %self.worker, "the shim can't be asked whether it lives");
                 }
@@ -105,12 +107,12 @@ impl Watch {
         }
     }
 
-    /// When a shim that runs and is not connected counts as hung.
+    /// Returns when a running, unconnected shim counts as hung.
     pub(super) fn apart_until(&self) -> Instant {
         self.since + self.world.config.heartbeat * APART
     }
 
-    /// Ends a shim that hangs; what is left of the worker is ended when its process is gone.
+    /// Ends a shim that hangs; the worker's remains are handled once its process has ended.
     pub(super) async fn end_hung(&mut self, why: &'static str) -> Result<(), Error> {
         tracing::warn!(worker = %self.worker, why, "the shim hangs; its group is killed");
         self.hung = Some(why);

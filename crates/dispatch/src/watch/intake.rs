@@ -1,5 +1,5 @@
-//! Takes one frame in: its record, the steps of the run that follow from it, then what is sent to the shim. The
-//! record is ahead of the ack, always.
+//! Handles one frame: records it with the steps of the run that follow from it, then sends to the shim. The
+//! record is always ahead of the ack.
 
 use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::coordination::{Note, UnitMessage};
@@ -21,20 +21,20 @@ use crate::handle::Record;
 use crate::needs::Denied;
 use crate::{Error, needs, notes, prompt, told, tools};
 
-/// Further turns that waiting mail may open in one worker.
+/// Maximum number of further turns for waiting mail in one worker.
 const MAIL_TURNS: u32 = 8;
 
-/// Messages that one turn shows at most.
+/// Maximum number of messages shown in one turn.
 const MAIL_PER_TURN: usize = 10;
 
-/// Added to each wait for a rate limit: clocks and services differ.
+/// Added to each wait for a rate limit, in milliseconds: clocks and services differ.
 const RATE_MARGIN_MS: u64 = 500;
 
-/// What follows from a report.
+/// Consequences of a report.
 struct Follows {
     /// Steps of the run.
     steps: Vec<RunEvent>,
-    /// Events of other subjects that belong to them: a question, what the worker asks for.
+    /// Events of other subjects that belong to them: a question, actions of the worker.
     beside: Vec<NewEvent>,
 }
 
@@ -47,7 +47,7 @@ impl From<RunEvent> for Follows {
 // === impl Watch ===
 
 impl Watch {
-    /// Takes a frame in, unless it is in the record already.
+    /// Handles a frame, unless it is recorded already.
     pub(super) async fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
         if frame_number(frame) <= self.seen {
             return Ok(());
@@ -86,8 +86,8 @@ impl Watch {
         self.follow_up(&frame.event).await
     }
 
-    /// Records a report with the first of the steps that the run takes, in this order; the report alone where it has gone on without
-    /// this worker.
+    /// Records a report with the first of these steps that the run accepts; only the report if the run has gone on
+    /// without this worker.
     async fn record(
         &mut self,
         steps: Vec<Follows>,
@@ -106,7 +106,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The steps of the run that follow from a report: alternatives, the most specific one first.
+    /// Returns the steps of the run that follow from a report: alternatives, the most specific one first.
     fn steps(&mut self, event: &WorkerEvent) -> Vec<Follows> {
         let (task, worker) = (self.task.clone(), self.worker.clone());
         match event {
@@ -141,7 +141,7 @@ impl Watch {
             | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::Sealed { .. } => Vec::new(),
             WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens } => {
-                // An agent that names prices names them for these tokens, too.
+                // The costs that an agent reports itself already include these tokens.
                 let Some(price) = self.price.filter(|_| self.cost == 0) else { return Vec::new() };
                 let (input, output) = self.tokens_with(*input_tokens, *output_tokens);
                 let total_micro_usd = price.of(input, output);
@@ -154,7 +154,7 @@ impl Watch {
         }
     }
 
-    /// All workers of the account wait until its service serves it again.
+    /// Has all workers of the account wait until its service is available again.
     fn limit_account(&self, retry_after_ms: Option<u64>) {
         let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(LONGEST_RATE_WAIT_MS) + RATE_MARGIN_MS;
         let until = self.world.store.now().plus(i64::try_from(wait).unwrap_or(i64::MAX));
@@ -163,12 +163,12 @@ impl Watch {
         }
     }
 
-    /// The tokens in all, with these.
+    /// Returns the total number of tokens, including these.
     const fn tokens_with(&self, input: u64, output: u64) -> (u64, u64) {
         (self.tokens.0.saturating_add(input), self.tokens.1.saturating_add(output))
     }
 
-    /// The agent has ended its turn, or, where the run never heard that it began, was lost.
+    /// Handles the end of the agent's turn; if the run has no record of the turn's start, the worker counts as lost.
     fn ended(&mut self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Follows> {
         let end = End {
             is_exec: self.is_exec,
@@ -206,7 +206,7 @@ impl Watch {
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
-            // Codex ends its turn as cancelled where it is denied something: nobody has stopped it.
+            // Codex ends its turn as cancelled if it is denied something, though nothing stopped it.
             TurnOutcome::Stopped if self.stopping.is_none() => self.denied(),
             TurnOutcome::Finished
             | TurnOutcome::Stopped
@@ -219,18 +219,18 @@ impl Watch {
         denied.into_iter().chain([ended, Follows::from(lost)]).collect()
     }
 
-    /// Whether the worker has said something in an earlier turn. Read only where its last turn had no word.
+    /// Returns true if the worker has said something in an earlier turn. Only read if its last turn had no text.
     fn has_answered(&self) -> bool {
         let answer = self.world.ports.files.read(&self.folder.join(ANSWER_FILE));
         answer.is_ok_and(|answer| answer.is_some_and(|bytes| !bytes.trim_ascii().is_empty()))
     }
 
-    /// Whether what the worker says is all that is kept of it.
+    /// Returns true if the worker's text is all that is kept of its work.
     fn is_report(&self) -> bool {
         self.plan.shape(&self.task).is_some_and(|shape| shape.result == WorkResult::Report)
     }
 
-    /// The question to the person, where the worker ended without what it was denied. Spends no attempt.
+    /// Returns the question to the person, if the worker ended without what it was denied. It uses up no attempt.
     fn denied(&self) -> Option<Follows> {
         let (run, by) = (&self.plan.run, self.agent.as_str());
         match needs::ask_about_denied(&self.world, run, &self.task, &self.worker, by) {
@@ -296,7 +296,8 @@ impl Watch {
         Ok(events)
     }
 
-    /// What the worker has used so far, told at the end of each turn of a managed run. The shim reports the rest of a turn's cost before its end.
+    /// Returns a note about the worker's use so far, for the end of each turn of a managed run. The shim reports the
+    /// rest of a turn's cost before its end.
     fn cost_note(&self, turn: u32, frame: &Frame) -> Result<Option<NewEvent>, Error> {
         let (input_tokens, output_tokens) = self.tokens;
         let is_free = self.cost == 0 && input_tokens == 0 && output_tokens == 0;
@@ -318,7 +319,7 @@ impl Watch {
         self.world.ports.mail.noted(&note, id).map(Some)
     }
 
-    /// What the agent has not seen: its mail, or what its standalone worker was told.
+    /// Returns the messages that the agent has not seen: its mail, or messages to its standalone worker.
     fn unseen(&self) -> Result<Vec<Message>, Error> {
         match self.plan.coordination.is_managed() {
             true => self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN),
@@ -326,7 +327,7 @@ impl Watch {
         }
     }
 
-    /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
+    /// After a turn: opens another one if the agent has unseen mail, else lets the shim finish.
     async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
         match event {
             // The shim opens the next turn itself.
@@ -336,7 +337,7 @@ impl Watch {
                 let waiting = if may_go_on { self.unseen()? } else { Vec::new() };
                 let advice = if may_go_on { self.advice() } else { None };
                 let is_over = waiting.is_empty() && advice.is_none();
-                // What is not seen for want of budget, the next worker of the task is shown.
+                // Messages that stay unseen because of the budget are shown to the task's next worker.
                 if is_over || !self.engine.has_room_for_turn(&self.worker).await? {
                     self.tell(ShimCommand::Finish).await;
                 } else {
@@ -370,7 +371,7 @@ impl Watch {
     }
 }
 
-/// Whether a report must be on disk before it is acked: what costs, asks or ends.
+/// Returns true if a report must be on disk before it is acknowledged: costs, questions and ends.
 const fn is_heavy(event: &WorkerEvent) -> bool {
     match event {
         WorkerEvent::AgentStarted { .. }

@@ -11,33 +11,33 @@ use super::HELD;
 use super::incoming::subject;
 use crate::Error;
 
-/// Most questions of one answer.
+/// Maximum number of questions in one answer.
 const MAX_LISTED: u64 = 1000;
 
-/// A message that waits for a person, or did.
+/// Message that waits for a person, or did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The question.
+    /// Id of the question.
     pub need: NeedId,
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// Where its file lay, below `.switchboard/`.
+    /// Former path of its file, below `.switchboard/`.
     pub from: String,
-    /// What it is for.
+    /// Purpose of the message.
     pub action: String,
-    /// Who it says sends it.
+    /// Claimed sender.
     pub sender: AgentName,
-    /// Who is to read it.
+    /// Recipient of the message.
     pub recipient: AgentName,
     /// SHA-256 of the file.
     pub digest: Digest,
-    /// The file's text.
+    /// Text of the file.
     pub text: String,
-    /// When it came.
+    /// Time of arrival.
     pub asked_at: Millis,
-    /// When it is refused by itself.
+    /// Time at which it expires.
     pub expires_at: Millis,
-    /// `approved`, `denied`, `expired` or `refused`; empty while it waits.
+    /// Outcome: `approved`, `denied`, `expired` or `refused`; empty while it waits.
     pub outcome: String,
 }
 
@@ -51,7 +51,7 @@ pub fn list_held(store: &Store, include_settled: bool) -> Result<Vec<Held>, Erro
     store.read(&query)?.iter().map(|row| of_row(store, row)).collect()
 }
 
-/// Held messages whose question has an id that begins so, with or without `need_`.
+/// Finds held messages by the beginning of their question's id, with or without `need_`.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -62,7 +62,7 @@ pub fn find_held(store: &Store, need: &str) -> Result<Vec<NeedId>, Error> {
     Ok(found.filter_map(|known| NeedId::new(known).ok()).collect())
 }
 
-/// The held message of a question.
+/// Returns the held message of a question.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -71,7 +71,7 @@ pub fn held(store: &Store, need: &NeedId) -> Result<Option<Held>, Error> {
     rows.first().map(|row| of_row(store, row)).transpose()
 }
 
-/// The held message of an id.
+/// Returns the held message with an id.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -82,7 +82,7 @@ pub fn held_message(store: &Store, id: &MessageId) -> Result<Option<Held>, Error
 /// Resolves a question; the message of an approved one is sent next.
 ///
 /// # Errors
-/// `need.settled` when it was settled before, or the store's failure.
+/// `need.settled` if it was settled before, or a failure of the store.
 pub async fn settle_held(
     store: &Store,
     held: &Held,
@@ -100,7 +100,7 @@ pub async fn settle_held(
     Ok(())
 }
 
-/// What there is to do: held messages that were approved and are not sent yet, and those whose time is over.
+/// Returns the held messages that were approved and are not sent yet, and those that have expired.
 ///
 /// # Errors
 /// When the store can't be read.

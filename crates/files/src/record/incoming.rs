@@ -1,4 +1,4 @@
-//! Taking a file: what is recorded before its message is sent, so that it is taken once.
+//! Takes files: what is recorded before a message is sent, so that its file is taken only once.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -13,41 +13,42 @@ use crate::Error;
 use crate::message::MessageFile;
 use switchboard_bus::auth::Proof;
 
-/// How long a question about a message waits: as long as a dispatch file is good by default, 480 minutes.
+/// How long a question about a message stays open, in milliseconds: as long as a dispatch file is valid by default, 480
+/// minutes.
 const HOLD_MS: i64 = 480 * 60_000;
 
-/// Nonces that one event forgets; more would not fit into its facts.
+/// Maximum number of nonces forgotten by one event; more would not fit into its facts.
 const NONCES_AN_EVENT: usize = 20;
 
-/// Longest text of a refusal in the record, in bytes.
+/// Maximum length of a refusal's text in the record, in bytes.
 const MAX_WHAT: usize = 200;
 
-/// A file that is about to be taken.
+/// File to be taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Taking<'a> {
-    /// The file.
+    /// Content of the file.
     pub file: &'a MessageFile,
-    /// Where it lies, below `.switchboard/`.
+    /// Path of the file, below `.switchboard/`.
     pub from: &'a str,
-    /// What its envelope proves.
+    /// Facts proven by its envelope.
     pub proof: Option<&'a Proof>,
 }
 
-/// What the record knows of a file.
+/// State of a file in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing: it is new.
+    /// It is new.
     New,
     /// It was taken, and its message is not sent yet.
     Taken {
-        /// Whether its signature was valid then.
+        /// True if its signature was valid then.
         is_signed: bool,
     },
     /// Its message was sent.
     Sent,
     /// It waits for a person, or was approved and is not sent yet.
     Held,
-    /// A person refused it, or its time is over.
+    /// A person refused it, or it has expired.
     Denied,
     /// Another file had the same id.
     Other,
@@ -77,7 +78,7 @@ pub fn known(store: &Store, file: &MessageFile) -> Result<Known, Error> {
 /// Records that a file is taken and its nonce used up.
 ///
 /// # Errors
-/// `auth.replayed`, `request.conflict` for an id that is taken, or the store's failure.
+/// `auth.replayed`, `request.conflict` for an id that is taken, or a failure of the store.
 pub async fn take(store: &Store, taking: Taking<'_>) -> Result<(), Error> {
     let file = taking.file;
     let fact = FileEvent::MessageFileTaken {
@@ -89,12 +90,13 @@ pub async fn take(store: &Store, taking: Taking<'_>) -> Result<(), Error> {
         nonce: taking.proof.map(|proof| (proof.nonce.clone(), proof.until)),
     };
     let mut event = NewEvent::of(&fact, subject(&file.id), file.sender.as_str())?;
-    // What the first version of the envelope leaves open must not go on under a signature of ours.
+    // Fields not covered by the first version of the envelope must not be passed on under a signature of ours.
     let carried = file.carried();
     if !carried.is_empty() && taking.proof.is_none_or(|proof| proof.is_whole) {
         event = event.with_body(serde_json::to_string(&carried)?);
     }
-    // The message follows under a commit that syncs this one too; what a power cut takes before lies in its folder still.
+    // The message follows in a commit that syncs this one too; after a power cut before that, the file is still in its
+    // folder.
     let mut batch = Batch::new(Durability::Written).event(event).guard(unused(&file.id, TAKEN));
     if let Some(proof) = taking.proof {
         let refusal = Failure::new("auth.replayed", "the envelope's nonce was used before");
@@ -107,7 +109,7 @@ pub async fn take(store: &Store, taking: Taking<'_>) -> Result<(), Error> {
 /// Records that a file waits for a person.
 ///
 /// # Errors
-/// `request.conflict` for an id that is taken, or the store's failure.
+/// `request.conflict` for an id that is taken, or a failure of the store.
 pub async fn hold(store: &Store, taking: Taking<'_>, text: &str, need: NeedId) -> Result<(), Error> {
     let file = taking.file;
     let latest = store.now().plus(HOLD_MS);
@@ -130,7 +132,7 @@ pub async fn hold(store: &Store, taking: Taking<'_>, text: &str, need: NeedId) -
 /// Records that a file was refused.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn refuse(store: &Store, from: &str, id: Option<&MessageId>, failure: &Failure) -> Result<(), Error> {
     let fact = FileEvent::MessageFileRefused {
         from: from.to_owned(),
@@ -146,7 +148,7 @@ pub async fn refuse(store: &Store, from: &str, id: Option<&MessageId>, failure: 
 /// Forgets nonces whose envelopes have expired.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn forget_nonces(store: &Store) -> Result<(), Error> {
     let old = store.read(&Query::table(NONCES).lt("until", store.now().0).asc("until").limit(1000))?;
     let nonces: Vec<_> = old.iter().filter_map(|row| row.get_text("nonce")).map(str::to_owned).collect();

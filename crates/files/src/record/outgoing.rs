@@ -1,4 +1,4 @@
-//! Messages as files for those who read no other way: which, how they look, and the record of where they are.
+//! Outgoing message files: which messages are written, their form, and the record of where they are.
 
 use serde_json::{Map, Value, json};
 use switchboard_protocol::agent::{Agent, AgentKind};
@@ -13,46 +13,47 @@ use super::{OUT, Sent, TAKEN, sent_in};
 use crate::Error;
 use switchboard_bus::auth::{Fields, Key, sign};
 
-/// The durable cursor of the adapter that writes files.
+/// Durable cursor of the writer of files.
 const CURSOR: &str = "files/out";
 
-/// The word among an agent's capabilities that says that it reads files.
+/// Capability of an agent that reads files.
 const CAPABILITY: &str = "files";
 
-/// A message that is written as a file, or was.
+/// Message that is written as a file, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Out {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// Whose.
+    /// Recipient of the message.
     pub recipient: AgentName,
-    /// The folder in `inbox/`.
+    /// Name of the folder in `inbox/`.
     pub folder: String,
-    /// Whether it is in its place; else only its temporary file may be there.
+    /// True if the file is in its place; otherwise only its temporary file may exist.
     pub is_written: bool,
-    /// Whether the recipient has acknowledged it.
+    /// True if the recipient has acknowledged it.
     pub is_acked: bool,
 }
 
 // === impl Out ===
 
 impl Out {
-    /// The file's name.
+    /// Returns the file's name.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.json", self.id)
     }
 }
 
-/// Whether an agent's mail is written as files: it says so, or keeps a folder in `inbox/`. Workers get theirs in turns.
+/// Returns true if an agent's mail is written as files: it has the capability, or a folder in `inbox/`. Workers get
+/// their mail in turns.
 #[must_use]
 pub fn is_reached(agent: &Agent, has_folder: bool) -> bool {
     let reads_files = agent.capabilities.iter().any(|word| word == CAPABILITY);
     agent.kind != AgentKind::Worker && (reads_files || has_folder)
 }
 
-/// Messages of an agent that wait and have no file yet, oldest first: those from before it read files, and those whose
-/// folder vanished.
+/// Returns the waiting messages of an agent that have no file yet, oldest first: those from before it read files, and
+/// those whose folder was removed.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -75,7 +76,7 @@ pub fn waiting_without_file(store: &Store, recipient: &AgentName, limit: usize) 
     Ok(found)
 }
 
-/// Where the adapter stands in the log.
+/// Returns the writer's position in the log.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -83,22 +84,22 @@ pub fn cursor(store: &Store) -> Result<Lsn, Error> {
     Ok(store.cursor(CURSOR)?)
 }
 
-/// What the log tells the adapter, in its order.
+/// News for the writer of files, in the order of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// A message was sent.
     Sent(Sent),
     /// A message was acknowledged.
     Acked(MessageId),
-    /// A message is not to be delivered any more: expired, taken back, replaced, or dead.
+    /// A message is not to be delivered any more: it expired, was cancelled or replaced, or is a dead letter.
     Ended(MessageId),
-    /// A dead message of somebody is to be delivered again.
+    /// A dead letter of a recipient is to be delivered again.
     Revived(AgentName),
-    /// A held message was decided about.
+    /// A held message was decided on.
     Settled(MessageId),
 }
 
-/// The news after a position, and the position up to which was looked.
+/// Returns the news after a position, and the last position examined.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -154,7 +155,7 @@ fn of_message(fact: MessageEvent) -> Option<News> {
     }
 }
 
-/// Files that are, or may be, in a folder.
+/// Returns the files that are, or may be, in a folder.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -163,7 +164,7 @@ pub fn outstanding(store: &Store) -> Result<Vec<Out>, Error> {
     store.read(&query)?.iter().map(of_row).collect()
 }
 
-/// Whether a message has, or had, a file that was not lost.
+/// Returns true if a message has, or had, a file that was not lost.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -172,10 +173,10 @@ pub fn was_written(store: &Store, id: &MessageId) -> Result<bool, Error> {
     Ok(row.is_some_and(|row| row.get_text("state") != Some("lost")))
 }
 
-/// Records that the temporary files of some messages are there.
+/// Records that the temporary files of some messages exist.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn stage(store: &Store, files: &[Out]) -> Result<(), Error> {
     let mut batch = Batch::new(Durability::Synced);
     for file in files {
@@ -190,10 +191,10 @@ pub async fn stage(store: &Store, files: &[Out]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records that files are in their place, which offers the messages; moves the cursor along.
+/// Records that files are in their place, which offers the messages; advances the cursor.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn mark_written(store: &Store, files: &[Out], until: Lsn) -> Result<(), Error> {
     let mut batch = Batch::new(Durability::Synced).advance(CURSOR, until);
     for file in files {
@@ -204,10 +205,10 @@ pub async fn mark_written(store: &Store, files: &[Out], until: Lsn) -> Result<()
     Ok(())
 }
 
-/// Records that files are gone; those that were picked up count as seen.
+/// Records that files no longer exist; messages whose files were picked up count as seen.
 ///
 /// # Errors
-/// The store's failure.
+/// A failure of the store.
 pub async fn mark_gone(store: &Store, files: &[Out], how: Gone) -> Result<(), Error> {
     let mut batch = Batch::new(Durability::Synced);
     for file in files {
@@ -249,8 +250,9 @@ fn of_row(row: &Row) -> Result<Out, Error> {
     })
 }
 
-/// The text of a message's file: the protocol's fields in their documented order, then whether the sender is proven.
-/// What makes an agent act is signed, so that its reader can tell it from a file that anybody wrote.
+/// Returns the text of a message's file: the protocol's fields in their documented order, then whether the sender is
+/// verified. Messages that make an agent act are signed, so that its reader can distinguish them from files of any
+/// other writer.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -283,14 +285,14 @@ pub fn render(store: &Store, message: &Sent, key: Option<&Key>, nonce: &str) -> 
     Ok(serde_json::to_string_pretty(&fields)? + "\n")
 }
 
-/// What came along in the file of a message that came as one.
+/// Returns the fields that were passed on with a message that came as a file.
 fn carried(store: &Store, id: &MessageId) -> Result<Fields, Error> {
     let Some(row) = store.get(TAKEN, &[id.as_str().into()])? else { return said(store, id) };
     let body = store.body(row.try_u64("seq")?)?;
     Ok(body.map_or_else(|| Ok(Fields::new()), |text| serde_json::from_str(&text))?)
 }
 
-/// What a message holds beside its text, whatever face it came by.
+/// Returns the fields of a message in addition to its text, whatever face it came by.
 fn said(store: &Store, id: &MessageId) -> Result<Fields, Error> {
     let message = switchboard_bus::message(store, id)?;
     let (metadata, persona, team) =

@@ -1,4 +1,4 @@
-//! The file protocol, from outside: one binary, so that it is linked once.
+//! Tests of the file protocol from outside: one binary, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 mod record;

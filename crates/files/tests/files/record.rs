@@ -1,4 +1,4 @@
-//! Message files: what parses, what is refused, what the folders keep off, what the record remembers.
+//! Tests message files: parsing, refusals, protection of the folders, and the record.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -18,7 +18,7 @@ use switchboard_protocol::message::{Action, DeliveryState};
 use switchboard_protocol::time::Millis;
 use switchboard_store::{ManualClock, Projection, Store};
 
-/// An agent that is proven to be who it is.
+/// Returns a call of an agent with a verified name.
 fn caller(who: &str) -> Call {
     Call::of(name(who))
 }
@@ -39,7 +39,7 @@ fn projections() -> Vec<Box<dyn Projection>> {
 
 const NOW: Millis = Millis(1_795_303_000_000);
 
-/// A message file with every field of the protocol.
+/// Message file with every field of the protocol.
 const WHOLE: &str = r#"{
   "id": "msg_1767225600000_k3j2h1g0f", "action": "delegate_task", "sender": "Lead", "recipient": "Coder 1",
   "payload": "Make the build green.", "replyTo": "msg_1767225500000_aaaaaaaaa",

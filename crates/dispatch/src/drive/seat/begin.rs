@@ -1,4 +1,4 @@
-//! Beginning a step: a role's answer, or the next step of a task.
+//! Begins a step: a role's answer, or the next step of a task.
 
 use serde_json::Value;
 use switchboard_pipeline::modes::{Action, At};
@@ -15,11 +15,12 @@ use super::status::open_of;
 use super::{Driver, SeatCaller, not_open};
 use crate::{Error, report};
 
-/// Steps that a refusal names.
+/// Maximum number of steps named in a refusal.
 const NAMED: usize = 8;
 
 impl Driver {
-    /// Begins the step of a role that the run waits for, or the next step of a task. One that has begun is told as it stands.
+    /// Begins the step of a role that the run waits for, or the next step of a task. For a step that has begun, returns
+    /// its present state.
     pub(super) async fn begin(
         &mut self,
         request: BeginStepRequest,
@@ -90,7 +91,7 @@ impl Driver {
         self.dispatch.ask_live(&run, vec![begun], call, answer).await
     }
 
-    /// Refuses the leader's own hands where others have to judge, or where a worker is held.
+    /// Refuses that the leader does a step by hand, if others have to judge it or its worker would be isolated.
     fn expect_hands(&self, run: &RunId, open: &OpenStep) -> Result<(), Error> {
         if open.answers {
             let what =
@@ -115,7 +116,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Refuses a task that the present phase doesn't have.
+    /// Refuses a task that is not in the present phase.
     pub(super) fn expect_task(&self, state: &RunState, task: &TaskId) -> Result<(), Failure> {
         if state.task(task).is_some() {
             return Ok(());
@@ -139,7 +140,7 @@ fn expect_step(wanted: Option<&str>, open: &str, of: &str) -> Result<(), Failure
     }
 }
 
-/// Why a task has no step that may be begun, and what it still lacks.
+/// Returns the refusal for a task without a step that may be begun, with what it still lacks.
 pub(super) fn not_ready(state: &RunState, task: &TaskId) -> Failure {
     let view = state.task(task);
     let word = view.as_ref().map_or("unknown", |view| report::state_word(&view.state));
@@ -148,7 +149,7 @@ pub(super) fn not_ready(state: &RunState, task: &TaskId) -> Failure {
     failure.hint(lacking(state, task))
 }
 
-/// The steps that a task has not passed yet, and how it comes to them.
+/// Describes the steps that a task has not passed yet, and how to get to them.
 pub(super) fn lacking(state: &RunState, task: &TaskId) -> String {
     let missing = state.missing_steps(task);
     let names: Vec<_> = missing.iter().take(NAMED).map(ToString::to_string).collect();
@@ -159,11 +160,11 @@ pub(super) fn lacking(state: &RunState, task: &TaskId) -> String {
     }
 }
 
-/// What became of a step that was begun before.
+/// Returns the state of a step that was begun before.
 fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepRequest) -> Option<BeginStepReply> {
     let view = state.task(task)?;
     let is_at_work = matches!(view.state, TaskState::Starting { .. } | TaskState::Working { .. });
-    // Begun, and its worker waits for a place.
+    // Begun, and its worker waits for a free place.
     let is_to_start = view.state == TaskState::Ready && !state.is_paused(task);
     if !is_at_work && !is_to_start {
         return None;
@@ -181,7 +182,7 @@ fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepReques
     Some(told((run, Some(task)), step, request.by, at_work))
 }
 
-/// The reply about a step; what somebody needs who works with their own hands is added once it is there.
+/// Returns the reply about a step. What a by-hand step needs is added once it exists.
 fn told((run, task): (&RunId, Option<&TaskId>), step: String, by: Hands, state: &str) -> BeginStepReply {
     BeginStepReply {
         run: run.clone(),

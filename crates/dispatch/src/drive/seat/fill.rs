@@ -1,4 +1,4 @@
-//! A vacant seat: a person says who leads the run, unless an agent takes it meanwhile.
+//! Vacant seat: asks a person who leads the run, unless an agent takes the seat meanwhile.
 
 use switchboard_pipeline::modes::Action;
 use switchboard_protocol::frame::PermissionOption;
@@ -10,14 +10,14 @@ use super::super::person::{Asking, chosen_by};
 use super::super::{Driver, Follows, Waited};
 use crate::Error;
 
-/// The option by which the engine drives the run.
+/// Id of the option by which the engine drives the run.
 const DRIVE: &str = "drive";
 
-/// The option by which the run ends.
+/// Id of the option by which the run ends.
 const STOP: &str = "stop";
 
 impl Driver {
-    /// Asks a person, once for each time that the seat was lost.
+    /// Asks a person, once for each loss of the seat.
     pub(in crate::drive) async fn fill_seat(
         &mut self,
         step: u32,

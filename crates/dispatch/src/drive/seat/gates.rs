@@ -1,4 +1,4 @@
-//! More gates for the tasks of later phases: they are added, and never taken away.
+//! Additional gates for the tasks of later phases; gates can't be removed.
 
 use serde_json::Value;
 use switchboard_pipeline::gate;
@@ -15,7 +15,7 @@ use super::{Driver, SeatCaller};
 use crate::Error;
 
 impl Driver {
-    /// Adds gates. Those of the phase that is carried out are what they were when it began.
+    /// Adds gates. The phase that is being carried out keeps the gates with which it began.
     pub(super) async fn add_gates(
         &mut self,
         request: SetQaGatesRequest,
@@ -47,7 +47,7 @@ impl Driver {
     }
 }
 
-/// The gates by their names; one that is unknown, or would be left out, is refused.
+/// Returns gates by their names; refuses a name that is unknown or that would be left out.
 fn named(add: &[String]) -> Result<Vec<String>, Failure> {
     if add.is_empty() {
         return Err(Failure::new("request.bad-args", "no gate is named").at("add"));

@@ -1,4 +1,4 @@
-//! What the architect is asked, answered from the seat.
+//! Answers from the seat to questions for the architect.
 
 use serde_json::Value;
 use switchboard_pipeline::modes::{Action, Ask, facts_of, fault_of};
@@ -30,7 +30,7 @@ impl Driver {
         self.answer((step, &ask), Answer::PlanDraft(PlanDraft { plan: request.plan }), "plan", (by, call)).await
     }
 
-    /// Takes what the holder of the seat answers for the architect, or says of a task that it does with its own hands.
+    /// Accepts the seat holder's answer for the architect, or its report on a task that it does by hand.
     pub(super) async fn report(
         &mut self,
         request: ReportStepRequest,
@@ -59,7 +59,7 @@ impl Driver {
         self.answer((step, &ask), answer, "answer", (by, call)).await
     }
 
-    /// Records an answer; one that a worker would be asked for again is refused at once.
+    /// Records an answer; refuses at once an answer for which a worker would be asked again.
     async fn answer(
         &mut self,
         (step, ask): (u32, &Ask),
@@ -78,7 +78,7 @@ impl Driver {
         self.record_call((event, body), by, call).await
     }
 
-    /// What the run waits for the seat to answer.
+    /// Returns the question that the seat has to answer.
     fn asked_of_seat(&self) -> Result<(u32, Ask), Failure> {
         let state = self.record.state();
         let refused = |what: String| Failure::new("seat.not-open", what).hint(self.remedy());

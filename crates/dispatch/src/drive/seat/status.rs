@@ -1,4 +1,4 @@
-//! What may be done from the seat.
+//! Actions open to the holder of the seat.
 
 use serde_json::Value;
 use switchboard_pipeline::modes::{Action, Ask, Form, State};
@@ -16,11 +16,11 @@ use super::{Driver, SeatCaller};
 use crate::work::{RUNS, WORKERS, says_done};
 use crate::{Error, report};
 
-/// Longest reason of a step that is done again, in bytes.
+/// Maximum length of the reason for repeating a step, in bytes.
 const AGAIN: usize = 2_000;
 
 impl Driver {
-    /// Returns who leads the run, with what its leader may do now. A call of the leader renews the lease.
+    /// Returns who leads the run and what its leader may do now. A call of the leader renews the lease.
     pub(super) async fn seat_status(&mut self, by: &SeatCaller) -> Result<Value, Error> {
         if self.is_holder(self.record.state(), by) {
             self.heard = Instant::now();
@@ -62,7 +62,7 @@ impl Driver {
         })
     }
 
-    /// Adds what the architect is asked, and the form of the answer.
+    /// Adds the question to the architect, and the form of the answer.
     async fn add_question(&self, status: &mut SeatReply) -> Result<(), Error> {
         let Action::AskRole { ask, inputs, .. } = self.record.state().driven() else { return Ok(()) };
         if let Some(open) = status.open.iter_mut().find(|open| open.answer.is_some()) {
@@ -76,11 +76,11 @@ impl Driver {
         Ok(())
     }
 
-    /// What the holder of the seat may do now.
+    /// Returns the actions that the holder of the seat may take now.
     async fn open(&self, state: &State) -> Result<Vec<OpenStep>, Error> {
         match (state.next(), state.driven()) {
             (Action::AwaitSeat { step }, Action::AskRole { ask, refused, .. }) => {
-                // The architect's worker that was asked before the seat was taken answers this once.
+                // A worker for the architect that was asked before the seat was taken answers this one.
                 if self.record.part_of(step).is_some() {
                     return Ok(Vec::new());
                 }
@@ -91,7 +91,7 @@ impl Driver {
         }
     }
 
-    /// The steps of tasks that may be begun, and those that the holder does with its own hands.
+    /// Returns the steps of tasks that may be begun, and those that the holder does by hand.
     async fn open_tasks(&self) -> Result<Vec<OpenStep>, Error> {
         let Some(part) = self.phase_at_work() else { return Ok(Vec::new()) };
         let state = self.dispatch.state(&part.run).await?;
@@ -118,7 +118,7 @@ impl Driver {
     }
 }
 
-/// How the holder of the seat has an answer come: it gives it, or begins the step of who does.
+/// Returns how the holder of the seat gets an answer: by giving it, or by beginning the step of the role that gives it.
 pub(super) fn open_of(ask: &Ask) -> OpenStep {
     let verb = match (ask.role(), ask.answer()) {
         (RoleName::Architect, AnswerKind::PlanDraft) => SavePlan::NAME,

@@ -1,4 +1,4 @@
-//! Taking the seat and giving it back.
+//! Takes the seat and gives it back.
 
 use serde_json::Value;
 use switchboard_pipeline::modes::Form;
@@ -37,7 +37,7 @@ impl Driver {
         Ok(answer)
     }
 
-    /// What the run may cost while an agent leads it.
+    /// Sets what the run may cost while an agent leads it.
     async fn set_ceiling(&self, request: &LeadRunRequest) -> Result<(), Error> {
         let run = self.run.to_string();
         if request.budget.is_some() {
@@ -76,7 +76,7 @@ impl Driver {
     }
 }
 
-/// Who is to have the seat.
+/// Returns the agent that is to hold the seat.
 fn holder(request: &LeadRunRequest, by: &SeatCaller) -> Result<AgentName, Failure> {
     let bad = |what: &str| Err(Failure::new("request.bad-args", what.to_owned()).at("agent"));
     match (&request.agent, by.is_person) {

@@ -1,4 +1,4 @@
-//! Tasks of the present phase: what the holder of the seat says of one that it does itself, the files of one, the status of one.
+//! Calls from the seat about tasks of the present phase: reports on by-hand work, declared files, and status.
 
 use serde_json::Value;
 use switchboard_pipeline::run::RunState;
@@ -16,11 +16,11 @@ use super::begin::{lacking, not_ready};
 use super::{Driver, SeatCaller};
 use crate::{Error, report};
 
-/// Longest path of a declared file, in bytes.
+/// Maximum length of a declared file's path, in bytes.
 const PATH: usize = 4096;
 
 impl Driver {
-    /// Records what the holder says of a task that it does with its own hands; `done` ends its work, and the gates judge the tree.
+    /// Records the holder's report on a task that it does by hand. `done` ends the work, and the gates judge the tree.
     pub(super) async fn report_task(
         &mut self,
         task: TaskId,
@@ -40,7 +40,7 @@ impl Driver {
         super::value(&answer)
     }
 
-    /// Ends what stands for the holder's hands: the tree is captured then.
+    /// Ends the placeholder worker of a by-hand step, after which the tree is captured.
     async fn finish_hands(&self, worker: &WorkerId) -> Result<(), Error> {
         let gone = || Failure::new("dispatch.stale-worker", format!("the work of {worker} is over"));
         self.dispatch.world.link(worker).ok_or_else(gone)?.tell(ShimCommand::Finish).await
@@ -70,7 +70,7 @@ impl Driver {
         self.dispatch.ask_live(&run, vec![declared], call, answer).await
     }
 
-    /// Sets the status of a task where the record says the same, or blocks it.
+    /// Sets the status of a task if the record agrees with it, or blocks the task.
     pub(super) async fn set_status(
         &mut self,
         request: UpdateTaskStatusRequest,
@@ -135,7 +135,7 @@ const fn status_word(status: TaskStatus) -> &'static str {
     }
 }
 
-/// Why nobody works on a task with the hands of who leads the run.
+/// Returns the refusal for a task that is not being done by hand by the leader of the run.
 fn not_by_hand(state: &RunState, task: &TaskId) -> Failure {
     let at_work = state
         .task(task)
@@ -147,7 +147,7 @@ fn not_by_hand(state: &RunState, task: &TaskId) -> Failure {
     not_ready(state, task)
 }
 
-/// Refuses what is no list of files in the repository.
+/// Refuses a list that is not one of files in the repository.
 fn expect_files(files: &[String]) -> Result<(), Failure> {
     let bad = |what: String| Err(Failure::new("request.bad-args", what).at("files"));
     if files.is_empty() || files.len() > MAX_FILES {

@@ -1,5 +1,5 @@
-//! `pre_check_batch` as a gate. Its lint is the command that the plan names, if it names one: commands that came with a repository
-//! run only where the plan says so, and the plan is trusted.
+//! `pre_check_batch` as a gate. Its lint command comes from the plan, if the plan names one: commands of a repository
+//! run only if a trusted plan asks for them.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) async fn run(ctx: &Ctx, request: &CheckRequest, limit: Duration) -> R
     serde_json::from_value(reply).map_err(shape("the answer of pre_check_batch"))
 }
 
-/// A batch of which some parts did not look lets the change through and says so.
+/// Judges a batch. If some parts did not look, the change passes with a note.
 pub(super) fn judge(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> (GateVerdict, Vec<String>) {
     let looked = match reply.status.as_str() {
         "pass" => GateVerdict::Pass,
@@ -67,7 +67,7 @@ fn secrets(reply: &PreCheckBatchReply) -> Option<SecretscanReply> {
     serde_json::from_value(reply.secretscan.result.clone()?).ok()
 }
 
-/// The batch in the form of evidence: what its only part that looks at secrets has found.
+/// Returns the batch as evidence: the findings of its only part that looks for secrets.
 pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> Found {
     let secrets = secrets(reply);
     let verdict = match judge(reply, lint).0 {

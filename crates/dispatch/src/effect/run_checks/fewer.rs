@@ -1,11 +1,11 @@
-//! Fewer tests than before: what the test command counted, beside what it counts with the tests of the base.
+//! Detects fewer tests than before: compares the test command's count with its count on the tests of the base.
 
 use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, Severity, Span};
 use switchboard_protocol::id::Digest;
 
 const RULE: &str = "test-integrity/fewer-tests";
 
-/// Adds a finding to `test_integrity` where fewer tests ran than have to.
+/// Adds a finding to `test_integrity` if fewer tests ran than required.
 pub(super) fn tell(reports: &mut [CheckReport]) {
     let ran = reports.iter().find(|report| report.check == CheckName::TestRunner).and_then(|report| {
         let counted = report.runs.iter().map(|run| run.tests.map(|tests| tests.passed + tests.failed));

@@ -1,4 +1,4 @@
-//! Tests that others have written for a task before its agent had its last turn: its change has to have them still.
+//! Tests written by others for a task before the last turn of its own agent: the change must still contain them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::effect::context::Ctx;
 use crate::history::Turn;
 use crate::{Error, history};
 
-/// The tests that the last turn of the task's own agent began with and that others have written.
+/// Returns the tests written by others with which the last turn of the task's own agent began.
 pub(super) async fn of(ctx: &Ctx, change: super::Judged<'_>) -> Result<Vec<HandedTests>, Error> {
     let turns = history::turns(&ctx.world, &ctx.plan.run, change.task)?;
     let (spans, until) = spans(&turns, change.commit);
@@ -32,13 +32,14 @@ pub(super) async fn of(ctx: &Ctx, change: super::Judged<'_>) -> Result<Vec<Hande
     Ok(handed.into_iter().map(|(commit, paths)| HandedTests { commit, paths, until: until.clone() }).collect())
 }
 
-/// The commits between which others wrote before the last turn of the task's own agent, and where that ended.
+/// Returns the commit ranges in which others wrote before the last turn of the task's own agent, and the commit at
+/// which that turn ended.
 fn spans(turns: &[Turn], judged: &str) -> (Vec<(String, String)>, String) {
     let Some(last) = turns.iter().rposition(|turn| turn.makes) else { return (Vec::new(), String::new()) };
     let end = |at: usize| turns.get(at + 1).map_or(judged, |next| next.start.as_str());
     let wrote = |at: &usize| {
         let turn = &turns[*at];
-        // An attempt that begins anew has nothing of what was written before.
+        // An attempt that starts anew contains nothing that was written before.
         !turn.makes && turn.start != end(*at) && turns[at + 1].start != turns[at + 1].base
     };
     let spans = (0..last).filter(wrote).map(|at| (turns[at].start.clone(), end(at).to_owned())).collect();

@@ -1,4 +1,5 @@
-//! What is done to tests is held for somebody else than who did it: the reviewer of a team or a person. Where there is neither, it is refused.
+//! Weakened tests need the judgement of a reviewer of a team or a person, not of the agent that weakened them. Without
+//! either, they are refused.
 
 use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Severity};
 
@@ -14,7 +15,7 @@ const WEAKENS: [&str; 8] = [
     "equal-to-everything",
 ];
 
-/// Makes the findings of `test_integrity` that say that tests demand less refuse the change.
+/// Turns findings of `test_integrity` about weakened tests into a refusal of the change.
 pub(super) fn refuse(reports: &mut [CheckReport]) {
     let Some(report) = reports.iter_mut().find(|report| report.check == CheckName::TestIntegrity) else { return };
     let weakens = |rule: &str| WEAKENS.contains(&rule.trim_start_matches("test-integrity/"));

@@ -1,4 +1,4 @@
-//! The gate that holds a change to the files that its task declares.
+//! Gate that restricts a change to the files that its task declares.
 
 use std::collections::BTreeSet;
 
@@ -20,17 +20,18 @@ use crate::evidence::Found;
 use crate::history::Turn;
 use crate::{Error, history};
 
-/// Longest path in a reason, in bytes.
+/// Maximum length of a path in a reason, in bytes.
 const PATH_BYTES: usize = 200;
 
-/// What the gate says, and what follows from it.
+/// Verdict of the gate and its consequences.
 pub(super) struct Judged {
     pub(super) said: Said,
     pub(super) asks: bool,
     pub(super) halts: bool,
 }
 
-/// Compares the files in which the change differs from its base with what the task declares, and what its coder may write.
+/// Compares the files in which the change differs from its base with those that the task declares and those that its
+/// coder may write.
 pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> Result<Judged, Error> {
     let (_, mut settings) = ctx.plan.settings(change.task)?;
     if !change.declared.is_empty() {
@@ -63,8 +64,8 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
     Ok(Judged { said: (verdict, reasons), asks, halts })
 }
 
-/// The files that a team's coder has written and may not. A file of a zone that it has no right to is its own where the task declares it by its name: the
-/// plan wants it changed.
+/// Returns the files that a team's coder wrote without permission. A file in a forbidden zone is permitted if the task
+/// declares it by name: the plan wants it changed.
 async fn denied(
     ctx: &Ctx,
     change: super::Judged<'_>,
@@ -86,7 +87,7 @@ async fn denied(
     Ok(denied)
 }
 
-/// What the gate says, in the form of evidence.
+/// Returns the verdict of the gate as evidence.
 pub(super) fn evidence(judged: &Judged) -> Found {
     let (verdict, reasons) = &judged.said;
     let found = match verdict {
@@ -99,7 +100,7 @@ pub(super) fn evidence(judged: &Judged) -> Found {
     Found { gate: SCOPE.to_owned(), verdict: found, summary, detail: Detail::Note, contracts: None }
 }
 
-/// The files of the change that the task's own agent has written, in any of the attempts that it stands on.
+/// Returns the files of the change that the task's own agent wrote, in any of the attempts that it is based on.
 async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<String>, Error> {
     let turns = history::turns(&ctx.world, &ctx.plan.run, change.task)?;
     let wrote = wrote(&turns, change.commit);
@@ -115,7 +116,7 @@ async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<Strin
                 true => all.extend(left.iter().cloned()),
                 false => all.extend(files(from, to)?),
             }
-            // What it has taken out again is not its own if somebody else writes it later.
+            // A file that the agent removed again does not count as its own if another worker writes it later.
             all.retain(|file| left.contains(file));
         }
         Ok(all)
@@ -123,28 +124,29 @@ async fn by_maker(ctx: &Ctx, change: super::Judged<'_>) -> Result<BTreeSet<Strin
     files.await
 }
 
-/// A turn of a task's own agent: the commits between which it worked.
+/// Turn of a task's own agent: the commits between which it worked.
 #[derive(Debug, PartialEq, Eq)]
 struct Wrote {
-    /// What the change stands on.
+    /// Base commit of the turn.
     base: String,
     from: String,
     to: String,
 }
 
-/// Picks the turns of a task's own agent out of those of all its workers, oldest first. It has none where a change was chosen.
+/// Selects the turns of a task's own agent from those of all its workers, oldest first. There is none if another
+/// agent's change was chosen.
 fn wrote(turns: &[Turn], judged: &str) -> Vec<Wrote> {
     let ends = turns.iter().skip(1).map(|next| next.start.as_str()).chain([judged]);
     let own = turns.iter().zip(ends).filter(|(turn, _)| turn.makes);
     let one = |(at, (turn, end)): (usize, (&Turn, &str))| {
-        // The first one's tree may begin with the change of another task.
+        // The tree of the first turn may begin with the change of another task.
         let from = if at == 0 { &turn.base } else { &turn.start };
         Wrote { base: turn.base.clone(), from: from.clone(), to: end.to_owned() }
     };
     own.enumerate().map(one).collect()
 }
 
-/// The outputs that the commit does not have.
+/// Returns the outputs that are missing in the commit.
 async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<String>, Error> {
     if outputs.is_empty() {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! What a worker's shim is told: the agent's program and environment, its prompt, tools, limits and hold.
+//! Start specification of a worker's shim: the agent's program and environment, its prompt, tools, limits and
+//! isolation.
 
 use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::{self, Shape};
@@ -16,10 +17,10 @@ use super::{Judged, WorkerSetup};
 use crate::effect::context::Ctx;
 use crate::{Error, isolation, plan, prompt, told};
 
-/// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
+/// Maximum number of messages in a first prompt; `check_inbox` or a later turn delivers the others.
 const FIRST_MAIL: usize = 10;
 
-/// All that the shim is told at its start.
+/// Returns the specification for the shim's start.
 pub(super) fn spec(
     ctx: &Ctx,
     id: &TaskId,
@@ -73,7 +74,7 @@ pub(super) fn spec(
     let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
-    // What the prompt of a worker that judges doesn't show must not count as seen.
+    // Messages that are not in the prompt of a worker that judges must not count as seen.
     let mail = match is_prompted && judged.is_none() {
         true if is_managed => ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)?,
         true => told::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
@@ -119,7 +120,7 @@ pub(super) fn spec(
     })
 }
 
-/// A driver whose program gets more arguments.
+/// Returns a driver with additional arguments for its program.
 fn with_args(driver: DriverSpec, more: Vec<String>) -> DriverSpec {
     let with = |argv: Vec<String>| argv.into_iter().chain(more).collect();
     match driver {
@@ -128,13 +129,14 @@ fn with_args(driver: DriverSpec, more: Vec<String>) -> DriverSpec {
     }
 }
 
-/// Titles of what a person has allowed the task since it was denied.
+/// Returns the titles of what a person has allowed the task since it was denied.
 fn allowed(ctx: &Ctx, id: &TaskId) -> Result<Vec<String>, Error> {
     let allowed = switchboard_needs::allowed_since(&ctx.world.store, &ctx.plan.run, id.as_str())?;
     Ok(allowed.into_iter().map(|need| need.title).collect())
 }
 
-/// Who the worker is, for itself and for what it starts: the token is its authority towards the daemon.
+/// Returns the identity of the worker, for itself and the processes it starts. The token is its authority towards the
+/// daemon.
 fn identity(
     ctx: &Ctx,
     id: &TaskId,
@@ -163,7 +165,7 @@ fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
     McpCommand { name: "switchboard".to_owned(), argv, env: identity }
 }
 
-/// When its agent is told to finish. One that takes no second prompt is not.
+/// Returns when the agent is told to finish. An agent that takes no second prompt is not told.
 fn wrap_up(settings: &Settings) -> WrapUp {
     let (told_at, ends_at) = settings.limits_ms();
     let after_ms = u64::try_from(told_at).unwrap_or(0);
@@ -173,11 +175,11 @@ fn wrap_up(settings: &Settings) -> WrapUp {
 fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool) -> WorkerLimits {
     let mut limits = ctx.world.config.limits;
     if let Some(limit) = settings.timeout_ms {
-        // The engine stops a late attempt itself; the shim's own limit is the net below it.
+        // The engine stops a late attempt itself; the shim's limit is only a fallback.
         limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
     }
     if is_by_hand {
-        // What stands in for hands says nothing.
+        // A placeholder worker prints nothing.
         limits.idle_ms = limits.wall_ms;
     }
     limits

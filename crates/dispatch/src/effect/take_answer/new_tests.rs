@@ -1,4 +1,4 @@
-//! A test engineer's tests run without the change: each must fail there, or add a case of what was there.
+//! Runs a test engineer's tests without the change: each must fail there, or add a case for existing code.
 
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,
@@ -11,10 +11,10 @@ use crate::effect::context::Ctx;
 use crate::effect::gate_tree::GateTree;
 use crate::effect::judged::Judged;
 
-/// Tests that a refusal names.
+/// Maximum number of tests named in a refusal.
 const NAMED: usize = 5;
 
-/// Returns what people should know of the new tests, or why they can't be taken.
+/// Returns notes about the new tests for people, or why the tests can't be taken.
 pub(super) async fn judge(
     ctx: &Ctx,
     given: Given<'_>,
@@ -53,7 +53,7 @@ pub(super) async fn judge(
     if report.verdict == CheckVerdict::Fail {
         return Ok(Err(refusal(&report)));
     }
-    // Only the tests have run in it, and the commit stands in it again.
+    // Only the tests have run in the tree, and it is at the commit again.
     tree.passed(ctx).await?;
     Ok(Ok((report.verdict != CheckVerdict::Skip).then(|| format!("new_tests: {}", report.summary))))
 }

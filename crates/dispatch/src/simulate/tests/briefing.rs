@@ -1,4 +1,4 @@
-//! Two runs that a team leads, one after the other: the second one is told what the first one has taught.
+//! Two consecutive runs led by a team: the second one gets the retrospectives of the first.
 
 use switchboard_protocol::modes::{AnswerFacts, ModeEvent, ModeFact, OptionalSteps};
 use switchboard_protocol::run::RunEvent;
@@ -9,7 +9,7 @@ use super::*;
 use crate::simulate::observer::Observer;
 use crate::work::{RUNS, run_id};
 
-/// What is recorded of the modes of a run, and what each of its parts was asked for, by what it does.
+/// Mode events of a run, and the request of each of its parts, by its work.
 struct Led {
     events: Vec<ModeEvent>,
     asked: Vec<(String, String)>,
@@ -33,14 +33,14 @@ fn led(store: &Store, run: &RunId) -> Led {
     Led { events, asked }
 }
 
-/// Two led runs of one repository; the second one takes these steps.
+/// Simulates two led runs of one repository; the second one takes these steps.
 fn two_runs(spec: SimSpec, steps: OptionalSteps) -> [Led; 2] {
     let stage = Arc::new(Stage::new(3, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let drive = |steps| Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: true };
     let both = [drive(OptionalSteps::default()), drive(steps)];
     for (before, drive) in both.iter().enumerate() {
-        // It watches the tasks of one run, and the second run has tasks of the same names.
+        // The observer watches the tasks of one run, and the second run has tasks with the same ids.
         *lock(&stage.observer) = Observer::new(None);
         let ends = live_until(&stage, &store, async |daemon| modes::lead(&stage, &daemon, drive, before).await);
         ends.unwrap();
@@ -51,7 +51,7 @@ fn two_runs(spec: SimSpec, steps: OptionalSteps) -> [Led; 2] {
     runs.try_into().unwrap_or_else(|runs: Vec<Led>| panic!("{} runs are led", runs.len()))
 }
 
-/// How many retrospectives a run has begun with.
+/// Returns the number of retrospectives with which a run began.
 fn earlier(led: &Led) -> u32 {
     let Some(ModeEvent::Began { setup }) = led.events.first() else { panic!("{:?}", led.events.first()) };
     setup.retrospectives

@@ -1,4 +1,4 @@
-//! A merge into the user's branch may take long: who else waits for it.
+//! Merges into the user's branch may take long: tests which calls wait for them.
 
 use serde_json::json;
 use switchboard_needs::Needs;
@@ -12,7 +12,7 @@ use super::*;
 use crate::link::{Link, Signal};
 use crate::needs;
 
-/// Longer than anything takes here that waits for nothing.
+/// Longer than any call that waits for nothing takes here.
 const LONG: Duration = Duration::from_secs(60);
 
 fn world(stage: &Arc<Stage>) -> (Store, World) {

@@ -1,5 +1,6 @@
-//! Snapshots of simulated histories: the whole logs of a few, and the outcome of many. They show a reviewer what a change of the engine changes in the
-//! log. `INSTA_UPDATE=always cargo test -p switchboard-dispatch simulate` accepts the new ones.
+//! Snapshots of simulated histories: the whole logs of a few, and the outcome of many. They show a reviewer how a
+//! change of the engine affects the log. `INSTA_UPDATE=always cargo test -p switchboard-dispatch simulate` accepts the
+//! new ones.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,20 +12,20 @@ use super::super::modes::play_modes;
 use super::super::play;
 use super::{SimReport, SimSpec, small};
 
-/// Time of day at which every history begins.
+/// Time of day at which every history begins, in milliseconds since 1970.
 const BEGIN: i64 = 1_700_000_000_000;
 
-/// Facts that are texts of their own, which other tests look at.
+/// Facts that are long texts, which other tests check.
 const TEXTS: [(&str, &str); 2] = [("plan_recorded", "text"), ("way_recorded", "text")];
 
-/// What a digest, a commit, a run or a worker is called in a log, by the order in which they appear there.
+/// Short names for the digests, commits, runs and workers in a log, in the order in which they appear.
 #[derive(Default)]
 struct Names(HashMap<String, String>);
 
 // === impl Names ===
 
 impl Names {
-    /// A text with all of them in the place of what they stand for.
+    /// Replaces all of them in a text by their short names.
     fn shorten(&mut self, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut shortened = String::new();
@@ -49,7 +50,8 @@ impl Names {
     }
 }
 
-/// A line for each event whose subject begins with one of these: milliseconds since the beginning, subject, kind, actor, facts, and text if there is one.
+/// Returns a line for each event whose subject begins with one of these: milliseconds since the beginning, subject,
+/// kind, actor, facts, and text if any.
 fn log(store: &Store, subjects: &[&str]) -> String {
     let (mut names, mut text, mut after) = (Names::default(), String::new(), 0);
     loop {
@@ -114,7 +116,8 @@ fn the_modes_of_a_run_that_a_team_leads_are_recorded() {
     insta::assert_snapshot!(log(&store, &["modes/", "need/"]));
 }
 
-/// The outcome of a history in one line. Once the engine behaves differently, the history draws other random numbers, so that most of these differ.
+/// Returns the outcome of a history in one line. If the engine behaves differently, the history draws other random
+/// numbers, so that most lines differ.
 pub(super) fn line(seed: u64, report: &SimReport) -> String {
     let SimReport { outcome, simulated_ms, events, steps, writes, workers, merged, lost, waited, calls, .. } = report;
     format!(

@@ -1,4 +1,4 @@
-//! What an agent may do from the architect's seat of a run, and what it is refused.
+//! Tests which actions an agent may take from the architect's seat of a run, and which are refused.
 
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::answer::AnswerKind;
@@ -17,17 +17,17 @@ use super::super::answers::answer_of;
 use super::*;
 use crate::drive::{SeatAsk, SeatCaller};
 
-/// How often a test looks whether something has come, a second apart.
+/// Maximum number of checks by a test whether something has happened, one second apart.
 const LOOKS: usize = 1_000;
 
-/// The task that the tests are about.
+/// Task that the tests concern.
 const TASK: &str = "1.1";
 
 fn id(task: &str) -> TaskId {
     TaskId::new(task).unwrap()
 }
 
-/// A run that lea leads.
+/// Run that lea leads.
 struct Led<'a> {
     stage: &'a Stage,
     daemon: &'a Dispatch,
@@ -85,7 +85,7 @@ impl Led<'_> {
         self.ask(SeatAsk::AddGates(SetQaGatesRequest { run, fence, add })).await
     }
 
-    /// Does what is open, as the steps of roles and the answers of the architect come, up to a step that a test is about.
+    /// Does open steps, as the steps of roles and the answers of the architect come up, until the condition holds.
     async fn up_to(&self, is_there: impl Fn(&SeatReply) -> bool) -> SeatReply {
         for _ in 0..LOOKS {
             let status = self.status().await;
@@ -111,7 +111,7 @@ impl Led<'_> {
         panic!("it does not come: {:?}", self.status().await);
     }
 
-    /// The same up to a step of the task.
+    /// Same until a step of the task is open.
     async fn up_to_step(&self, step: &str) -> SeatReply {
         let is_open = |status: &SeatReply| {
             status
@@ -122,7 +122,7 @@ impl Led<'_> {
         self.up_to(is_open).await
     }
 
-    /// Events of the phases of the run, by their kinds.
+    /// Returns the events of one kind in the phases of the run.
     fn events(&self, kind: &str) -> Vec<RunEvent> {
         let all = self.daemon.world.store.events(0, &Filter::all(), 10_000).unwrap();
         all.iter().filter(|event| event.kind == kind).filter_map(|event| event.fact()).collect()
@@ -142,7 +142,7 @@ fn lead(run: &RunId, agent: Option<&str>, budget: Option<Budget>, lease_ms: Opti
     SeatAsk::Lead(LeadRunRequest { run: run.to_string(), agent, budget, lease_ms })
 }
 
-/// Starts a run of a request that a team carries out.
+/// Starts a run for a request led by a team.
 async fn start(daemon: &Dispatch, request: StartRunRequest) -> RunId {
     let drive =
         Drive { lead: None, request: Some("Add numbers".to_owned()), steps: OptionalSteps::default(), auto: true };
@@ -333,7 +333,7 @@ fn the_seat_is_given_by_people_under_a_ceiling_and_left_by_its_holder() {
         refused(ask(leave(None), &lea).await, "seat.not-yours", "with its fence");
         refused(ask(leave(fence), &eve).await, "seat.not-yours", "eve calls");
         assert_eq!(ask(leave(fence), &lea).await.unwrap().form, "driven");
-        // Its ceiling stays.
+        // The ceiling stays.
         let again = ask(lead(&run, None, None, hour), &eve).await.unwrap();
         assert_eq!(
             (again.agent.map(|agent| agent.to_string()).as_deref(), again.ceiling),

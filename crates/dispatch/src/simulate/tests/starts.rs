@@ -1,4 +1,4 @@
-//! Starts of runs that are refused, repeated or only looked at.
+//! Tests starts of runs that are refused, repeated or dry.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent as Event;

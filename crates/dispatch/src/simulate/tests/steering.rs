@@ -1,4 +1,4 @@
-//! Runs at work are steered, told something and looked at: by people, and by their own workers as far as these may.
+//! Tests control of live runs: calls and messages of people and, as far as they may, of the runs' own workers.
 
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::coordination::{Control, ControlReply};
@@ -19,15 +19,15 @@ use crate::told;
 use crate::verb::Continuation;
 use crate::verb::tell_worker::Telling;
 
-/// How often a test looks whether something has come.
+/// Maximum number of checks by a test whether something has happened.
 const LOOKS: usize = 1_000;
 
-/// A world in which agents work long enough for people to come between.
+/// Returns settings in which agents work long enough for people to act in between.
 fn slow() -> SimSpec {
     SimSpec { work_ms: 600_000, max_workers: Some(1), ..SimSpec::kind() }
 }
 
-/// Two tasks of a slice, of which the second waits for the first, and one of another.
+/// Returns a plan with two tasks of a slice, of which the second waits for the first, and one task of another slice.
 fn plan_of_slices() -> String {
     let task = |id: &str, slice: &str, depends: &[&str]| {
         json!({ "id": id, "phase": 1, "description": format!("do {id}"), "acceptance": "it is done", "depends": depends,
@@ -39,7 +39,7 @@ fn plan_of_slices() -> String {
     .to_string()
 }
 
-/// A run whose first task has a worker.
+/// Run whose first task has a worker.
 struct AtWork<'a> {
     daemon: &'a Dispatch,
     run: RunId,
@@ -51,7 +51,7 @@ impl AtWork<'_> {
         format!("{}/{task}", self.run)
     }
 
-    /// What a control does that `by` sends in a message with this number.
+    /// Sends a control from `by` in a message with this number; returns its reply.
     async fn control(&self, number: u64, control: Control, by: &Caller) -> Result<ControlReply, Failure> {
         let id = MessageId::from_bits(number);
         let call = Idempotency {
@@ -64,7 +64,7 @@ impl AtWork<'_> {
         done.map_err(|error| error.to_failure())
     }
 
-    /// The worker of the first task, as a caller.
+    /// Returns the worker of the first task as a caller.
     fn caller(&self) -> Caller {
         let kind = CallerKind::Worker {
             run: self.run.clone(),
@@ -81,7 +81,7 @@ impl AtWork<'_> {
         told.map_err(|error| error.to_failure())
     }
 
-    /// Facts of the run of one kind.
+    /// Returns the facts of the run of one kind.
     fn events(&self, kind: &str) -> Vec<RunEvent> {
         let all = self.daemon.world.store.events_of(&history::subject(&self.run), 0, 10_000).unwrap();
         all.iter().filter(|event| event.kind == kind).filter_map(|event| event.fact()).collect()
@@ -395,7 +395,7 @@ fn a_loop_goes_on_with_what_the_last_run_of_the_plan_has_not_merged() {
         let after = next().await;
         let done: Vec<_> = after.done.iter().map(TaskId::as_str).collect();
         assert_eq!((done, after.follows.as_ref()), (vec!["1.1", "1.3"], Some(&run)), "{:?}", after.next);
-        // Another text of the plan's title is not followed by what has another task of that id.
+        // The run does not count for another text of the plan in which this task differs.
         let other = plan.replace("do 1.1", "do something else");
         let request = NextUnitRequest { plan: other, source: String::new(), scope: None, base: None, since: None };
         let other = daemon.next_unit(&request, &ann).await.unwrap();

@@ -1,4 +1,4 @@
-//! A start of what another run works on: a repetition is answered with that run, anything else is refused.
+//! Start of tasks that another run works on: a repeated request is answered with that run, any other is refused.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::unit_claims::{self, ClaimedUnits};
 use crate::{Dispatch, Error, plan};
 
 impl Dispatch {
-    /// The answer of a start that the same request has made before, without a key or under another one, and whose run is not over; `None` where no run has
-    /// any of the tasks.
+    /// Returns the answer of an earlier start by the same request, without a key or under another one, if its run is
+    /// not over; `None` if no run has any of the tasks.
     ///
     /// # Errors
-    /// `dispatch.already-running` where another request has started a run that has some of the tasks.
+    /// `dispatch.already-running` if a run started by another request has some of the tasks.
     pub(super) async fn already(
         &self,
         request: &StartRunRequest,
@@ -38,7 +38,7 @@ impl Dispatch {
         Ok(Some(reply))
     }
 
-    /// The tasks of a dry run that another run works on.
+    /// Returns the tasks of a dry run that another run works on.
     pub(super) async fn worked_on(&self, request: &StartRunRequest, decided: &Decided) -> Result<Vec<Skipped>, Error> {
         let of = |claimed: ClaimedUnits| {
             let detail = format!("{} works on it", claimed.run);

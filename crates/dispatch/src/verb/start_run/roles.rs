@@ -1,4 +1,4 @@
-//! Who has which role in a team, as a request names them.
+//! Roles of a team as named in a request.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use switchboard_protocol::verb::run::RoleChoice;
 
 use crate::plan::RunPart;
 
-/// The role that somebody says something of. What a file says of a role names nobody for it, so that it may be any that ships.
+/// Returns the role that a choice concerns. A choice from a file that names no agent may concern any built-in role.
 pub(crate) fn known(choice: &RoleChoice, has: &[RoleName]) -> Result<RoleName, Failure> {
     let id = &choice.role;
     match RoleName::of(id) {
@@ -20,7 +20,7 @@ pub(crate) fn known(choice: &RoleChoice, has: &[RoleName]) -> Result<RoleName, F
     }
 }
 
-/// Refuses roles where no team works, a role that no step of the plan has, and one that is named twice.
+/// Refuses roles without a team, a role that no step of the plan has, and one that is named twice.
 pub(super) fn check(choices: &[RoleChoice], plan: &Plan) -> Result<(), Failure> {
     let is_team = plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true));
     let asked = plan.tasks().filter_map(|task| task.switchboard.as_ref()?.asks.map(|asks| asks.role));
@@ -59,14 +59,14 @@ pub(super) fn check_limits(limits: &TeamLimits) -> Result<(), Failure> {
     limits.out_of_range().map_or(Ok(()), bad)
 }
 
-/// Refuses what a role says and its worker's agent can't be told, and a role that nobody may have.
+/// Refuses role settings that can't be applied to the worker's agent, and a role that no agent may have.
 pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Result<(), Failure> {
     let coder = RoleName::Coder.id();
     for RunPart { task, settings, work, choice } in
         parts.iter().filter(|part| part.settings.team || part.work.is_some())
     {
         let role = work.map_or(&coder, |work| &work.role);
-        // A command of the plan is no coder.
+        // A command of the plan has no coder role.
         if work.is_none() && settings.command.is_some() {
             continue;
         }

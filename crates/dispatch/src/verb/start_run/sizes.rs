@@ -1,4 +1,5 @@
-//! What a team is not given: tasks that are too large, several in one, or without acceptance; and a phase that can't begin yet.
+//! Refuses tasks unsuitable for a team: too large, several in one, or without acceptance; and a phase that can't begin
+//! yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::port::Git;
 use crate::world::World;
 use crate::{Error, plan, progress};
 
-/// Refuses the tasks of a plan that a team can't be given as they stand, all at once.
+/// Refuses the tasks of a plan that are unsuitable for a team in their present form, all at once.
 ///
 /// # Errors
 /// `plan.task-size` with task, reason and remedy of each.
@@ -26,7 +27,8 @@ pub(super) async fn check(world: &World, plan: &Plan, base: &Oid, source: &str) 
     Ok(failure(&refusals).map_or(Ok(()), |failure| Err(failure.at(source)))?)
 }
 
-/// Names what blocks the phases of a run, and refuses one that can't begin. `written` is all of the plan, `part` what is run of it.
+/// Returns what blocks the phases of a run, and refuses one that can't begin. `written` is the whole plan, `part` the
+/// part to run.
 ///
 /// # Errors
 /// `plan.not-ready` with task, reason and remedy of each problem.
@@ -47,7 +49,8 @@ pub(super) async fn preflight(
         false => BTreeMap::new(),
     };
     let of_plan: BTreeSet<_> = written.tasks().filter(|task| is_closed(task)).map(|task| task.id.clone()).collect();
-    // The evidence of what the plan itself calls done is not ours to look for: another tool has it, or a person vouches for it.
+    // Evidence of tasks that the plan itself marks as done is not checked: another tool has it, or a person vouches for
+    // it.
     let mut proven: BTreeSet<_> = of_plan.iter().filter(|task| !merged.contains_key(task)).cloned().collect();
     let unproven = proven.len();
     for (task, run) in &merged {
@@ -56,7 +59,8 @@ pub(super) async fn preflight(
         }
     }
     let done = of_plan.into_iter().chain(merged.into_keys()).collect();
-    // A later phase of the same run waits for the one before, whose tasks then are done with all that their ways ask for.
+    // A later phase of the same run waits for the one before, whose tasks are then done with all that their ways
+    // require.
     let found = preflight::preflight(written, first, Known { done: &done, evidence: &proven });
     let (stops, blockers): (Vec<_>, Vec<_>) = found.into_iter().partition(|problem| problem.kind.stops());
     if let Some(failure) = not_ready(first, &stops) {
@@ -72,7 +76,7 @@ fn is_closed(task: &Task) -> bool {
     matches!(task.status, TaskStatus::Completed | TaskStatus::Closed)
 }
 
-/// The refusals of the tasks whose changes are merged, and of descriptions that are about several tasks.
+/// Returns the refusals of tasks whose changes are merged, and of descriptions that cover several tasks.
 fn refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
     let ids: BTreeSet<TaskId> = plan.tasks().map(|task| task.id.clone()).collect();
     let reports: BTreeSet<_> = plan
@@ -94,7 +98,7 @@ fn refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
     found
 }
 
-/// Whether a declared path is a folder: in the tree that the run begins with, else by its name.
+/// Returns true if a declared path is a folder: in the tree at which the run begins, else by its name.
 fn is_folder(files: &BTreeSet<String>, path: &str) -> bool {
     let folder = format!("{}/", path.trim_start_matches("./").trim_end_matches('/'));
     let has_files = files.range(folder.clone()..).next().is_some_and(|file| file.starts_with(&folder));

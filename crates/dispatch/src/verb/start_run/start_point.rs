@@ -1,4 +1,4 @@
-//! Where a run starts from: what git says of the user's work tree, and of the branch or commit that was named.
+//! Start point of a run: facts from git about the user's work tree, and about the named branch or commit.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,28 +16,28 @@ use crate::port::Git;
 use crate::world::World;
 use crate::{Error, plan, setup, user_tree};
 
-/// Who named the folder for work trees where nobody did.
+/// Source of the folder for work trees if neither request nor settings name one.
 const DEFAULT: &str = "default";
 
-/// Where a run starts from.
+/// Start point of a run.
 pub(super) struct StartPoint {
-    /// The branch that the run is merged into.
+    /// Branch that the run is merged into.
     pub(super) target: String,
     pub(super) base: Oid,
     /// Name of the user's work tree.
     pub(super) tree: String,
     /// Folder for all work trees, and who named it.
     pub(super) worktrees: (PathBuf, String),
-    /// Tracked lock files, where they say what new work trees are set up with.
+    /// Tracked lock files, if they determine the set-up of new work trees.
     pub(super) locks: Vec<String>,
-    /// Files with changes of the user, where tasks declare what they write.
+    /// Files with uncommitted changes of the user, if tasks declare what they write.
     pub(super) dirty: Vec<String>,
 }
 
 // === impl StartPoint ===
 
 impl StartPoint {
-    /// Asks git what the run needs to know, all at once; each answer is a process.
+    /// Reads all facts that the run needs from git at once; each is a process.
     pub(super) async fn look(
         world: &World,
         tree: &Arc<dyn Git>,
@@ -65,7 +65,8 @@ impl StartPoint {
         Ok(Self { target, base, tree: tree.tree_name(), worktrees, locks, dirty })
     }
 
-    /// Makes the folder for the work trees that somebody has named, before a run that could make none in it. A full disk is no reason against a run, which waits for room.
+    /// Creates the named folder for work trees, so that a run that could not create a tree in it is refused. A full
+    /// disk is no reason to refuse: the run waits for room.
     ///
     /// # Errors
     /// `config.bad-value` at the folder.
@@ -84,7 +85,7 @@ impl StartPoint {
     }
 }
 
-/// The work tree that a request is about: the one that it names, else the one that its caller stands in.
+/// Returns the work tree of a request: the one that it names, else the caller's.
 ///
 /// # Errors
 /// `request.bad-args` at `base_path`, `git.other-repository`, `git.not-a-repository`.
@@ -103,7 +104,7 @@ pub(crate) async fn tree(world: &World, request: &StartRunRequest, caller: &Call
     Ok(tree)
 }
 
-/// The folder for work trees, and who named it: the request, a settings file, or nobody.
+/// Returns the folder for work trees, and its source: the request, a settings file, or the default.
 async fn worktrees(world: &World, named: Option<&str>) -> Result<(PathBuf, String), Error> {
     let bad = |folder: &str| {
         let what = "the folder for work trees must be an absolute path";
