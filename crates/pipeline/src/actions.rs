@@ -1,4 +1,4 @@
-//! The structured output of a worker: one fenced block in its answer lists what it asks of its project.
+//! Reads the structured output of a worker: a fenced block in its answer that lists the actions it requests.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
@@ -11,28 +11,28 @@ use switchboard_protocol::verb::step::{Fence, ProposeTask, ReportStep};
 /// The info string of the block.
 const INFO: &str = "switchboard";
 
-/// The fewest backticks of a fence.
+/// Minimum number of backticks of a fence.
 const FENCE: usize = 3;
 
-/// Most actions of one output.
+/// Maximum number of actions in one output.
 const MOST: usize = 20;
 
 /// An action of an output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// Its number, from 1.
+    /// Number of the action within its output, from 1.
     pub index: u32,
-    /// The verb that it stands for.
+    /// Verb that carries out the action.
     pub verb: &'static str,
-    /// The verb's arguments.
+    /// Arguments of the verb.
     pub args: Value,
-    /// What is asked for.
+    /// The action as the worker wrote it.
     pub action: WorkerAction,
-    /// Who the worker says that it is.
+    /// Task and attempt that the worker claims to belong to.
     pub fence: Fence,
 }
 
-/// Reads what an answer asks for; nothing where it has no such block.
+/// Reads the actions of an answer; empty if the answer has no such block.
 ///
 /// # Errors
 /// `agent.bad-output` with the number of the action that does not fit, and why.
@@ -46,13 +46,13 @@ pub fn read(answer: &str) -> Result<Vec<Asked>, Failure> {
     (1..).zip(list).map(|(index, action)| one(index, action)).collect()
 }
 
-/// The text of the one block of an answer.
+/// Returns the text of the only action block of an answer, if there is one.
 fn block(answer: &str) -> Result<Option<String>, Failure> {
     let mut lines = answer.lines();
     let mut found = None;
     while let Some(line) = lines.next() {
         let Some((length, info)) = fence(line) else { continue };
-        // Another block's lines are skipped: what stands in it is no block.
+        // The lines of any other block are skipped, so a fence inside them opens nothing.
         let text = inside(length, &mut lines);
         if info != INFO {
             continue;
@@ -65,14 +65,14 @@ fn block(answer: &str) -> Result<Option<String>, Failure> {
     Ok(found)
 }
 
-/// The length of the fence that a line is, and its info string, in which there is no backtick.
+/// Returns the length of the fence in a line and its info string, which holds no backtick.
 fn fence(line: &str) -> Option<(usize, &str)> {
     let info = line.trim().trim_start_matches('`');
     let length = line.trim().len() - info.len();
     (length >= FENCE && !info.contains('`')).then_some((length, info.trim()))
 }
 
-/// Collects the lines up to the end of a block, which is a fence at least as long as that of its begin; `None` if it has none.
+/// Collects the lines up to the closing fence, which is at least `length` long; `None` if the block isn't closed.
 fn inside<'a>(length: usize, lines: &mut impl Iterator<Item = &'a str>) -> Option<String> {
     let mut text = String::new();
     for line in lines {

@@ -1,6 +1,7 @@
-//! The loop that runs a plan unit by unit: which unit is next, and when it is better to wait, to ask a person, or to stop.
+//! The loop that runs a plan unit by unit: chooses the next unit, or decides to wait, to ask a person, or to stop.
 //!
-//! [`decide`] is a function of the plan and of what the record says ([`TurnLog`]), so that a loop that is started again goes on where it was.
+//! [`decide`] depends only on the plan and the recorded turns ([`TurnLog`]), so a restarted loop continues where it
+//! was.
 
 mod history;
 
@@ -14,54 +15,56 @@ use switchboard_protocol::verb::auto::{Next, NextStart};
 
 pub use history::{Ending, TaskFailure, Turn, TurnLog};
 
-/// Turns that are looked at to see whether the loop is stuck.
+/// Number of recent turns in which the loop looks for a lack of progress.
 const WINDOW: usize = 6;
 
-/// How often a unit is in the window when the loop is stuck.
+/// Number of turns of one unit within [`WINDOW`] at which the loop counts as stuck.
 const OFTEN: usize = 3;
 
-/// Most turns of one unit.
+/// Maximum number of turns of one unit.
 const UNIT_CAP: usize = 5;
 
-/// Failures in a row after which a unit is not tried again.
+/// Number of failures in a row after which a unit is not tried again.
 const FAILURES: usize = 3;
 
-/// Most waits for a rate limit in a row.
+/// Maximum number of waits for a rate limit in a row.
 const WAITS: usize = 5;
 
-/// How long a rate limit is waited for, where the service says nothing, in milliseconds.
+/// Wait for a rate limit in milliseconds if the service names no time.
 const USUAL_WAIT_MS: i64 = 35_000;
 
-/// How long at most, and how much longer than the service says.
+/// Maximum wait for a rate limit in milliseconds, and the maximum by which a wait exceeds the time that the service
+/// names.
 const LONGEST_WAIT_MS: i64 = 60_000;
 const MARGIN_MS: i64 = 500;
 
-/// A part of a plan that is run by itself.
+/// A part of a plan that the loop runs in one turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// The part; `None` is all of the plan.
+    /// Phase or slice to run; `None` is the whole plan.
     pub scope: Option<UnitId>,
-    /// Its tasks that can be done.
+    /// Eligible tasks of the unit.
     pub tasks: BTreeSet<TaskId>,
 }
 
-/// What a decision follows from.
+/// Input of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The units in the order in which they are run.
     pub units: &'a [Unit],
-    /// Tasks that are merged into what the next run begins at, or are done without a merge.
+    /// Tasks that are merged into the start commit of the next run, or done without a merge.
     pub done: &'a BTreeSet<TaskId>,
     /// Turns for this plan, oldest first.
     pub turns: &'a [Turn],
-    /// The number of the last turn before this loop began: a person has started it again since.
+    /// Number of the last turn before a person last restarted the loop.
     pub since: u32,
-    /// The present.
+    /// The present time.
     pub now: Millis,
 }
 
-/// The units of a plan: what it makes a barrier of. That is each phase; each slice of a phase whose tasks all name one, where slices wait for each other
-/// (`barrier` is true); all of the plan where nothing does (`barrier` is false). Only tasks in `eligible` count, and of the parts only `scope`, if it is given.
+/// Returns the units of a plan: each phase, or each slice of a phase whose tasks all name one if slices wait for each
+/// other (`barrier` is true), or the whole plan if nothing waits (`barrier` is false). Only tasks in `eligible` count,
+/// and only the parts in `scope`, if given.
 #[must_use]
 pub fn units(plan: &Plan, eligible: &BTreeSet<TaskId>, scope: Option<&UnitId>) -> Vec<Unit> {
     let barrier = plan.switchboard.as_ref().and_then(|settings| settings.barrier);
@@ -82,7 +85,7 @@ pub fn units(plan: &Plan, eligible: &BTreeSet<TaskId>, scope: Option<&UnitId>) -
     parts.into_iter().map(unit).collect()
 }
 
-/// A phase, or its slices in the order in which its tasks name them.
+/// Returns a phase, or its slices in the order in which its tasks name them.
 fn parts_of(phase: &switchboard_protocol::plan::Phase, by_slice: bool) -> Vec<UnitId> {
     let slice = |task: &switchboard_protocol::plan::Task| task.switchboard.as_ref()?.slice.clone();
     let slices: Option<Vec<_>> = phase.tasks.iter().map(slice).collect();
@@ -110,13 +113,13 @@ pub fn decide(facts: &Facts<'_>) -> Next {
     }
 }
 
-/// The next unit, with the turns that count for it.
+/// The chosen unit and the turns that count for it.
 struct Choice<'a> {
     facts: &'a Facts<'a>,
     unit: &'a Unit,
-    /// Turns since a person last said that the loop goes on.
+    /// Turns since a person last let the loop continue.
     turns: &'a [Turn],
-    /// Those of them that no rate limit has held up.
+    /// Turns among them that were not held up by a rate limit.
     counted: Vec<&'a Turn>,
 }
 
@@ -169,7 +172,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// What a turn of this loop ended with, where that decides by itself.
+    /// Returns the decision that follows from the ending of a turn alone, if any.
     fn after_ending(&self, turn: &Turn) -> Option<Next> {
         match &turn.ending {
             Ending::Failed(failures) => {
@@ -200,13 +203,13 @@ impl<'a> Choice<'a> {
         Next::Start(self.start(AutoTurnKind::Waited, format!("{} waited for a rate limit", self.name())))
     }
 
-    /// Failures of the unit since it last ended well, newest first.
+    /// Returns the failures of the unit since its last success, newest first.
     fn failures(&self) -> Vec<&'a Turn> {
         let mine = self.counted.iter().rev().filter(|turn| self.is_mine(turn));
         mine.take_while(|turn| turn.is_failed()).copied().collect()
     }
 
-    /// Why the loop makes no progress, if it doesn't.
+    /// Returns the reason why the loop makes no progress, or `None` if it does.
     fn stuck(&self, failures: &[&Turn]) -> Option<String> {
         let window: Vec<_> = self.window().collect();
         let in_window = failures.iter().take(window.len());
@@ -219,7 +222,7 @@ impl<'a> Choice<'a> {
         if often >= OFTEN {
             return Some(format!("it was started {often} times in the last {} turns", window.len()));
         }
-        // What came last comes first here.
+        // The window is newest first.
         if let [d, c, b, a, ..] = window.as_slice()
             && a.unit == c.unit
             && b.unit == d.unit
@@ -231,7 +234,7 @@ impl<'a> Choice<'a> {
         None
     }
 
-    /// The last turns that count, newest first.
+    /// Returns the last turns that count, newest first.
     fn window(&self) -> impl Iterator<Item = &'a Turn> + '_ {
         self.counted.iter().rev().take(WINDOW).copied()
     }
@@ -240,12 +243,12 @@ impl<'a> Choice<'a> {
         turn.unit == self.unit.scope
     }
 
-    /// Whether a turn belongs to this loop, and not to one before it that a person has started again.
+    /// Returns true if a turn came after the last restart by a person.
     const fn is_new(&self, turn: &Turn) -> bool {
         turn.number > self.facts.since
     }
 
-    /// Stops; where a person has started the loop since, asks instead.
+    /// Stops the loop, or asks a person if one restarted the loop before.
     fn refuse(&self, code: &str, why: String) -> Next {
         match self.turns.last() {
             Some(last) if self.is_new(last) => Next::Stop { code: code.to_owned(), why },

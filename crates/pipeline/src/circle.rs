@@ -1,4 +1,4 @@
-//! Tasks that wait for each other.
+//! Finds dependency cycles among tasks.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use switchboard_protocol::plan::TaskId;
 /// Returns tasks of which each waits for the next, and the last for the first, the smallest id first; `None` if all can be brought into an order.
 /// Ids that are no key of `waits` are skipped.
 pub(crate) fn circle<'a>(waits: &BTreeMap<&'a TaskId, Vec<&'a TaskId>>) -> Option<Vec<&'a TaskId>> {
-    /// What is known of a task that was reached.
+    /// State of a task that the search has reached.
     #[derive(PartialEq)]
     enum Seen {
-        /// It is on the path that is followed.
+        /// The task is on the current path.
         OnPath,
-        /// No circle can be reached from it.
+        /// No cycle can be reached from the task.
         Clear,
     }
     let mut seen: BTreeMap<&TaskId, Seen> = BTreeMap::new();
@@ -20,7 +20,7 @@ pub(crate) fn circle<'a>(waits: &BTreeMap<&'a TaskId, Vec<&'a TaskId>>) -> Optio
         if seen.contains_key(start) {
             continue;
         }
-        // Each task of the path with the number of its dependencies that were followed.
+        // Each task of the path with the number of its dependencies followed so far.
         let mut path: Vec<(&TaskId, usize)> = vec![(start, 0)];
         seen.insert(start, Seen::OnPath);
         while let Some((at, followed)) = path.last_mut() {
@@ -44,7 +44,7 @@ pub(crate) fn circle<'a>(waits: &BTreeMap<&'a TaskId, Vec<&'a TaskId>>) -> Optio
     None
 }
 
-/// The end of a path from the task on that its last one waits for.
+/// Returns the end of the path, from the task that its last one waits for.
 fn closed<'a>(path: &[(&'a TaskId, usize)], back_to: &TaskId) -> Vec<&'a TaskId> {
     let begin = path.iter().position(|(id, _)| *id == back_to).unwrap_or(0);
     let mut circle: Vec<_> = path[begin..].iter().map(|(id, _)| *id).collect();

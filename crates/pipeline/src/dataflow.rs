@@ -1,4 +1,4 @@
-//! Order that follows from what tasks make and need: a task waits for those whose outputs its inputs are.
+//! Derives the order of tasks from their inputs and outputs: a task waits for the tasks that produce its inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,25 @@ use switchboard_protocol::run::DerivedEdge;
 
 use crate::paths::{PathIndex, Pattern};
 
-/// Most edges that a plan's inputs may make.
+/// Maximum number of edges that the inputs of a plan may add.
 pub(crate) const MAX_DERIVED: usize = 100_000;
 
-/// Inputs that a refusal names.
+/// Maximum number of inputs that a refusal names.
 const NAMED: usize = 10;
 
-/// The files of a commit, from the repository's root.
+/// Files of a commit, relative to the repository's root.
 #[derive(Debug, Clone, Default)]
 pub struct Files(Vec<String>);
 
 impl Files {
-    /// Files in any order.
+    /// Sorts the given files.
     #[must_use]
     pub fn new(mut files: Vec<String>) -> Self {
         files.sort_unstable();
         Self(files)
     }
 
-    /// Whether one of them lies in a declared path.
+    /// Returns true if one of the files lies in a declared path.
     fn has_any(&self, pattern: &Pattern) -> bool {
         let stem = pattern.stem();
         let from = self.0.partition_point(|file| *file < stem);
@@ -34,8 +34,8 @@ impl Files {
     }
 }
 
-/// Returns the edges that a plan's inputs make and its tasks do not declare, in the order of the tasks that wait; at most one more than
-/// [`MAX_DERIVED`].
+/// Returns the edges that follow from the inputs of a plan and that its tasks don't declare, ordered by the waiting
+/// task. Returns at most one more than [`MAX_DERIVED`].
 #[must_use]
 pub fn derived(plan: &Plan) -> Vec<DerivedEdge> {
     let tasks: Vec<_> = plan.tasks().collect();
@@ -60,7 +60,7 @@ pub fn derived(plan: &Plan) -> Vec<DerivedEdge> {
     edges
 }
 
-/// Adds the derived edges to what the tasks depend on. Returns them, too.
+/// Adds the derived edges to the dependencies of the tasks, and returns these edges.
 #[must_use]
 pub fn resolve(mut plan: Plan) -> (Plan, Vec<DerivedEdge>) {
     let edges = derived(&plan);
@@ -72,7 +72,7 @@ pub fn resolve(mut plan: Plan) -> (Plan, Vec<DerivedEdge>) {
     (plan, edges)
 }
 
-/// Whether the plan names inputs at all.
+/// Returns true if any task of the plan names inputs.
 #[must_use]
 pub fn has_inputs(plan: &Plan) -> bool {
     plan.tasks().any(|task| inputs(task).next().is_some())
@@ -83,7 +83,7 @@ pub fn has_inputs(plan: &Plan) -> bool {
 /// # Errors
 /// `plan.missing-input` with the inputs that are neither.
 pub fn check_inputs(plan: &Plan, files: &Files) -> Result<(), Failure> {
-    // A closed task makes nothing any more.
+    // A task of a closed phase produces nothing any more.
     let phases = plan.phases.iter().filter(|phase| phase.status != PhaseStatus::Closed);
     let tasks = phases.flat_map(|phase| phase.tasks.iter().filter(|task| task.status != TaskStatus::Closed));
     let tasks: Vec<_> = tasks.collect();
@@ -112,14 +112,14 @@ pub fn check_inputs(plan: &Plan, files: &Files) -> Result<(), Failure> {
     Err(failure)
 }
 
-/// The declared outputs that are not among a commit's files.
+/// Returns the declared outputs that are missing from a commit's files.
 #[must_use]
 pub fn not_made<'a>(outputs: &'a [String], files: &Files) -> Vec<&'a str> {
     let is_missing = |output: &&String| Pattern::parse(output).is_ok_and(|pattern| !files.has_any(&pattern));
     outputs.iter().filter(is_missing).map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Who makes what, by the task's place in the list.
+/// Indexes the outputs of the tasks by path; the value is the position of the task in the list.
 fn producers(tasks: &[&Task]) -> PathIndex {
     let mut index = PathIndex::default();
     for (at, task) in tasks.iter().enumerate() {
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A task: its id, what it depends on, what it needs, and what it makes.
+    /// A task: id, dependencies, inputs and outputs.
     type Spec<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
 
     fn plan(tasks: &[Spec<'_>]) -> Plan {

@@ -1,4 +1,4 @@
-//! The life of a message in its recipient's queue, as a pure rule.
+//! The states of a message in its recipient's queue, as pure functions.
 //!
 //! ```text
 //!            send                    lease                        ack
@@ -10,23 +10,24 @@
 //!                       └─── superseded, taken back ───────────────────────▶ cancelled
 //! ```
 //!
-//! The four states on the right are final; only a person puts a dead message back. This is the queue's side. What is known about the
-//! recipient's eyes (`accepted → offered → injected → acked → done`) is evidence about each attempt and moves on its own.
+//! The four states on the right are final; only a person puts a dead message back. These are the states in the queue.
+//! How far the recipient has read (`accepted → offered → injected → acked → done`) is recorded separately for each
+//! attempt.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::message::QueueState;
 use switchboard_protocol::time::Millis;
 
-/// How long a delivery is held for its receiver unless it says otherwise, in milliseconds (SQS and JetStream: 30 s).
+/// Default lease of a delivery in milliseconds (SQS and JetStream: 30 s).
 pub const DEFAULT_LEASE_MS: i64 = 30_000;
 
 /// The longest lease of a delivery in milliseconds (SQS: 12 h).
 pub const MAX_LEASE_MS: i64 = 12 * 3_600_000;
 
-/// Deliveries of a message before it is dead, unless its sender says otherwise.
+/// Default number of deliveries after which a message is dead.
 pub const DEFAULT_ATTEMPTS: u32 = 5;
 
-/// Most deliveries that a sender may ask for.
+/// Maximum number of deliveries that a sender may request.
 pub const MAX_ATTEMPTS: u32 = 100;
 
 /// The first wait after a failed delivery in milliseconds; it doubles up to [`MAX_BACKOFF_MS`].
@@ -35,71 +36,73 @@ const BACKOFF_MS: i64 = 1_000;
 /// The longest wait after a failed delivery in milliseconds.
 pub const MAX_BACKOFF_MS: i64 = 60_000;
 
-/// How long a message may wait for its recipient's eyes before people are told, in milliseconds.
+/// Time in milliseconds after which people are notified of a message that its recipient has not seen.
 pub const SEEN_LATE_MS: i64 = 10 * 60_000;
 
-/// How long a message waits for somebody who has left, in milliseconds: a task that is tried again brings its agent back.
+/// How long a message waits for a recipient that left, in milliseconds: a retry of its task brings the agent back.
 pub const LEFT_MS: i64 = 10 * 60_000;
 
-/// How long a message that nobody has seen waits, in milliseconds (72 h, the default of the file protocol).
+/// How long an unseen message waits, in milliseconds (72 h, the default of the file protocol).
 pub const UNSEEN_MS: i64 = 72 * 3_600_000;
 
 /// How long a dead letter waits for a person, in milliseconds.
 pub const DEAD_LETTER_MS: i64 = 7 * 24 * 3_600_000;
 
-/// A message as its queue sees it.
+/// A message in a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Where it stands.
+    /// State of the message in the queue.
     pub state: QueueState,
-    /// Its lane; 0 is control and goes first.
+    /// Lane of the message; lane 0 is for control and goes first.
     pub lane: u8,
-    /// Its place in the log; the order within a lane.
+    /// Position of the message in the log; orders the messages of a lane.
     pub seq: u64,
-    /// Messages of one key are delivered one at a time; those of other keys pass them. Empty is a key too.
+    /// Messages with the same key are delivered one at a time, and may be overtaken by those of other keys. The empty
+    /// text is a key too.
     pub order_key: String,
-    /// Deliveries so far.
+    /// Number of deliveries so far.
     pub attempt: u32,
-    /// Deliveries before it is dead.
+    /// Number of deliveries after which the message is dead.
     pub max_attempts: u32,
-    /// Not to be delivered earlier.
+    /// Earliest time of the next delivery.
     pub not_before: Option<Millis>,
-    /// The delivery that holds it.
+    /// Lease of the delivery that holds the message.
     pub lease: Option<Lease>,
-    /// Not to be delivered later.
+    /// Time after which the message is not delivered.
     pub expires_at: Option<Millis>,
 }
 
-/// A delivery that waits for its acknowledgement.
+/// Lease of a delivery that waits for its acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// What the receiver must show; no two deliveries have the same, and later ones have larger ones.
+    /// Token that the receiver must present; unique for each delivery, and larger for later ones.
     pub token: u64,
-    /// When it lapses.
+    /// When the lease lapses.
     pub until: Millis,
 }
 
-/// What becomes of a message without its receiver.
+/// Change of a message without an acknowledgement of its receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
-    /// Back into the queue, not to be delivered before this time.
+    /// Returned to the queue, not to be delivered before this time.
     Returned(Millis),
-    /// Out of the queue, because of this.
+    /// Removed from the queue for this reason.
     Dead(&'static str),
-    /// Its time to live is over.
+    /// The message's time to live has passed.
     Expired,
 }
 
-/// What an acknowledgement does.
+/// Effect of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ack {
-    /// The message is done with now.
+    /// The message is acknowledged by this call.
     Now,
-    /// It was before; nothing changes.
+    /// The message was acknowledged before; nothing changes.
     Before,
 }
 
-/// Why a message that its recipient has not seen comes to nothing, if it does. `left` is when the recipient left.
+/// Returns why an unseen message is given up, or `None` if it still waits. `left` is the time at which the recipient
+/// left.
 #[must_use]
 pub fn abandoned(waits_since: Millis, left: Option<Millis>, now: Millis) -> Option<&'static str> {
     match left {
@@ -112,7 +115,7 @@ pub fn abandoned(waits_since: Millis, left: Option<Millis>, now: Millis) -> Opti
 // === impl Item ===
 
 impl Item {
-    /// When the clock will next do something with it.
+    /// Returns the next time at which the message changes without a call.
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         match self.state {
@@ -122,7 +125,8 @@ impl Item {
         }
     }
 
-    /// What the clock has done with it by `now`. A leased message is its receiver's until the lease lapses, however old it is.
+    /// Returns the change that time has caused by `now`. A leased message stays with its receiver until the lease
+    /// lapses, however old it is.
     #[must_use]
     pub fn expire(&self, now: Millis) -> Option<Turn> {
         let is_over = self.expires_at.is_some_and(|end| end <= now);
@@ -136,7 +140,8 @@ impl Item {
         }
     }
 
-    /// The receiver gives it back, to be delivered again after `delay` milliseconds or its backoff, whichever is longer.
+    /// Returns the message to the queue, to be delivered again after `delay` milliseconds or its backoff, whichever is
+    /// longer.
     ///
     /// # Errors
     /// `bus.lease-lost` when another delivery holds it, or none.
@@ -145,7 +150,7 @@ impl Item {
         Ok(self.returned(now, delay, "its receiver gave it back"))
     }
 
-    /// The receiver needs longer: the new end of its lease.
+    /// Extends the lease and returns its new end.
     ///
     /// # Errors
     /// As [`nak`](Self::nak).
@@ -154,7 +159,8 @@ impl Item {
         Ok(Millis(now.0.saturating_add(span.clamp(1, MAX_LEASE_MS))))
     }
 
-    /// The recipient has it. While a delivery holds the message its token is needed; a message that was only looked at needs none.
+    /// Acknowledges the message. While a delivery holds the message, its token is required; a message that was only
+    /// looked at needs none.
     ///
     /// # Errors
     /// `bus.lease-lost`; `bus.settled` when it is dead, expired or cancelled.
@@ -190,12 +196,13 @@ impl Item {
         Turn::Returned(Millis(now.0.saturating_add(wait)))
     }
 
-    /// It is there to be delivered at `now`.
+    /// Returns true if the message can be delivered at `now`.
     fn is_ready(&self, now: Millis) -> bool {
         self.state == QueueState::Ready && self.not_before.is_none_or(|time| time <= now) && !self.is_over(now)
     }
 
-    /// It keeps the messages behind it waiting: a delivery is on its way, or is to be repeated. A message that was sent for a later time isn't there yet.
+    /// Returns true if the message holds up those behind it: it is being delivered, or will be again. A message sent
+    /// for a later time doesn't.
     fn blocks(&self, now: Millis) -> bool {
         match self.state {
             QueueState::Leased => true,
@@ -205,10 +212,11 @@ impl Item {
     }
 }
 
-/// Which of these messages of one queue, sorted by lane and place, may be delivered now: at most `max`, in that order.
+/// Returns the positions of the messages of one queue that may be delivered now, at most `max`. The queue is sorted by
+/// lane and position.
 ///
-/// Within a lane nothing overtakes a message of the same order key, and in one answer a key's messages come together: their receiver has them
-/// in order.
+/// Within a lane, no message overtakes another one with the same order key. The messages of a key are returned
+/// together, so that the receiver gets them in order.
 #[must_use]
 pub fn choose<'a>(queue: impl IntoIterator<Item = &'a Item>, now: Millis, max: usize) -> Vec<usize> {
     let mut blocked: Vec<(u8, &str)> = Vec::new();
@@ -230,11 +238,12 @@ pub fn choose<'a>(queue: impl IntoIterator<Item = &'a Item>, now: Millis, max: u
     chosen
 }
 
-/// How long to wait after so many deliveries: 1 s, doubled up to 60 s, ±10 % by the message's place, so that many don't come back at once.
+/// Returns the wait after so many deliveries in milliseconds: 1 s, doubled up to 60 s, ±10 % by the message's position
+/// to spread retries.
 #[must_use]
 pub fn backoff(attempt: u32, seq: u64) -> i64 {
     let doubled = BACKOFF_MS.saturating_mul(1_i64 << attempt.saturating_sub(1).min(16)).min(MAX_BACKOFF_MS);
-    // Spread by the place: any odd multiplier does.
+    // Spreads by position; any odd multiplier works.
     let spread = i64::try_from(seq.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44).unwrap_or(0) % 201 - 100;
     doubled + doubled * spread / 1000
 }

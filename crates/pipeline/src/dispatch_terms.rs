@@ -1,48 +1,49 @@
-//! What a message that sets somebody to work says about itself: its `metadata`, completed and checked.
+//! Completes and checks the `metadata` of messages that dispatch work.
 //!
-//! `execute` and `delegate_task` come to an end (`dispatch.expires_at`, 480 minutes unless said), and a later `delegate_task` of the same sender takes the place
-//! of one that still waits, unless `queue_mode` is `keep`. A `delegate_task` names its phase; the phase `execution` needs a plan.
+//! `execute` and `delegate_task` expire (`dispatch.expires_at`, by default after 480 minutes), and a later
+//! `delegate_task` of the same sender replaces one that still waits, unless `queue_mode` is `keep`. A `delegate_task`
+//! names its phase; the phase `execution` needs a plan.
 
 use serde_json::{Map, Value, json};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::message::Action;
 use switchboard_protocol::time::Millis;
 
-/// Minutes until a dispatch expires unless it says otherwise: 480, the default of the file protocol.
+/// Default time to live of a dispatch in minutes: 480, as in the file protocol.
 const DEFAULT_TTL_MINUTES: i64 = 480;
 
-/// Longest time to live of a dispatch in minutes: 30 days.
+/// Maximum time to live of a dispatch in minutes: 30 days.
 const MAX_TTL_MINUTES: i64 = 30 * 24 * 60;
 
-/// Who sends what to whom, and when.
+/// The message that the metadata belong to.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
-    /// The message's id.
+    /// Id of the message.
     pub id: &'a str,
-    /// What it is for.
+    /// Action of the message.
     pub action: Action,
-    /// Who sends it.
+    /// Name of the sender.
     pub sender: &'a str,
-    /// Who is to read it.
+    /// Name of the recipient.
     pub recipient: &'a str,
-    /// Its text, which may name the plan.
+    /// Text of the message, which may name the plan.
     pub payload: &'a str,
-    /// The folder to which a relative path belongs; empty leaves paths as they are.
+    /// Folder that relative paths are resolved against; if empty, paths stay as they are.
     pub root: &'a str,
-    /// The store's time.
+    /// Time of the store.
     pub now: Millis,
 }
 
-/// What the metadata mean to the queue.
+/// Queueing terms that follow from the metadata.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Terms {
-    /// The metadata, complete; nothing when there are none.
+    /// The completed metadata; `None` if the message has none.
     pub metadata: Option<Map<String, Value>>,
     /// When the dispatch expires.
     pub expires_at: Option<Millis>,
-    /// It takes the place of earlier ones that wait.
+    /// True if the message replaces earlier ones that still wait.
     pub is_replacing: bool,
-    /// It may follow its like at once.
+    /// True if the message may follow a similar one without a cooldown.
     pub skips_cooldown: bool,
 }
 
@@ -153,7 +154,8 @@ fn phase_gate(about: About<'_>, given: &Value) -> Result<Value, Failure> {
     Ok(Value::Object(gate))
 }
 
-/// The plan that a text names: a path whose file is called `implementation_plan*.md` or `plan_*.md`, or what follows `the plan at`.
+/// Returns the plan that a text names: a path whose file is called `implementation_plan*.md` or `plan_*.md`, or what
+/// follows `the plan at`.
 fn named_plan(text: &str) -> Option<&str> {
     let is_plan = |word: &&str| {
         let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -170,7 +172,7 @@ fn named_plan(text: &str) -> Option<&str> {
     text.split_whitespace().map(bare).find(is_plan).or_else(after)
 }
 
-/// A word without the quotes around it and the punctuation behind it.
+/// Strips the quotes around a word and the punctuation behind it.
 fn bare(word: &str) -> &str {
     let quotes = ['\'', '"', '`'];
     word.trim_matches(quotes).trim_end_matches(['.', ',', ';', ':', '!', '?']).trim_matches(quotes)

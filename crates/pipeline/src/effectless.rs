@@ -1,4 +1,5 @@
-//! Settings that can't have an effect on the worker that they are for. A run refuses those that somebody relies on, and names the others.
+//! Finds settings without effect on the worker they apply to. A run refuses those that a person relies on, and reports
+//! the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +11,25 @@ use switchboard_protocol::run::WorkerTimeout;
 
 use crate::settings::Settings;
 
-/// Tasks that a note names.
+/// Maximum number of tasks that a note names.
 const NAMED: usize = 5;
 
-/// A task of a run, with what decides whether its settings have an effect.
+/// A task of a run, with the facts that decide whether its settings have an effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
     /// The task.
     pub task: &'a Task,
-    /// What holds for it.
+    /// Settings that apply to the task.
     pub settings: &'a Settings,
-    /// How its worker is driven.
+    /// Driver of the task's worker.
     pub driver: &'a DriverSpec,
-    /// What the settings of its agent say about questions, where the plan says nothing.
+    /// Permissions from the agent's settings, which apply if the plan names none.
     pub permissions: Permissions,
-    /// How often it is tried.
+    /// Maximum number of attempts at the task.
     pub attempts: u32,
-    /// Whether its result is a report, or a draft of a chain: no gate judges it, and it is not merged.
+    /// True if the result is a report, or a draft of a chain: no gate judges it, and it is not merged.
     pub is_unjudged: bool,
-    /// What the run says about time.
+    /// Time limits of the run.
     pub timeout: WorkerTimeout,
 }
 
@@ -39,20 +40,21 @@ pub struct Effectless {
     pub setting: &'static str,
     /// Why it has no effect.
     pub why: &'static str,
-    /// Whether the task itself says it; else its phase, its plan, its agent's settings or the run do, for all of their tasks.
+    /// True if the task itself has the setting; false if it comes from its phase, plan, agent or run, which apply to
+    /// several tasks.
     pub is_own: bool,
-    /// What the run does about it.
+    /// Consequence for the run.
     pub is: Consequence,
 }
 
-/// What a run does about a setting without effect.
+/// How a run handles a setting without effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
-    /// It is refused: somebody relies on what does not happen.
+    /// The run refuses it, because a person relies on it.
     Refused,
-    /// It is named.
+    /// The run reports it.
     Noted,
-    /// It is named where it has an effect on no task of the run.
+    /// The run reports it if it has an effect on none of its tasks.
     NotedWhereUnused,
 }
 
@@ -127,13 +129,14 @@ pub fn judge(works: &[Work<'_>]) -> Result<Vec<String>, Failure> {
     let named = tasks.into_iter().map(|((setting, why), ids)| {
         format!("{setting} has no effect on {}: {why}", listed(ids.iter().map(ToString::to_string).collect()))
     });
-    // Said once for many: it is for those tasks on which it has an effect, if there are any.
+    // A setting that applies to many tasks is reported once, and only if it has an effect on none of them.
     let whole = unused.into_iter().filter(|(_, ids)| ids.len() == works.len());
     let whole = whole.map(|((setting, why), _)| format!("{setting} has no effect on any task of the run: {why}"));
     Ok(named.chain(whole).collect())
 }
 
-/// Returns a sentence for the fields of a plan that no run heeds, or none but one that a team leads (`is_led`), and for each phase whose status contradicts its tasks'.
+/// Returns a sentence for each plan field that has no effect in this run (`is_led`: a team leads it), and for each
+/// phase whose status contradicts that of its tasks.
 #[must_use]
 pub fn of_plan(plan: &Plan, is_led: bool) -> Vec<String> {
     let profile = plan.execution_profile.as_ref();
@@ -159,7 +162,7 @@ pub fn of_plan(plan: &Plan, is_led: bool) -> Vec<String> {
     kept.into_iter().chain(plan.phases.iter().filter_map(not_completed)).collect()
 }
 
-/// What to say of a phase that is marked as done while tasks of it are not.
+/// Returns a note about a phase that is marked as done while some of its tasks are not.
 fn not_completed(phase: &Phase) -> Option<String> {
     let is_done = matches!(phase.status, PhaseStatus::Complete | PhaseStatus::Completed);
     let open: Vec<_> = phase.tasks.iter().filter(|task| phase.may_do(task)).map(|task| task.id.to_string()).collect();
@@ -170,7 +173,8 @@ fn not_completed(phase: &Phase) -> Option<String> {
     })
 }
 
-/// Returns a sentence for each agent that a plan or its phases name and that does no task of a run; `assignees` are the agents of its tasks.
+/// Returns a sentence for each agent that a plan or its phases name and that has no task in a run; `assignees` are the
+/// agents of its tasks.
 #[must_use]
 pub fn idle_agents(plan: &Plan, assignees: &BTreeSet<String>) -> Vec<String> {
     let of_plan = plan.switchboard.as_ref().and_then(|settings| settings.agent.as_ref());

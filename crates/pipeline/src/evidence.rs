@@ -1,4 +1,4 @@
-//! Rules of evidence: what may be added to a task's bundle, what it is called, which gates a task needs.
+//! Rules for evidence: which entries a task's bundle accepts, how bundles are named, and which gates a task needs.
 
 use std::collections::BTreeSet;
 
@@ -8,54 +8,54 @@ use switchboard_protocol::evidence::{
 };
 use switchboard_protocol::plan::{SchemaVersion, TaskId};
 
-/// Why evidence can't be kept.
+/// Why evidence is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvidenceError {
-    /// The id can't be the name of a folder.
+    /// The id is not a safe folder name.
     #[error("{0:?} is no id of evidence: {rule}", rule = switchboard_protocol::plan::BadTaskId)]
     UnsafeId(String),
     /// An entry belongs to another bundle.
     #[error("the entry is about {found}, the bundle about {expected}")]
     OtherTask {
-        /// What the bundle is about.
+        /// Task of the bundle.
         expected: String,
-        /// What the entry is about.
+        /// Task of the entry.
         found: String,
     },
-    /// Something is larger than allowed.
+    /// An entry, a bundle or a patch exceeds its size limit.
     #[error("{what} has {size} bytes, at most {limit} are allowed")]
     TooLarge {
-        /// What.
+        /// Name of the item that is too large.
         what: &'static str,
-        /// Its size in bytes.
+        /// Size of the item in bytes.
         size: usize,
-        /// The limit in bytes.
+        /// Size limit in bytes.
         limit: usize,
     },
-    /// A field has a value that its type doesn't allow.
+    /// A field has a value outside its range.
     #[error("{field} must be {expected}")]
     OutOfRange {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// What it may be.
+        /// Allowed values.
         expected: &'static str,
     },
 }
 
-/// What a bundle is about, by its id.
+/// Subject of a bundle, derived from its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
-    /// A task with a numeric id, `1.2` or `1.2.3`.
+    /// A task with a numeric id, such as `1.2` or `1.2.3`.
     Task,
-    /// A phase that is looked back at, `retro-3`.
+    /// The retrospective of a phase, such as `retro-3`.
     Retrospective,
-    /// A tool's own bundle, `sast_scan`.
+    /// A tool's own bundle, such as `sast_scan`.
     Tool,
-    /// Another id.
+    /// Any other id.
     General,
 }
 
-/// Tells what an id of evidence stands for.
+/// Returns the subject that an id of evidence stands for.
 ///
 /// # Errors
 /// When the id could leave the evidence folder or be taken for an option.
@@ -73,8 +73,8 @@ pub fn subject(id: &str) -> Result<Subject, EvidenceError> {
     }
 }
 
-/// Adds an entry to a bundle, or begins one. Keeps the newest [`MAX_ENTRIES`] entries, fewer where the file would get larger than
-/// [`MAX_BUNDLE_BYTES`].
+/// Adds an entry to a bundle, or starts a bundle. Keeps the newest [`MAX_ENTRIES`] entries, fewer if the file would
+/// exceed [`MAX_BUNDLE_BYTES`].
 ///
 /// # Errors
 /// When the id is unsafe, the entry belongs to another task, a field is out of range, or the entry alone is too large.
@@ -97,7 +97,7 @@ pub fn append(bundle: Option<Bundle>, entry: Evidence) -> Result<Bundle, Evidenc
     Ok(bundle)
 }
 
-/// Drops the oldest entries until the bundle keeps its limits.
+/// Drops the oldest entries until the bundle is within its limits.
 fn shorten(bundle: &mut Bundle) -> Result<(), EvidenceError> {
     let sizes: Vec<_> = bundle.entries.iter().map(|entry| json(entry).len() + 1).collect();
     let frame = json(&Bundle { entries: Vec::new(), ..bundle.clone() }).len();
@@ -117,7 +117,7 @@ fn shorten(bundle: &mut Bundle) -> Result<(), EvidenceError> {
     Ok(())
 }
 
-/// Writes a bundle as the file holds it: without spaces.
+/// Serialises a bundle in its file format, without spaces.
 #[must_use]
 pub fn write(bundle: &Bundle) -> String {
     json(bundle)
@@ -127,7 +127,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("evidence has only texts, numbers and lists")
 }
 
-/// Checks that a patch and the folder that it goes into keep their limits.
+/// Checks that a patch and the folder that it goes into stay within their limits.
 ///
 /// # Errors
 /// [`EvidenceError::TooLarge`].
@@ -143,7 +143,7 @@ pub fn check_patch(patch_bytes: usize, folder_bytes: usize) -> Result<(), Eviden
     Ok(())
 }
 
-/// Checks what the types alone can't say: verdicts that fit and counters in their ranges.
+/// Checks what the types don't express: that verdicts are consistent and counters in range.
 fn check(entry: &Evidence) -> Result<(), EvidenceError> {
     let verdict = |allowed: &[Verdict], expected| match allowed.contains(&entry.verdict) {
         true => Ok(()),
@@ -195,8 +195,8 @@ fn check_retrospective(r: &Retrospective) -> Result<(), EvidenceError> {
     }
 }
 
-/// The gates that a task needs once these agents have worked on it, sorted. A swarm's name before the role (`mega_coder`) doesn't
-/// matter.
+/// Returns the gates that a task needs once these agents have worked on it, sorted. Ignores a swarm's name before the
+/// role (`mega_coder`).
 #[must_use]
 pub fn required_gates<'a>(agents: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     const ITSELF: [&str; 6] = ["docs", "explorer", "sme", "reviewer", "test_engineer", "designer"];
@@ -217,7 +217,8 @@ fn is_role(agent: &str, role: &str) -> bool {
     agent.strip_suffix(role).is_some_and(|swarm| swarm.is_empty() || swarm.ends_with('_'))
 }
 
-/// `critic`, `critic_oversight`, …, without a swarm's name before it.
+/// Returns the critic's role (`critic`, `critic_oversight`, …) without a swarm's name before it, or `None` for another
+/// agent.
 fn critic(agent: &str) -> Option<&str> {
     let at = agent.find("critic").filter(|at| *at == 0 || agent[..*at].ends_with('_'))?;
     let rest = &agent[at + "critic".len()..];

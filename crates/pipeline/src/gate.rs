@@ -1,4 +1,4 @@
-//! The gates there are: what each is called, what it is, and what it needs to be able to judge.
+//! The registry of gates: names, kinds, and what each gate needs to judge a change.
 
 use switchboard_protocol::error::near_matches;
 use switchboard_protocol::finding::{CheckName, CommandKind};
@@ -9,39 +9,40 @@ use crate::settings::Settings;
 /// A row of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gate {
-    /// Its name, as plans, evidence and screens have it.
+    /// Name of the gate in plans, evidence and on screens.
     pub id: &'static str,
     /// Other spellings that plans may use.
     pub aliases: &'static [&'static str],
-    /// What judges.
+    /// What judges the change.
     pub kind: GateKind,
-    /// Whether a person is asked about findings of medium severity, which do not refuse the change.
+    /// True if a person is asked about findings of medium severity, which do not refuse the change.
     pub asks: bool,
 }
 
 /// What judges a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateKind {
-    /// A check that is built in.
+    /// A built-in check.
     Check(CheckName),
-    /// A command that the plan brings.
+    /// A command that the plan names.
     Command(CommandKind),
     /// Several checks at once, `pre_check_batch`.
     Batch,
-    /// Whether the change stays within the files that the task declares and its coder may write.
+    /// Checks that the change stays within the files that the task declares and its coder may write.
     Scope,
-    /// A gate that this version knows by name only.
+    /// A gate that this version doesn't implement.
     NotBuilt,
 }
 
-/// Name of the gate that holds a change to the files that its task declares, and in a team to the rights of the coder. Every task that declares some is
-/// held to it, and every task of a team.
+/// Name of the gate that limits a change to the files that its task declares, and in a team to the rights of the coder.
+/// It applies to every task that declares files, and to every task of a team.
 pub const SCOPE: &str = "scope";
 
-/// Name of the gate that looks at what a change does to tests, and to what runs and judges them.
+/// Name of the gate that checks how a change affects tests, and the files that run and judge them.
 pub const TEST_INTEGRITY: &str = "test_integrity";
 
-/// Name of the gate that runs the tests which a change adds without the change. The tests of a team's test engineer are held to it in their step.
+/// Name of the gate that runs the tests of a change without the rest of the change. It judges the tests of a team's
+/// test engineer in their step.
 pub const NEW_TESTS: &str = "new_tests";
 
 /// All gates.
@@ -64,8 +65,8 @@ pub const REGISTRY: &[Gate] = &[
     gate("quality_budget", &["quality"], GateKind::NotBuilt),
 ];
 
-/// The gates that every change is held to unless the plan leaves one out. A command is held to where the plan brings it and
-/// shown as not configured where it doesn't.
+/// Gates that apply to every change unless the plan leaves one out. A command gate applies if the plan names the
+/// command, and is shown as not configured otherwise.
 pub const DEFAULTS: [(&str, Need); 5] = [
     ("syntax_check", Need::Required),
     ("secretscan", Need::Required),
@@ -74,7 +75,7 @@ pub const DEFAULTS: [(&str, Need); 5] = [
     ("test_runner", Need::IfConfigured),
 ];
 
-/// The gates of a team's tasks beside [`DEFAULTS`]. Those that this version knows by name only are shown as not configured.
+/// Additional gates of a team's tasks. Those that this version doesn't implement are shown as not configured.
 pub const OF_TEAM: [(&str, Need); 6] = [
     ("diff", Need::IfConfigured),
     ("placeholder_scan", Need::Required),
@@ -91,7 +92,7 @@ const fn gate(id: &'static str, aliases: &'static [&'static str], kind: GateKind
 // === impl Gate ===
 
 impl Gate {
-    /// What is missing for the gate to judge a task with these settings; `None` if nothing is.
+    /// Returns what the gate lacks to judge a task with these settings; `None` if nothing.
     #[must_use]
     pub fn lacks(&self, settings: &Settings) -> Option<Lack> {
         match self.kind {
@@ -100,26 +101,26 @@ impl Gate {
             }
             GateKind::Check(_) | GateKind::Batch => None,
             GateKind::Command(kind) => settings.command_of(kind).is_none().then_some(Lack::Command(kind)),
-            // The rights of its role hold for a coder of a team, whatever the task declares.
+            // In a team, the rights of the coder's role apply even if the task declares no files.
             GateKind::Scope => (!settings.declares_files() && !settings.team).then_some(Lack::Files),
             GateKind::NotBuilt => Some(Lack::NotBuilt),
         }
     }
 }
 
-/// Why a gate can't judge.
+/// Reason why a gate can't judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
     /// The plan names no command of this kind.
     Command(CommandKind),
     /// The task declares no files.
     Files,
-    /// This version doesn't have it.
+    /// This version doesn't implement the gate.
     NotBuilt,
 }
 
 impl Lack {
-    /// The reason in words.
+    /// Returns the reason as text.
     #[must_use]
     pub fn reason(self) -> String {
         match self {
@@ -129,7 +130,7 @@ impl Lack {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint on how to resolve it.
     #[must_use]
     pub fn hint(self) -> String {
         match self {
@@ -142,7 +143,7 @@ impl Lack {
     }
 }
 
-/// The key in a plan's `x-switchboard` that holds the command of a kind.
+/// Returns the key in a plan's `x-switchboard` that holds the command of a kind.
 const fn setting(kind: CommandKind) -> &'static str {
     match kind {
         CommandKind::Build => "build",
@@ -151,14 +152,14 @@ const fn setting(kind: CommandKind) -> &'static str {
     }
 }
 
-/// Finds a gate by its name or another spelling of it; `-` and `_` are the same.
+/// Finds a gate by its name or an alias; `-` and `_` are equivalent.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Gate> {
     let wanted = name.replace('-', "_").to_lowercase();
     REGISTRY.iter().find(|gate| gate.id == wanted || gate.aliases.contains(&wanted.as_str()))
 }
 
-/// The names nearest to a misspelt one, at most three.
+/// Returns up to three gate names close to a misspelt one.
 #[must_use]
 pub fn near(name: &str) -> Vec<&'static str> {
     near_matches(name, REGISTRY.iter().map(|gate| gate.id))

@@ -1,9 +1,9 @@
-//! Leases: who may hold what until when. One rule for files, units and terminals.
+//! Leases: who may hold a resource, and until when. The same rules apply to files, units and terminals.
 //!
-//! [`Book`] is folded from the log of lease events, and decides on what it has folded; whoever commits its decision expects the
-//! revision of that log ([`switchboard_protocol::lease::SUBJECT`]), so that a book that is behind never grants. Time is the leases' own
-//! clock in milliseconds, given with every question. A lease whose time is up is in nobody's way; it stays in the book until
-//! its end is in the log.
+//! [`Book`] is folded from the log of lease events and decides on that state. The caller commits its decision with the
+//! expected revision of that log ([`switchboard_protocol::lease::SUBJECT`]), so that an outdated book never grants.
+//! Time is the leases' own clock in milliseconds, passed to every call. An expired lease blocks no other; it stays in
+//! the book until its end is in the log.
 
 mod ask;
 mod index;
@@ -21,77 +21,77 @@ pub use ask::{Ask, BadGlob, MAX_SPAN, MIN_SPAN};
 use ask::parse;
 use index::GlobIndex;
 
-/// Most globs, units and terminals that one holder has at a time.
+/// Maximum number of globs, units and terminals that one holder may hold at a time.
 pub const MAX_OF_HOLDER: usize = 12_000;
-/// Most globs, units and terminals that are held at a time.
+/// Maximum number of globs, units and terminals held at a time.
 pub const MAX_HELD: usize = 40_000;
-/// Most leases that a refusal names.
+/// Maximum number of leases that a refusal names.
 const MAX_CONFLICTS: usize = 5;
 
 /// A lease in the book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Its id.
+    /// Id of the lease.
     pub id: LeaseId,
-    /// Who holds it.
+    /// Name of the holder.
     pub holder: AgentName,
-    /// What it is on.
+    /// The leased resource.
     pub resource: Resource,
-    /// Whether others may hold it, too.
+    /// Whether the lease is shared or exclusive.
     pub mode: Mode,
-    /// Over from this time on.
+    /// Time at which the lease expires.
     pub deadline: u64,
-    /// For how long it was granted.
+    /// Length of the lease as granted.
     pub span: u64,
-    /// The lsn of its grant: the fencing token.
+    /// Lsn of the grant, which is the fencing token.
     pub token: Lsn,
-    /// Why the holder wants it.
+    /// Why the holder needs it.
     pub reason: String,
-    /// How many events brought its globs, the first not counted.
+    /// Number of further events that carried its globs, after the first.
     pub parts: u32,
-    /// Why it ends when it ends by itself.
+    /// Cause of the end if the holder doesn't release it.
     pub ending: Ending,
 }
 
-/// What a book says to somebody who asks.
+/// Positive answer of a book to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is free.
+    /// The resource is free.
     Grant,
-    /// The holder has exactly this already: a new deadline will do.
+    /// The holder already has exactly this lease, so its deadline is extended.
     Renew(Lsn),
 }
 
-/// Why a book says no.
+/// Why a book refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// Others hold it; the first few of them.
+    /// Others hold part of the resource; the first few of these leases.
     Overlap(Vec<Conflict>),
-    /// The holder has as much as one may have.
+    /// The holder would exceed [`MAX_OF_HOLDER`].
     HolderLimit,
-    /// As much is held as there may be.
+    /// The book would exceed [`MAX_HELD`].
     BookLimit,
 }
 
-/// A lease that is in the way.
+/// A lease that conflicts with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The lease.
+    /// The conflicting lease.
     pub lease: Lease,
-    /// What of the asked for meets it.
+    /// The part of the request that conflicts.
     pub wanted: String,
 }
 
 /// Why a lease can't be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unusable {
-    /// It is over, was never there, or the token is another grant's.
+    /// The lease ended or never existed, or the token belongs to another grant.
     Lost,
-    /// Somebody else holds it.
+    /// Another agent holds the lease.
     Foreign,
 }
 
-/// The live leases and their index.
+/// The current leases and their indexes.
 #[derive(Debug, Clone, Default)]
 pub struct Book {
     claims: BTreeMap<Lsn, Claim>,
@@ -104,7 +104,7 @@ pub struct Book {
     named: BTreeMap<String, BTreeSet<Lsn>>,
 }
 
-/// What one holder has.
+/// Leases of one holder.
 #[derive(Debug, Clone, Default)]
 struct Held {
     tokens: BTreeSet<Lsn>,
@@ -114,7 +114,7 @@ struct Held {
 // === impl Claim ===
 
 impl Claim {
-    /// The lease as it is shown.
+    /// Returns the lease as shown to users.
     #[must_use]
     pub fn lease(&self, now: u64) -> Lease {
         Lease {
@@ -140,10 +140,10 @@ impl Claim {
 // === impl Book ===
 
 impl Book {
-    /// Takes in what happened. An event of a lease that is not there changes nothing.
+    /// Applies an event. An event of an unknown lease changes nothing.
     ///
     /// # Errors
-    /// A glob that no grant could have: the log was not written by this rule.
+    /// When a glob is invalid: no grant could have recorded it.
     pub fn fold(&mut self, lsn: Lsn, event: &LeaseEvent) -> Result<(), BadGlob> {
         match event {
             LeaseEvent::LeaseGranted { id, holder, resource, mode, at, span, reason } => self.insert(Claim {
@@ -180,10 +180,10 @@ impl Book {
         }
     }
 
-    /// Puts a lease into the book, as an earlier fold left it.
+    /// Inserts a lease that an earlier fold produced.
     ///
     /// # Errors
-    /// A glob that no grant could have.
+    /// When a glob is invalid: no grant could have recorded it.
     pub fn insert(&mut self, claim: Claim) -> Result<(), BadGlob> {
         for pattern in patterns(&claim.resource)? {
             self.index(claim.mode).insert(pattern, claim.token);
@@ -201,7 +201,7 @@ impl Book {
         Ok(())
     }
 
-    /// A holder has left: what it was granted before that event is over.
+    /// Ends the leases that were granted to a holder before the event of its leaving.
     pub fn holder_left(&mut self, holder: &str, lsn: Lsn) {
         let Some(held) = self.held.get(holder) else { return };
         for token in held.tokens.range(..lsn).copied().collect::<Vec<_>>() {
@@ -209,10 +209,10 @@ impl Book {
         }
     }
 
-    /// Decides whether somebody may have what it asks for.
+    /// Decides on a request for a lease.
     ///
     /// # Errors
-    /// Who else holds what of it, or which limit it would break.
+    /// When others hold part of it, or it would exceed a limit.
     pub fn decide(&self, ask: &Ask, now: u64) -> Result<Verdict, Refused> {
         let holder = ask.holder().folded();
         let own = self.held.get(&holder);
@@ -232,10 +232,10 @@ impl Book {
         Ok(Verdict::Grant)
     }
 
-    /// The live lease of this id, for its holder and under its token.
+    /// Returns the live lease with this id if the holder and the token match.
     ///
     /// # Errors
-    /// When it is over, the token is another one, or somebody else holds it.
+    /// When the lease is over, the token differs, or another agent holds it.
     pub fn held(&self, id: &LeaseId, holder: &AgentName, token: Lsn, now: u64) -> Result<&Claim, Unusable> {
         let claim = self.find(id).filter(|claim| claim.deadline > now).ok_or(Unusable::Lost)?;
         if claim.holder.folded() != holder.folded() {
@@ -244,47 +244,47 @@ impl Book {
         if claim.token == token { Ok(claim) } else { Err(Unusable::Lost) }
     }
 
-    /// The lease of this id, also when its time is up but its end is not in the log yet.
+    /// Returns the lease with this id, even if it expired and its end is not in the log yet.
     #[must_use]
     pub fn find(&self, id: &LeaseId) -> Option<&Claim> {
         self.claims.get(self.ids.get(id)?)
     }
 
-    /// The lease under a token, also when its time is up but its end is not in the log yet.
+    /// Returns the lease with this token, even if it expired and its end is not in the log yet.
     #[must_use]
     pub fn under(&self, token: Lsn) -> Option<&Claim> {
         self.claims.get(&token)
     }
 
-    /// All leases of a holder (by its folded name), oldest first, also those whose time is up.
+    /// Returns all leases of a holder (by its folded name), oldest first, expired ones included.
     pub fn of(&self, holder: &str) -> impl Iterator<Item = &Claim> {
         let tokens = self.held.get(holder).map(|held| &held.tokens);
         tokens.into_iter().flatten().filter_map(|token| self.claims.get(token))
     }
 
-    /// The live leases, oldest first.
+    /// Returns the live leases, oldest first.
     pub fn live(&self, now: u64) -> impl Iterator<Item = &Claim> {
         self.claims.values().filter(move |claim| claim.deadline > now)
     }
 
-    /// The leases whose time is up, the longest ago first.
+    /// Returns the expired leases, earliest deadline first.
     pub fn lapsed(&self, now: u64) -> impl Iterator<Item = &Claim> {
         self.due.range(..=(now, Lsn::MAX)).filter_map(|(_, token)| self.claims.get(token))
     }
 
-    /// How many leases are in the book.
+    /// Returns the number of leases in the book.
     #[must_use]
     pub fn len(&self) -> usize {
         self.claims.len()
     }
 
-    /// Whether the book is empty.
+    /// Returns true if the book is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
     }
 
-    /// The live lease by which the holder has exactly what it asks for, found by its first glob.
+    /// Finds the live lease by which the holder already has exactly what it requests, by the first glob.
     fn same(&self, ask: &Ask, holder: &str, now: u64) -> Option<Lsn> {
         let globs = match ask.mode() {
             Mode::Exclusive => &self.exclusive,
@@ -302,16 +302,16 @@ impl Book {
         claims.filter(is_same).map(|claim| claim.token).min()
     }
 
-    /// Live leases of others, shared ones too, on files that somebody is about to change; the first few, the oldest first. `holder` is
-    /// the folded name of who changes them.
+    /// Returns the first few live leases of others, shared ones included, on files that are about to change, oldest
+    /// first. `holder` is the folded name of the agent that changes them.
     #[must_use]
     pub fn reserved(&self, holder: &str, files: &[String], now: u64) -> Vec<Conflict> {
-        // What is no path of a repository can't be reserved either.
+        // A file that is no valid path can't be leased either.
         let files: Vec<_> = files.iter().filter_map(|file| Pattern::parse(file).ok()).collect();
         self.shown(&self.rivals(&files, Mode::Exclusive, holder, now), now)
     }
 
-    /// Live leases of others that an ask can't stand beside, the first few, the oldest first.
+    /// Returns the first few live leases of others that conflict with a request, oldest first.
     fn conflicts(&self, ask: &Ask, holder: &str, now: u64) -> Vec<Conflict> {
         let mut found = self.rivals(ask.patterns(), ask.mode(), holder, now);
         if let Some(name) = name(ask.resource()) {
@@ -328,7 +328,7 @@ impl Book {
             .is_some_and(|claim| claim.deadline > now && claim.mode.excludes(mode) && claim.holder.folded() != holder)
     }
 
-    /// Tokens of live leases of others on what is wanted, each with the first of it that meets it.
+    /// Returns the tokens of live leases of others on the wanted paths, each with the first path that conflicts.
     fn rivals(&self, wanted: &[Pattern], mode: Mode, holder: &str, now: u64) -> BTreeMap<Lsn, String> {
         let mut found: BTreeMap<Lsn, String> = BTreeMap::new();
         for wanted in wanted {
@@ -352,7 +352,7 @@ impl Book {
             .collect()
     }
 
-    /// What may hold a rival of this mode: the shared leave each other alone.
+    /// Returns the indexes that can hold a conflict for this mode: shared leases don't conflict with each other.
     fn indexes(&self, mode: Mode) -> impl Iterator<Item = &GlobIndex> {
         let shared = (mode == Mode::Exclusive).then_some(&self.shared);
         std::iter::once(&self.exclusive).chain(shared)
@@ -373,7 +373,7 @@ impl Book {
         change(claim);
     }
 
-    /// Takes a lease out of the book.
+    /// Removes a lease from the book.
     fn take(&mut self, id: &LeaseId) -> Option<Claim> {
         let token = self.ids.remove(id)?;
         let claim = self.claims.remove(&token)?;
@@ -409,7 +409,7 @@ fn patterns(resource: &Resource) -> Result<Vec<Pattern>, BadGlob> {
     }
 }
 
-/// The one spelling of what is not files.
+/// Returns the canonical name of a resource that is not files.
 fn name(resource: &Resource) -> Option<String> {
     match resource {
         Resource::Files(_) => None,

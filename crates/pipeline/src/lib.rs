@@ -1,10 +1,11 @@
-//! Decisions only: plans, task states, gates, scheduling. No clock, no disk, no network, no threads.
+//! Pure decisions about plans, task states, gates and scheduling, without clock, disk, network or threads.
 //!
-//! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
-//! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
-//! do next). [`lease`] says who may hold what, [`shared`] what all runs of a record have in common: money, workers, and the rate limits of accounts.
-//! [`roles`] reads role files and says what a role may do, [`modes`] leads a team from a request to the end of its last phase.
-//! [`timeline`] shows what happened in a run and why, [`auto`] chooses the next unit of a plan.
+//! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would
+//! do) and [`run`] (the state machine of a run: [`run::RunState::step`] folds events, [`run::RunState::decide`] returns
+//! what to do next). [`lease`] decides on leases. [`shared`] holds what all runs of a record share: money, workers, and
+//! the rate limits of accounts. [`roles`] reads role files and the rights of roles. [`modes`] leads a team from a
+//! request to the end of its last phase. [`timeline`] shows the events of a run and their causes. [`auto`] chooses the
+//! next unit of a plan.
 
 pub mod actions;
 pub mod auto;

@@ -1,4 +1,4 @@
-//! What the mode of a request makes of a plan, and which modes a part of a plan has.
+//! Applies the mode of a request to a plan, and defines which modes each part of a plan supports.
 //!
 //! | scope | `single` | `parallel` | `debate` | `chain` |
 //! |---|---|---|---|---|
@@ -6,7 +6,7 @@
 //! | task | as its plan says, one worker at a time | where several work on it | where its plan says `debate` | where its plan says `chain` |
 //! | phase, slice, plan | one worker at a time | side by side | where plan or phase says `debate`: before its tasks | one task after the other |
 //!
-//! Isolation and coordination go with every row.
+//! Isolation and coordination combine with every row.
 
 mod debated;
 
@@ -15,14 +15,14 @@ use switchboard_protocol::job::{JOB_WORKERS, MAX_SHARED, MIN_SHARED, Mode};
 use switchboard_protocol::plan::{BestOf, Plan, Task, TaskId, TaskSettings};
 use switchboard_protocol::run::way::UnitId;
 
-/// What a request asks for.
+/// A request for a mode.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// The part of the plan; `None` is all of it.
+    /// Part of the plan; `None` is the whole plan.
     pub unit: Option<&'a UnitId>,
-    /// The mode; `None` leaves it to the plan.
+    /// Requested mode; `None` takes that of the plan.
     pub mode: Option<Mode>,
-    /// Whether it brought a job instead of a plan.
+    /// True if the request has a job instead of a plan.
     pub is_job: bool,
 }
 
@@ -31,14 +31,14 @@ pub struct Asked<'a> {
 pub struct InMode {
     /// The plan.
     pub plan: Plan,
-    /// At most so many workers at once, where the request doesn't say.
+    /// Maximum number of concurrent workers if the request names none.
     pub max_workers: Option<u32>,
 }
 
-/// Returns the plan as it is carried out in the mode that was asked for.
+/// Returns the plan as it runs in the requested mode.
 ///
 /// # Errors
-/// `request.bad-args` at `mode`, where the part of the plan can't be carried out in it.
+/// `request.bad-args` at `mode` if this part of the plan doesn't support it.
 pub fn in_mode(plan: Plan, asked: &Asked<'_>) -> Result<InMode, Failure> {
     let unlimited = |plan| Ok(InMode { plan, max_workers: None });
     if asked.is_job {
@@ -58,7 +58,7 @@ pub fn in_mode(plan: Plan, asked: &Asked<'_>) -> Result<InMode, Failure> {
     }
 }
 
-/// Whether a task can be done in a mode is for its plan to say: who takes part stands there.
+/// Checks whether a task supports a mode; its plan decides, because it names the participants.
 fn fits_task(plan: &Plan, id: &TaskId, mode: Mode) -> Result<(), Failure> {
     let none = TaskSettings::default();
     let task: Option<&Task> = plan.tasks().find(|task| task.id == *id);
@@ -76,10 +76,10 @@ fn fits_task(plan: &Plan, id: &TaskId, mode: Mode) -> Result<(), Failure> {
     Err(refusal(&what).hint(format!("say x-switchboard.{wanted} in the task")))
 }
 
-/// Has so many workers try each task by which nobody else is said to share it, and the gates choose.
+/// Assigns several workers to each task that has no other participants in the plan; the gates choose among the results.
 ///
 /// # Errors
-/// `request.bad-args` at `best_of` where that is not 2 to 8, or where no task is left for it.
+/// `request.bad-args` at `best_of` if it is not 2 to 8, or if no task is left for it.
 pub fn with_best_of(mut plan: Plan, count: u32) -> Result<Plan, Failure> {
     let refused = |what: &str| Err(Failure::new("request.bad-args", what).at("best_of"));
     if !(MIN_SHARED..=MAX_SHARED).contains(&count) {
@@ -98,7 +98,7 @@ pub fn with_best_of(mut plan: Plan, count: u32) -> Result<Plan, Failure> {
     if found { Ok(plan) } else { refused("no task is left for it: all are reports, or several work on them already") }
 }
 
-/// Every task waits for the one before it in the plan, so that the first that fails ends the run.
+/// Makes every task wait for the one before it in the plan, so that the first failure ends the run.
 fn chained(mut plan: Plan) -> Plan {
     let mut before: Option<TaskId> = None;
     for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
@@ -134,7 +134,7 @@ mod tests {
         UnitId::Task(TaskId::new("1.1").unwrap())
     }
 
-    /// Whether a combination is accepted; the field that is named where it is not.
+    /// Checks a combination; a refusal returns the name of the field.
     fn verdict(scope: Option<&UnitId>, mode: Mode, settings: &Value) -> Result<InMode, String> {
         let asked = Asked { unit: scope, mode: Some(mode), is_job: false };
         in_mode(plan(settings), &asked).map_err(|failure| {
@@ -184,7 +184,7 @@ mod tests {
         let plan = of(["in_progress", "pending", "completed"]).unwrap();
         assert_eq!(plan.phases[0].tasks[0].id.as_str(), "1.debate");
         assert!(plan.phases[0].tasks[1].depends.is_empty(), "a task that is done waits for nothing");
-        // Task 2.1 depends on one of the blocked phase.
+        // Task 2.1 depends on a task of the blocked phase.
         let failure = of(["blocked", "pending", "pending"]).unwrap_err();
         assert!(failure.place == "mode" && failure.what.contains("nothing to debate"), "{failure:?}");
     }

@@ -1,4 +1,4 @@
-//! The modes of a run that a team carries out: from a request or a plan to the end of its last phase.
+//! The modes of a run that a team carries out, from a request or a plan to the end of its last phase.
 //!
 //! ```text
 //! RESUME ─▶ CLARIFY ─▶ DISCOVER ─▶ REALITY ─▶ CONSULT ─▶ SPECIFY ─▶ PLAN ─▶ CRITIC-GATE ─▶ EXECUTE ─▶ PHASE-WRAP ─▶ done
@@ -7,9 +7,10 @@
 //!                          └── a plan that was given: CRITIC-GATE   └───────────┘ NEEDS_REVISION
 //! ```
 //!
-//! [`State::step`] folds what happened, [`State::next`] says what to do about it. What comes next is worked out from what is known ([`Known`]), so a
-//! mode is never skipped by an event that says so: EXECUTE has no way in but an approved plan. Every wait has a number; an event about an earlier
-//! one is late. Roles are asked by the engine; where they don't answer within the limits, a person is.
+//! [`State::step`] folds events, [`State::next`] returns what to do about them. The next mode is computed from what is
+//! known ([`Known`]), so no event can skip a mode: only an approved plan leads to EXECUTE. Every wait has a number; an
+//! event with an earlier number is late. The engine asks the roles; if they don't answer within the limits, it asks a
+//! person.
 
 mod action;
 mod answer;
@@ -35,74 +36,75 @@ pub use question::Question;
 pub use refused::{Refused, RefusedCode};
 pub use seat::{Form, Seat};
 
-/// Where a run of a team stands.
+/// State of a team's run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
-    /// What the run knows; `None` before it has begun.
+    /// What is known about the run; `None` before it begins.
     known: Option<Known>,
     at: At,
-    /// Number of the present wait.
+    /// Number of the current wait.
     step: u32,
-    /// Who says what comes next.
+    /// What decides the next mode.
     form: Form,
     /// The highest fence of the seat so far.
     fence: u64,
-    /// Gates that holders of the seat have added.
+    /// Gates that holders of the seat added.
     gates: Vec<String>,
 }
 
 // === impl State ===
 
 impl State {
-    /// A run that has not begun.
+    /// Returns the state of a run that has not begun.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The state after recorded events.
+    /// Returns the state after recorded events.
     #[must_use]
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a ModeEvent>) -> Self {
         events.into_iter().fold(Self::new(), |state, event| state.then(event))
     }
 
-    /// The state after a recorded event. One that the machine refuses leaves it in UNKNOWN, where a person decides.
+    /// Returns the state after a recorded event. An event that the machine refuses leads to UNKNOWN, where a person
+    /// decides.
     #[must_use]
     pub fn then(&self, event: &ModeEvent) -> Self {
         self.step(event).unwrap_or_else(|refused| self.clone().lose_track(&refused))
     }
 
-    /// What the run is at.
+    /// Returns the current mode of the run.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.at.mode()
     }
 
-    /// What it waits for.
+    /// Returns what the run waits for.
     #[must_use]
     pub const fn at(&self) -> &At {
         &self.at
     }
 
-    /// What it knows; `None` before it has begun.
+    /// Returns what is known about the run; `None` before it begins.
     #[must_use]
     pub const fn known(&self) -> Option<&Known> {
         self.known.as_ref()
     }
 
-    /// Number of the present wait: events about it carry this number.
+    /// Returns the number of the current wait, which events about it carry.
     #[must_use]
     pub const fn step_number(&self) -> u32 {
         self.step
     }
 
-    /// Whether it is over: done or stopped.
+    /// Returns true if the run is over: done or stopped.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(self.at, At::Done | At::Stopped { .. })
     }
 
-    /// Whom it waits for, if that is a person.
+    /// Returns the person that the run waits for, if any.
     #[must_use]
     pub fn waits_for(&self) -> Option<&AgentName> {
         match self.next() {

@@ -1,6 +1,6 @@
 //! Declared paths: files, folders and globs relative to the repository's root, and whether two of them can mean the same file.
 //!
-//! A folder stands for all it contains. Where a glob is too clever to be decided, two patterns count as overlapping.
+//! A folder includes everything below it. If a glob is too complex to decide, two patterns count as overlapping.
 
 mod access;
 mod index;
@@ -11,25 +11,25 @@ pub(crate) use index::PathIndex;
 
 use segment::Segment;
 
-/// Why a path can't be declared.
+/// Why a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnsafePath {
-    /// It is empty.
+    /// The path is empty.
     #[error("it is empty")]
     Empty,
-    /// It is longer than [`switchboard_protocol::plan::MAX_PATH_BYTES`].
+    /// The path is longer than [`switchboard_protocol::plan::MAX_PATH_BYTES`].
     #[error("it is longer than 400 bytes")]
     TooLong,
-    /// It begins at the root of the file system, a drive or a home folder.
+    /// The path begins at the root of the file system, a drive or a home folder.
     #[error("it is absolute")]
     Absolute,
-    /// It holds `..`.
+    /// The path contains `..`.
     #[error("it holds `..`")]
     Parent,
-    /// It, or one of its parts, begins with `-` and could be taken for an option.
+    /// The path or one of its parts begins with `-`, so that it could be read as an option.
     #[error("it begins with `-`")]
     Option,
-    /// It holds NUL or another control character.
+    /// The path contains NUL or another control character.
     #[error("it holds a control character")]
     Control,
 }
@@ -42,10 +42,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a declared path; `\` counts as `/`, and `./`, `//` and a last `/` as nothing.
+    /// Parses a declared path. Reads `\` as `/`, and drops `./`, repeated slashes and a trailing `/`.
     ///
     /// # Errors
-    /// When the path could leave the repository or be taken for an option.
+    /// When the path could leave the repository or be read as an option.
     pub fn parse(declared: &str) -> Result<Self, UnsafePath> {
         check(declared)?;
         let normal = declared.replace('\\', "/");
@@ -53,19 +53,19 @@ impl Pattern {
         Ok(Self { text: parts.join("/"), segments: parts.into_iter().map(Segment::parse).collect() })
     }
 
-    /// The path in its normal form; empty for the root.
+    /// Returns the normalised path; empty for the root.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether some file can lie in both, a folder containing what is below it.
+    /// Returns true if a file can match both patterns; a folder includes everything below it.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         segment::meet(&self.segments, &other.segments)
     }
 
-    /// Whether a file lies in it.
+    /// Returns true if a file lies in the path.
     #[must_use]
     pub fn covers(&self, file: &str) -> bool {
         let file: Vec<_> = file.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -76,7 +76,7 @@ impl Pattern {
         self.segments.iter().all(Segment::is_literal)
     }
 
-    /// The text that the paths of all its files begin with; that of a folder is its name without the last slash.
+    /// Returns the prefix that the paths of all its files share; for a folder, its name without the trailing slash.
     pub(crate) fn stem(&self) -> String {
         let mut stem = String::new();
         for (at, segment) in self.segments.iter().enumerate() {
@@ -92,17 +92,17 @@ impl Pattern {
         stem
     }
 
-    /// The folder below which all of it lies.
+    /// Returns the folder that contains all of its files.
     fn folder(&self) -> String {
         let literal = self.segments.iter().take_while(|segment| segment.is_literal()).count();
         self.text.split('/').take(literal).collect::<Vec<_>>().join("/")
     }
 }
 
-/// Checks that a declared path stays inside the repository and is no option.
+/// Checks that a declared path stays inside the repository and can't be read as an option.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// The first rule that the path breaks.
 pub fn check(declared: &str) -> Result<(), UnsafePath> {
     let drive = |text: &str| text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
     if declared.trim().is_empty() {
@@ -127,7 +127,7 @@ pub fn check(declared: &str) -> Result<(), UnsafePath> {
     Ok(())
 }
 
-/// The files that lie in none of the declared paths; nothing when nothing is declared.
+/// Returns the files that lie in none of the declared paths; empty if none are declared.
 #[must_use]
 pub fn undeclared<'a>(declared: &[Pattern], files: &'a [String]) -> Vec<&'a str> {
     let covered = |file: &&str| declared.is_empty() || declared.iter().any(|pattern| pattern.covers(file));

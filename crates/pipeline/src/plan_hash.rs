@@ -1,4 +1,4 @@
-//! Hashes of a plan: the two that the tools of `.swarm/` compute, each over other fields, and one over everything.
+//! Hashes of a plan: the two that the tools of `.swarm/` compute, each over other fields, and one over all fields.
 
 mod wyhash;
 
@@ -12,7 +12,8 @@ use switchboard_protocol::plan::{
 
 pub use wyhash::wyhash;
 
-/// The `PLAN_HASH` of a `plan.md`: 64-bit wyhash with seed 0 over the plan's main fields in a fixed order, in base 36.
+/// Returns the `PLAN_HASH` of a `plan.md`: 64-bit wyhash with seed 0 over the plan's main fields in a fixed order, in
+/// base 36.
 #[must_use]
 pub fn plan_hash(plan: &Plan) -> String {
     let mut phases: Vec<_> = plan.phases.iter().collect();
@@ -21,7 +22,8 @@ pub fn plan_hash(plan: &Plan) -> String {
     base36(wyhash(json(&hashed).as_bytes()))
 }
 
-/// The hash in the swarm's plan ledger: SHA-256 in hex, tasks in file order, execution profile and required agents included.
+/// Returns the hash in the swarm's plan ledger: SHA-256 in hex, tasks in file order, execution profile and required
+/// agents included.
 #[must_use]
 pub fn ledger_hash(plan: &Plan) -> String {
     let profile = plan.execution_profile.as_ref().map(|profile| Profile {
@@ -36,8 +38,8 @@ pub fn ledger_hash(plan: &Plan) -> String {
     Digest::of(json(&hashed).as_bytes()).hex()
 }
 
-/// SHA-256 in hex over every field of the plan, those in `x-switchboard` and unknown ones included: two plans with the same
-/// hash ask for the same work.
+/// Returns the SHA-256 in hex over every field of the plan, those in `x-switchboard` and unknown ones included. Plans
+/// with equal hashes describe the same work.
 #[must_use]
 pub fn whole(plan: &Plan) -> String {
     Digest::of(json(plan).as_bytes()).hex()
@@ -70,7 +72,7 @@ fn ledger_phase(phase: &Phase) -> HashedPhase<'_> {
     HashedPhase { id: phase.id, name: &phase.name, status: phase.status, required_agents, tasks: tasks.collect() }
 }
 
-/// The order in which JavaScript sorts texts.
+/// Compares texts in the order in which JavaScript sorts them.
 pub(crate) fn utf16_order(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -175,7 +177,7 @@ impl<'a> HashedTask<'a> {
 mod tests {
     use super::*;
 
-    /// The plan with known hashes.
+    /// A plan whose hashes are known.
     pub(crate) const DEMO: &str = include_str!("../tests/plans/demo.json");
 
     #[test]

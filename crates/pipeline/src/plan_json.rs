@@ -13,11 +13,12 @@ pub use schema::UnknownField;
 use serde_json::Value;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 
-/// Reads a `plan.json` and checks everything that a run relies on.
+/// Reads a `plan.json` and checks everything that a run depends on.
 ///
 /// # Errors
-/// The first thing that is wrong, in this order: the text (`plan.syntax`), the shape of fields (`plan.schema`, `plan.unknown-field`,
-/// `plan.unsafe-id`, `plan.unsafe-path`), then `plan.empty`, `plan.duplicate-task`, `plan.unknown-dependency` and `plan.cycle`.
+/// The first error, in this order: the text (`plan.syntax`), the shape of fields (`plan.schema`, `plan.unknown-field`,
+/// `plan.unsafe-id`, `plan.unsafe-path`), then `plan.empty`, `plan.duplicate-task`, `plan.unknown-dependency` and
+/// `plan.cycle`.
 pub fn parse(text: &str) -> Result<Plan, PlanError> {
     check_text(text)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -25,13 +26,13 @@ pub fn parse(text: &str) -> Result<Plan, PlanError> {
     read(value, |pointer| locate::locate(text, pointer))
 }
 
-/// The fields of a plan that are not known here and that a run therefore ignores, in their order.
+/// Returns the unknown fields of a plan, which a run ignores, in their order.
 #[must_use]
 pub fn unknown_fields(plan: &Plan) -> Vec<UnknownField> {
     schema::unknown_fields(&serde_json::to_value(plan).expect("a plan has only texts, numbers and lists"))
 }
 
-/// Writes a plan as `plan.json`: two spaces, a line break at the end.
+/// Serialises a plan as `plan.json`: indented by two spaces, with a trailing line break.
 #[must_use]
 pub fn write(plan: &Plan) -> String {
     let mut text = serde_json::to_string_pretty(plan).expect("a plan has only texts, numbers and lists");
@@ -39,16 +40,16 @@ pub fn write(plan: &Plan) -> String {
     text
 }
 
-/// Checks a plan that did not come from a text.
+/// Checks a plan that was not read from a text.
 ///
 /// # Errors
-/// As for [`parse`], without places.
+/// As for [`parse`], without positions.
 pub fn validate(plan: &Plan) -> Result<(), PlanError> {
     let value = serde_json::to_value(plan).expect("a plan has only texts, numbers and lists");
     read(value, |_| None).map(|_| ())
 }
 
-/// Checks the shape of a plan and reads it; `place` says where in the file a pointer leads.
+/// Checks the shape of a plan and reads it; `place` returns the position of a JSON pointer in the file.
 pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Position>) -> Result<Plan, PlanError> {
     let located = |mut error: PlanError| {
         error.place = error.place.or_else(|| place(&error.pointer));
@@ -63,7 +64,7 @@ pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Position>) -
     Ok(plan)
 }
 
-/// Refuses texts that are too large or hold characters that only broken files hold.
+/// Rejects texts that are too large or hold characters that only damaged files contain.
 pub(crate) fn check_text(text: &str) -> Result<(), PlanError> {
     if text.len() > MAX_PLAN_BYTES {
         let found = format!("{} bytes", text.len());

@@ -1,7 +1,8 @@
-//! Reading and writing `plan.md`, the readable face of a plan.
+//! Reading and writing `plan.md`, the human-readable form of a plan.
 //!
-//! What its lines can't hold (acceptance, files, `x-switchboard`, unknown fields, …) stands below them in comments that only
-//! say where the plan differs from what the line above says. A comment gives way to a line that somebody has edited.
+//! Fields that its lines can't hold (acceptance, files, `x-switchboard`, unknown fields, …) are in comments below the
+//! line. A comment holds only the difference between the plan and the line above it. If somebody edited the line, the
+//! line takes precedence.
 
 mod carry;
 mod parse;
@@ -15,50 +16,52 @@ use switchboard_protocol::plan::{
 use crate::plan_hash::plan_hash;
 use crate::plan_json::PlanError;
 
-/// What a `plan.md` says.
+/// Content of a `plan.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// The plan, checked as [`crate::plan_json::parse`] does.
     pub plan: Plan,
-    /// When the file says it was last changed.
+    /// Time of the last change according to the file.
     pub updated: Option<String>,
-    /// What could not be used, each with its line, from 1.
+    /// Parts that were ignored, each with its line number, from 1.
     pub warnings: Vec<Warning>,
 }
 
-/// Something in a `plan.md` that could not be used.
+/// A part of a `plan.md` that was ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// What is odd about it.
+    /// Description of the problem.
     pub what: String,
 }
 
-/// Writes a plan as `plan.md`, with comments where its lines can't hold all of it. `updated` is shown as it is (ISO 8601).
+/// Renders a plan as `plan.md`, with comments for what its lines can't hold. `updated` is printed unchanged (ISO 8601).
 #[must_use]
 pub fn render(plan: &Plan, updated: &str) -> String {
     render::render(plan, updated, render::Comments::Write)
 }
 
-/// Writes a plan as the swarm's own tools do: without comments, so that something may be lost.
+/// Renders a plan as the swarm's own tools do: without comments, so that fields may be lost.
 #[must_use]
 pub fn projection(plan: &Plan, updated: &str) -> String {
     render::render(plan, updated, render::Comments::Omit)
 }
 
-/// Reads a `plan.md`: one that was written here, one of the tools of `.swarm/`, or one in the form of their manual.
+/// Reads a `plan.md` that was written by this module, by the tools of `.swarm/`, or in the form that their manual
+/// describes.
 ///
 /// # Errors
-/// `plan.syntax` when there is no phase in it, else as for [`crate::plan_json::parse`], with the line of the task or phase.
+/// `plan.syntax` if the text has no phase, else as for [`crate::plan_json::parse`], with the line of the task or phase.
 pub fn parse(text: &str) -> Result<Parsed, PlanError> {
     parse::parse(text)
 }
 
-/// Reads a `plan.md` as the swarm's tools do on migration: one without any phase becomes a plan whose only task says so.
+/// Reads a `plan.md` as the swarm's tools do on migration: a text without a phase becomes a plan with one task that
+/// says so.
 ///
 /// # Errors
-/// As for [`parse`], but for a text without phases.
+/// As for [`parse`], except that a text without phases is accepted.
 pub fn migrate(text: &str) -> Result<Parsed, PlanError> {
     if parse::has_phase(text) {
         return parse(text);
@@ -66,7 +69,7 @@ pub fn migrate(text: &str) -> Result<Parsed, PlanError> {
     Ok(Parsed { plan: failed_migration(), updated: None, warnings: Vec::new() })
 }
 
-/// Whether a `plan.md` belongs to a plan: its hash is the plan's, or its text is what would be written now.
+/// Returns true if a `plan.md` belongs to a plan: its hash is the plan's, or its text is what would be rendered now.
 #[must_use]
 pub fn is_in_sync(text: &str, plan: &Plan) -> bool {
     if parse::header_hash(text).is_some_and(|hash| hash == plan_hash(plan)) {

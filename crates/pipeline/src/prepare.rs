@@ -1,4 +1,4 @@
-//! What a run of a plan would do, and the events that begin it.
+//! Computes what a run of a plan would do, and the events that open it.
 
 mod forecast;
 pub(crate) mod groups;
@@ -19,11 +19,12 @@ use left_out::{dependents, leave_out, numbers};
 use crate::paths::{ClaimIndex, Claims};
 use crate::settings;
 
-/// Most pairs in [`Prepared::conflicts`].
+/// Maximum number of pairs in [`Prepared::conflicts`].
 pub const MAX_CONFLICTS: usize = 1_000;
 
-/// Says what a run would do: which tasks, in which order, side by side with which, and which not and why. `finished` are tasks
-/// that earlier runs merged; `workers` is the flag. Expects a plan that `plan_json::parse` has accepted.
+/// Computes what a run would do: which tasks run, in which order and in parallel with which, and which don't run and
+/// why. `finished` are tasks that earlier runs merged; `workers` is the flag. Expects a plan that `plan_json::parse`
+/// accepted.
 #[must_use]
 pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut skipped = Vec::new();
@@ -31,7 +32,7 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     let mut nodes = Nodes::new(Some(plan), tasks.clone());
     let mut order = order::topological(&nodes);
     if order.len() < nodes.len() {
-        // Tasks wait for each other through a barrier: `way::compile` says which. No task may be lost before that.
+        // A barrier makes tasks wait for each other; `way::compile` reports it. All tasks must be kept until then.
         nodes = Nodes::new(None, tasks);
         order = order::topological(&nodes);
     }
@@ -48,7 +49,8 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     }
 }
 
-/// As [`prepare`], for a run that does not keep tasks apart that write the same files: such pairs are listed, and nothing waits for them.
+/// As [`prepare`], for a run that doesn't keep apart tasks that write the same files: such pairs are listed, but no task
+/// waits for them.
 #[must_use]
 pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut undeclared = plan.clone();
@@ -64,8 +66,8 @@ pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Optio
     Prepared { conflicts, cut: cut || together.cut, ..together }
 }
 
-/// The tasks of a run, numbered in their natural order, and behind them its phases and slices: a group is a node that is done
-/// as soon as its tasks are.
+/// The tasks of a run, numbered in their natural order, followed by its phases and slices. A group is a node that is
+/// done as soon as its tasks are.
 struct Nodes<'a> {
     tasks: Vec<&'a Task>,
     depends: Vec<Vec<usize>>,
@@ -75,7 +77,7 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    /// The nodes of a plan's tasks, with the barriers of its phases and slices unless `plan` is `None`.
+    /// Creates the nodes of a plan's tasks, with the barriers of its phases and slices unless `plan` is `None`.
     fn new(plan: Option<&'a Plan>, tasks: Vec<&'a Task>) -> Self {
         let mut dependents = dependents(&tasks);
         if let Some(plan) = plan {
@@ -96,7 +98,7 @@ impl<'a> Nodes<'a> {
         self.dependents.len()
     }
 
-    /// The task, or `None` for a group.
+    /// Returns the id of the task, or `None` for a group.
     fn id(&self, at: usize) -> Option<&'a TaskId> {
         self.tasks.get(at).map(|task| &task.id)
     }
@@ -110,7 +112,8 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// Adds a node per group that another waits for: it waits for its tasks, and the tasks of the other for it.
+/// Adds a node for each group that another one waits for: the node waits for its tasks, and the tasks of the other
+/// group wait for the node.
 fn add_barriers(plan: &Plan, tasks: &[&Task], dependents: &mut Vec<Vec<usize>>) {
     let numbers = numbers(tasks);
     let groups = groups::groups(plan, |id| numbers.contains_key(id));
@@ -129,7 +132,7 @@ fn add_barriers(plan: &Plan, tasks: &[&Task], dependents: &mut Vec<Vec<usize>>) 
     }
 }
 
-/// What a task is taken to write and to read, as far as it is safe to say.
+/// Returns the paths that a task is assumed to write and read, as far as they are certain.
 fn claims(plan: Option<&Plan>, task: &Task) -> Claims {
     let writes = plan.map_or_else(|| task.files_touched.clone(), |plan| settings::writes(plan, task));
     Claims::of_safe(&writes, &settings::reads(task))

@@ -1,8 +1,9 @@
-//! Roles as files: those that ship, those of the user, and what a trusted project takes away from them.
+//! Role files: the shipped ones, those of the user, and the restrictions of a trusted project.
 //!
-//! A role file is Markdown with a frontmatter; its text is the role's prompt. [`Roles::read`] puts the files together: a file of the user replaces
-//! what it names of a shipped role, or adds a role; a file of a project can only narrow one. [`may_write`] holds a changed file to a role's rights,
-//! [`form`] is what a worker is told of its answer, [`role_of`] and [`tool_of`] read names that agents use.
+//! A role file is Markdown with a frontmatter; its text is the role's prompt. [`Roles::read`] combines the files: a
+//! user's file replaces the fields that it names of a shipped role, or adds a role; a project's file can only restrict
+//! one. [`may_write`] checks a changed file against a role's rights, [`form`] describes the answer that a worker must
+//! give, [`role_of`] and [`tool_of`] read names that agents use.
 
 mod bad;
 mod file;
@@ -38,15 +39,15 @@ pub struct Roles {
 // === impl Roles ===
 
 impl Roles {
-    /// Returns the roles that ship. Their files are read once.
+    /// Returns the shipped roles. Their files are read once.
     #[must_use]
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Roles> = LazyLock::new(|| Roles { list: shipped::roles(), bad: Vec::new() });
         &SHIPPED
     }
 
-    /// Returns the shipped roles, changed by the files of the user and then by those of a trusted project. [`Roles::bad`] lists the files that can't be
-    /// used; [`Roles::find`] refuses their roles.
+    /// Returns the shipped roles, changed by the user's files and then by those of a trusted project. [`Roles::bad`]
+    /// lists unusable files; [`Roles::find`] refuses their roles.
     #[must_use]
     pub fn read(user: &[RoleFile<'_>], project: &[RoleFile<'_>]) -> Self {
         let mut roles = Self::shipped().clone();
@@ -57,22 +58,22 @@ impl Roles {
         roles
     }
 
-    /// All roles that can be used, the shipped ones first.
+    /// Returns all usable roles, the shipped ones first.
     #[must_use]
     pub fn list(&self) -> &[Role] {
         &self.list
     }
 
-    /// The files that can't be used.
+    /// Returns the unusable files.
     #[must_use]
     pub fn bad(&self) -> &[BadRole] {
         &self.bad
     }
 
-    /// The role of a name.
+    /// Returns the role with this name.
     ///
     /// # Errors
-    /// When a file of it can't be used, or there is no such role; with the nearest names.
+    /// When one of its files is unusable, or there is no such role; names the nearest ones.
     pub fn find(&self, id: &RoleId) -> Result<&Role, UnknownRole> {
         if let Some(bad) = self.bad.iter().find(|bad| *bad.role == *id.as_str()) {
             return Err(UnknownRole::Bad(Box::new(bad.clone())));
@@ -86,10 +87,10 @@ impl Roles {
         })
     }
 
-    /// A role that ships, as the user and the project left it.
+    /// Returns a shipped role, as changed by the files of the user and the project.
     ///
     /// # Errors
-    /// When a file of it can't be used.
+    /// When one of its files is unusable.
     pub fn of(&self, name: RoleName) -> Result<&Role, UnknownRole> {
         self.find(&name.id())
     }

@@ -1,15 +1,16 @@
-//! The state machine of a run: [`RunState::step`] folds what happened, [`RunState::decide`] says what is to be done.
+//! The state machine of a run: [`RunState::step`] folds events, [`RunState::decide`] returns what to do next.
 //!
-//! Units walk ways ([`crate::way`]): a task its steps, a phase or a slice the units below it. What faces see of a task is a projection of
-//! its slots: Pending → Ready → Starting → Working → Capturing → Captured → Gating → Passed → Merging → Merged. A refused
-//! attempt (agent failed, nothing changed, gate, conflict) goes back to Ready until its attempts are used up, then to
-//! Blocked, and all that wait for it to DepFailed. Tasks that write the same files are never between Starting and
-//! Merging at the same time; a task keeps its files between attempts, and holds them for its subtasks. One task at a time has its turn at the run's branch: it keeps it from
-//! its rebase, through the gates on the new tree, to the merge.
+//! Units walk ways ([`crate::way`]): a task walks its steps, a phase or a slice the units below it. The task state that
+//! users see is a projection of its slots: Pending → Ready → Starting → Working → Capturing → Captured → Gating →
+//! Passed → Merging → Merged. A refused attempt (agent failed, nothing changed, gate, conflict) returns the task to
+//! Ready until its attempts are used up. Then it becomes Blocked, and all tasks that wait for it DepFailed. Tasks that
+//! write the same files are never between Starting and Merging at the same time. A task keeps its files between
+//! attempts, and holds them for its subtasks. One task at a time has its turn at the run's branch, from its rebase
+//! through the gates on the new tree to the merge.
 //!
-//! Whoever carries effects out commits the answering event first through `step` on the state and the log alike. An event that
-//! was folded before changes nothing, or is [`Refused`]; it never leads to a second effect. Nothing in `step` and `decide` looks at
-//! all units: each has its place in the lists of [`queue`](self::queue).
+//! The engine, which carries out effects, first commits the answering event through `step`, to the state and the log
+//! alike. An event that was folded before changes nothing, or is [`Refused`]; it never causes a second effect. `step`
+//! and `decide` never scan all units: each unit has a position in the lists of [`queue`](self::queue).
 
 mod account;
 mod adding;
@@ -63,34 +64,34 @@ use record::Record;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunState {
     header: Option<Header>,
-    /// Events of the opening so far.
+    /// Number of opening events so far.
     parts: u32,
-    /// Parts of the plan so far.
+    /// Number of plan parts so far.
     plan_parts: u32,
     ways: BTreeMap<Digest, Arc<Graph>>,
-    /// The way whose parts are coming in.
+    /// The way whose parts are being received.
     way_text: Option<WayText>,
     records: Vec<Record>,
     by_id: BTreeMap<UnitId, usize>,
     tasks: BTreeMap<TaskId, usize>,
-    /// The head of the run's branch, as far as events tell.
+    /// Head of the run's branch according to the events.
     head: String,
     queue: Queue,
     /// Tasks that are neither merged nor given up.
     unsettled: usize,
-    /// Tasks that were settled or opened again, in this order.
+    /// Tasks that were settled or reopened, in order.
     turns: Vec<usize>,
     ended: Ended,
     stopping: bool,
     account: Account,
-    /// Whether an agent leads the run.
+    /// True if an agent leads the run.
     is_led: bool,
-    /// Why nothing starts, if nothing does.
+    /// Cause of the pause; `None` if the run is not paused.
     pause: Option<PauseCause>,
     finished: Option<RunOutcome>,
 }
 
-/// A way of which not all parts are there.
+/// A way of which some parts are still missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WayText {
     way: Digest,
@@ -98,28 +99,28 @@ struct WayText {
     text: String,
 }
 
-/// What `RunStarted` said.
+/// Content of `RunStarted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    /// The plan's title.
+    /// Title of the plan.
     pub title: String,
-    /// The hash of all of the plan ([`crate::plan_hash::whole`]).
+    /// Hash of the whole plan ([`crate::plan_hash::whole`]).
     pub plan_hash: String,
-    /// The commit that the run's branch begins at.
+    /// Commit that the run's branch starts from.
     pub base: String,
-    /// How many events bring plan, ways and units.
+    /// Number of events that carry plan, ways and units.
     pub parts: u32,
-    /// Most workers at once; 1 means one whole task at a time.
+    /// Maximum number of concurrent workers; with 1, one task runs from start to end before the next.
     pub max_workers: u32,
 }
 
-/// An event that can't have happened in this state. The state is as it was.
+/// An event that is impossible in this state. The state stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refused {
     /// The kind of reason.
     pub code: RefusedCode,
-    /// What doesn't fit, in words.
+    /// What doesn't fit, as text.
     pub why: String,
     /// What to do instead; may be empty.
     pub hint: String,
@@ -130,18 +131,18 @@ pub struct Refused {
 pub enum RefusedCode {
     /// The run has no such task.
     UnknownTask,
-    /// The event belongs to an attempt or a worker of the past.
+    /// The event belongs to a past attempt or worker.
     Stale,
-    /// The state doesn't allow it.
+    /// The state doesn't allow the event.
     Illegal,
-    /// It would break a limit: workers, files, one merge at a time.
+    /// The event would exceed a limit: workers, files, one merge at a time.
     Limit,
     /// A budget ceiling of the run or the task is reached; it must be raised first.
     Budget,
 }
 
 impl RefusedCode {
-    /// The code of the error table that fits when a person asked for it.
+    /// Returns the error code for a person's request that is refused.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -173,73 +174,73 @@ impl Refused {
 }
 
 impl RunState {
-    /// A run of which nothing is known yet.
+    /// Returns a run of which no event is known yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What `RunStarted` said, once it has.
+    /// Returns the content of `RunStarted`, once it was folded.
     #[must_use]
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
     }
 
-    /// Whether all tasks are known, so that work may begin.
+    /// Returns true if all tasks are known, so that work may begin.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.header.as_ref().is_some_and(|header| header.parts == self.parts)
     }
 
-    /// Whether somebody asked to stop the run.
+    /// Returns true if a stop of the run was requested.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stopping
     }
 
-    /// Why nothing starts in the run, if it is paused.
+    /// Returns the cause of the run's pause, if it is paused.
     #[must_use]
     pub const fn pause(&self) -> Option<PauseCause> {
         self.pause
     }
 
-    /// Whether a task is paused by itself.
+    /// Returns true if the task itself is paused.
     #[must_use]
     pub fn is_paused(&self, id: &TaskId) -> bool {
         self.tasks.get(id).is_some_and(|at| self.records[*at].paused.is_some())
     }
 
-    /// What the run may cost, if there is a ceiling.
+    /// Returns the budget of the run, if it has a ceiling.
     #[must_use]
     pub const fn budget(&self) -> Option<&Budget> {
         self.account.budget()
     }
 
-    /// What the run has cost, in millionths of a US dollar, as far as its workers have told or it is estimated.
+    /// Returns the cost of the run so far in millionths of a US dollar, as its workers reported it or as estimated.
     #[must_use]
     pub const fn spent(&self) -> u64 {
         self.account.spent()
     }
 
-    /// The ceiling for all runs of its plan, in millionths of a US dollar.
+    /// Returns the ceiling for all runs of its plan, in millionths of a US dollar.
     #[must_use]
     pub const fn plan_ceiling(&self) -> Option<u64> {
         self.account.plan()
     }
 
-    /// Whether it is recorded that there is a ceiling for all runs of a day.
+    /// Returns true if a ceiling for all runs of a day is recorded.
     #[must_use]
     pub const fn has_day_ceiling(&self) -> bool {
         self.account.has_day()
     }
 
-    /// What is set aside for its next worker, in millionths of a US dollar.
+    /// Returns the amount that is reserved for its next worker, in millionths of a US dollar.
     #[must_use]
     pub fn reservation(&self) -> u64 {
         self.account.reservation()
     }
 
-    /// The tasks with a worker, each with what is left of its reservation.
+    /// Returns the tasks with a worker, each with the rest of its reservation.
     pub fn reserved(&self) -> impl Iterator<Item = (&TaskId, u64)> {
         self.queue.live().filter_map(|at| {
             let record = &self.records[at];
@@ -248,19 +249,20 @@ impl RunState {
         })
     }
 
-    /// How the run ended, once it has.
+    /// Returns the outcome of the run, once it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<RunOutcome> {
         self.finished
     }
 
-    /// Whether a task is merged or given up; also if there is no such task.
+    /// Returns true if a task is merged or given up, or if there is no such task.
     #[must_use]
     pub fn is_settled(&self, id: &TaskId) -> bool {
         self.tasks.get(id).is_none_or(|at| self.records[*at].is_settled())
     }
 
-    /// Tasks that are settled here and not in an earlier state of the run, or the other way round. Costs by how many there are, not by how many tasks the run has.
+    /// Returns the tasks that are settled in only one of this and an earlier state of the run. The cost grows with
+    /// their number, not with that of all tasks.
     #[must_use]
     pub fn settled_unlike(&self, earlier: &Self) -> BTreeSet<&TaskId> {
         let since = self.turns.get(earlier.turns.len()..).unwrap_or_default();
@@ -269,42 +271,43 @@ impl RunState {
         since.iter().filter(differs).filter_map(|at| self.records[*at].task()).collect()
     }
 
-    /// The ways of the run's units, each once.
+    /// Returns the ways of the run's units, each once.
     pub fn ways(&self) -> impl Iterator<Item = &Graph> {
         self.ways.values().map(Arc::as_ref)
     }
 
-    /// The way that a task walks.
+    /// Returns the way that a task walks.
     #[must_use]
     pub fn way_of(&self, id: &TaskId) -> Option<&Graph> {
         self.tasks.get(id).map(|at| self.records[*at].unit.way())
     }
 
-    /// The task that another one is a subtask of.
+    /// Returns the parent task of a subtask.
     #[must_use]
     pub fn whole_of(&self, id: &TaskId) -> Option<&TaskId> {
         let whole = self.records[*self.tasks.get(id)?].whole?;
         self.records[whole].task()
     }
 
-    /// How often a person has asked for a retry of a task; 0 for one that the run does not have.
+    /// Returns how many retries a person requested for a task; 0 if the run has no such task.
     #[must_use]
     pub fn retries_of(&self, id: &TaskId) -> u32 {
         self.tasks.get(id).map_or(0, |at| self.records[*at].retries)
     }
 
-    /// How many tasks are neither merged nor given up.
+    /// Returns the number of tasks that are neither merged nor given up.
     #[must_use]
     pub fn unsettled_count(&self) -> usize {
         self.unsettled
     }
 
-    /// Tasks that are neither merged nor given up.
+    /// Returns the tasks that are neither merged nor given up.
     pub fn unsettled(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.iter().filter(|(_, at)| !self.records[**at].is_settled()).map(|(id, _)| id)
     }
 
-    /// Unsettled tasks that wait for a task, directly, through others, or through a phase; in their natural order.
+    /// Returns the unsettled tasks that wait for a task, directly, through others, or through a phase, in their natural
+    /// order.
     #[must_use]
     pub fn waiting_for(&self, id: &TaskId) -> BTreeSet<TaskId> {
         let (mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new());
@@ -321,8 +324,9 @@ impl RunState {
         waiting
     }
 
-    /// Tasks between an intent and its outcome (Starting, Merging): at boot, find out what became of each before anything
-    /// else, and say it by `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or repeat the merge.
+    /// Returns the tasks between an intent and its outcome (Starting, Merging). At boot, the engine first finds out
+    /// what became of each and records it as `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or
+    /// repeats the merge.
     pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {
         let in_doubt = |record: &&Record| record.is_in_doubt();
         let begun: BTreeSet<_> = self.queue.live().chain(self.queue.turn()).collect();
@@ -332,7 +336,8 @@ impl RunState {
         views.into_iter()
     }
 
-    /// When [`decide`](Self::decide) has something new to say though nothing happens: the next time limit of a worker.
+    /// Returns the next time at which [`decide`](Self::decide) can return something new without an event: the next time
+    /// limit of a worker.
     #[must_use]
     pub fn next_deadline(&self, now: Millis) -> Option<Millis> {
         self.queue.next_deadline(now)

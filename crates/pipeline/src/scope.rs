@@ -6,30 +6,30 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus};
 use switchboard_protocol::run::way::UnitId;
 
-/// Tasks that a refusal names.
+/// Maximum number of tasks that a refusal names.
 const NAMED: usize = 10;
 
-/// A part of a plan, as a run takes it.
+/// A part of a plan that a run carries out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The plan with nothing but the part. What its tasks depend on outside of it is done.
+    /// The plan reduced to the part. Tasks outside of it that its tasks depend on are done.
     pub plan: Plan,
-    /// What a person should know, a sentence each.
+    /// Notes for a person, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Takes a part out of a plan.
+/// Extracts a part of a plan.
 ///
 /// # Errors
-/// `plan.unknown-scope` with the near match where the plan has no such part, `plan.scope-depends` where a task of it depends on one outside of it that
-/// the plan does not mark as done.
+/// `plan.unknown-scope` with a close match if the plan has no such part, `plan.scope-depends` if a task of it depends
+/// on one outside of it that the plan does not mark as done.
 pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
     let mut only = unit.of_plan(plan);
     if only.phases.is_empty() {
         return Err(unknown(plan, unit));
     }
     let inside: BTreeMap<TaskId, ()> = only.tasks().map(|task| (task.id.clone(), ())).collect();
-    // What is put away, and what is done, is not waited for.
+    // Tasks that are done or set aside are not waited for.
     let done = plan.phases.iter().flat_map(|phase| {
         let is_closed = phase.status == PhaseStatus::Closed;
         let is_done =
@@ -63,7 +63,7 @@ pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
     Ok(Part { plan: only, notes })
 }
 
-/// The tasks of each slice of a plan.
+/// Returns the tasks of each slice of a plan.
 #[must_use]
 pub fn slices(plan: &Plan) -> BTreeMap<String, Vec<TaskId>> {
     let mut slices = BTreeMap::<String, Vec<TaskId>>::new();
@@ -75,7 +75,7 @@ pub fn slices(plan: &Plan) -> BTreeMap<String, Vec<TaskId>> {
     slices
 }
 
-/// What to say where a phase is begun before those that come first have ended.
+/// Returns a note if a phase begins before the phases before it have ended.
 fn earlier(plan: &Plan, only: &Plan) -> Option<String> {
     let first = only.phases.iter().map(|phase| phase.id).min()?;
     let is_barrier = plan.switchboard.as_ref().and_then(|settings| settings.barrier) != Some(false);

@@ -1,4 +1,4 @@
-//! What holds for one task once its own word, its phase's and its plan's are put together.
+//! Combines the settings of one task with those of its phase and plan.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::team::tier::Wishes;
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Longest set-up of a work tree where the plan doesn't say so: a cold `npm ci` of a large project takes minutes.
+/// Default time limit for setting up a work tree in minutes: a cold `npm ci` of a large project takes minutes.
 const SETUP_MINUTES: u32 = 10;
 
-/// TCP ports of a work tree where the plan doesn't say so: a web server, its database and what a test starts beside them.
+/// Default number of TCP ports of a work tree: for a web server, its database and what a test starts beside them.
 const TREE_PORTS: u16 = 10;
 
 /// The settings of one task: its own, else its phase's, else its plan's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// Who does it, if the plan says so.
+    /// Agent that does the task, if the plan names one.
     pub agent: Option<String>,
-    /// What the `exec` driver runs.
+    /// Command that the `exec` driver runs.
     pub command: Option<CommandLine>,
     /// The group of tasks in its phase.
     pub slice: Option<String>,
@@ -40,75 +40,77 @@ pub struct Settings {
     pub build: Option<CommandLine>,
     /// Command of the lint gate, and of the lint in the batch.
     pub lint: Option<CommandLine>,
-    /// Command that mends what a linter finds, before the gates.
+    /// Command that fixes lint findings, before the gates.
     pub lint_fix: Option<CommandLine>,
-    /// What the plan wants run in each new work tree; an empty argument list means nothing. `None` lets lock files decide.
+    /// Set-up command that the plan names for each new work tree; an empty argument list means none. With `None`, lock
+    /// files decide.
     pub setup: Option<CommandLine>,
-    /// Longest time of the set-up of one tree in milliseconds.
+    /// Time limit for setting up one tree in milliseconds.
     pub setup_ms: u64,
-    /// TCP ports that its tree has to itself.
+    /// Number of TCP ports that are reserved for the task's tree.
     pub ports: u16,
-    /// What its plan, its phase and the task itself say about gates, in that order: names to add, `-name` to leave one out.
+    /// Gate changes by the plan, its phase and the task, in that order: a name adds a gate, `-name` leaves one out.
     pub gates: Vec<String>,
-    /// Globs that it may write; nothing said means anywhere.
+    /// Globs that the task may write; `None` allows everything.
     pub scope: Option<Vec<String>>,
-    /// Globs that it may not write.
+    /// Globs that the task may not write.
     pub exclude: Vec<String>,
-    /// Files, folders and globs that it declares to write; empty where nothing is said.
+    /// Files, folders and globs that the task declares to write; empty if it declares none.
     pub files_touched: Vec<String>,
-    /// What it makes.
+    /// Files that the task declares to produce.
     pub outputs: Vec<String>,
-    /// What it writes while it is at work, as far as others are kept from it.
+    /// Paths that the task is assumed to write while it runs; tasks with overlapping paths are kept apart.
     pub writes: Vec<String>,
-    /// What it declares to read.
+    /// Files that the task declares to read.
     pub reads: Vec<String>,
-    /// Longest time of one attempt in milliseconds.
+    /// Time limit of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
-    /// When its agent is told to finish, in milliseconds from the start of the attempt, if the plan says so.
+    /// When the agent is asked to finish, in milliseconds from the start of the attempt, if the plan sets it.
     pub wrap_up_ms: Option<i64>,
-    /// Who is named as author of its commit.
+    /// Author of the task's commit.
     pub author: Option<String>,
-    /// How often it is tried, if the plan says so.
+    /// Maximum number of attempts, if the plan sets it.
     pub attempts: Option<u32>,
-    /// What the work tree of the next attempt begins as, if the plan says so.
+    /// Start point of the next attempt's work tree, if the plan sets it.
     pub retry_from: Option<RetryFrom>,
-    /// What a person is asked before its change is merged, if the plan wants that.
+    /// Question to a person before the change is merged, if the plan wants one.
     pub confirm: Option<String>,
-    /// What happens when a change touches files that the task does not declare.
+    /// What happens if a change touches files that the task does not declare.
     pub on_violation: OnViolation,
-    /// Whether the plan says what happens then.
+    /// True if the plan sets `on_violation`.
     pub says_on_violation: bool,
-    /// Whether the plan says that nobody is asked, not even about what gates find.
+    /// True if the plan forbids questions to a person, even about findings of gates.
     pub asks_nobody: bool,
-    /// How its worker is held, if the plan says so.
+    /// Isolation of the worker, if the plan sets it.
     pub isolation: Option<Isolation>,
-    /// Of the hosts that its agent's settings list, those that its constrained worker reaches, if the plan says so.
+    /// Hosts that the constrained worker may reach, out of those that the agent's settings list, if the plan sets them.
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person, if the plan says so.
+    /// What the agent may do without asking a person, if the plan sets it.
     pub permissions: Option<Permissions>,
     /// The model, if the plan names one.
     pub model: Option<String>,
-    /// Whether a team carries it out.
+    /// True if a team carries out the task.
     pub team: bool,
-    /// Whether its change gets the security review, whatever files it touches.
+    /// True if the change gets the security review, whatever files it touches.
     pub always_security_review: bool,
-    /// Whether a change that is not critical has its gates only.
+    /// True if a change that is not critical passes its gates only, without reviews.
     pub turbo: bool,
-    /// Roles that have to take part in its phase.
+    /// Roles that must take part in the task's phase.
     pub required_roles: Vec<RoleName>,
 }
 
 impl Settings {
-    /// Whether the task says which files it may change, or has to make.
+    /// Returns true if the task declares the files that it may change or must produce.
     #[must_use]
     pub fn declares_files(&self) -> bool {
         let lists = [&self.exclude, &self.files_touched, &self.outputs];
         self.scope.is_some() || lists.iter().any(|list| !list.is_empty())
     }
 
-    /// The files of a change that the task may not write, each with the declaration that leaves it out: a file has to lie in the scope and in
-    /// `files_touched` or `outputs`, where each is declared, and in nothing that is excluded. The test engineer of a team may add tests anywhere else; `by_maker`
-    /// are the files that the task's own agent has changed, which may not.
+    /// Returns the files of a change that the task may not write, each with the declaration that excludes it. A file
+    /// must lie in the scope and in `files_touched` or `outputs`, where these are declared, and in nothing that is
+    /// excluded. A team's test engineer may add tests anywhere else, but not change `by_maker`, the files that the
+    /// task's own agent has changed.
     #[must_use]
     pub fn outside<'a>(
         &self,
@@ -138,7 +140,7 @@ impl Settings {
         files.into_iter().filter_map(outside).collect()
     }
 
-    /// Judges a change by the files outside of what its task declares, and by whether it made all its outputs.
+    /// Judges a change by its files outside of the task's declarations, and by whether it produced all outputs.
     #[must_use]
     pub fn judge_scope(&self, outside: &[Outside<'_>], has_made_all: bool) -> ScopeVerdict {
         let of = |verdict, asks, halts| ScopeVerdict { verdict, asks, halts };
@@ -155,7 +157,7 @@ impl Settings {
         }
     }
 
-    /// What decides beside the tier of its change which steps of a team are done.
+    /// Returns what decides, beside the tier of the change, which steps of a team are done.
     #[must_use]
     pub fn wishes(&self) -> Wishes {
         let needs = |role| self.required_roles.contains(&role);
@@ -167,14 +169,14 @@ impl Settings {
         }
     }
 
-    /// When its agent is told to finish, and when its attempt ends, in milliseconds from its start.
+    /// Returns when the agent is asked to finish and when its attempt ends, in milliseconds from its start.
     #[must_use]
     pub fn limits_ms(&self) -> (i64, i64) {
         let hard = self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS.cast_signed());
         (self.wrap_up_ms.unwrap_or(hard / 5 * 4), hard)
     }
 
-    /// Sets what a run says of all of its tasks, which goes before what the plan says.
+    /// Sets the limits that a run imposes on all of its tasks; they override those of the plan.
     pub fn limit(&mut self, timeout: WorkerTimeout) {
         let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
         if let Some(hard) = timeout.hard {
@@ -183,7 +185,7 @@ impl Settings {
         self.wrap_up_ms = timeout.soft.map(ms).or(self.wrap_up_ms);
     }
 
-    /// The command of a kind, if the plan brings one.
+    /// Returns the command of a kind, if the plan names one.
     #[must_use]
     pub const fn command_of(&self, kind: CommandKind) -> Option<&CommandLine> {
         match kind {
@@ -194,12 +196,13 @@ impl Settings {
     }
 }
 
-/// What a task writes while it is at work: the files, folders and globs that it declares, or what its plan takes it to write where it declares none in
-/// `files_touched`; and its outputs.
+/// Returns what a task is assumed to write while it runs: the paths that it declares in `files_touched`, or the plan's
+/// default if it declares none there; and its outputs.
 #[must_use]
 pub fn writes(plan: &Plan, task: &Task) -> Vec<String> {
     let said = plan.switchboard.as_ref().and_then(|settings| settings.unknown_writes);
-    // A plan with an execution profile is written for the swarm, which holds a task to be alone with what it does not name.
+    // A plan with an execution profile is written for the swarm, which assumes that a task without declared files runs
+    // alone.
     let of_profile = || plan.execution_profile.as_ref().map(|_| UnknownWrites::Serial);
     let unknown = said.or_else(of_profile).unwrap_or_default();
     let own = task.switchboard.as_ref();
@@ -213,7 +216,7 @@ pub fn writes(plan: &Plan, task: &Task) -> Vec<String> {
     writes
 }
 
-/// What a task declares to read: its inputs among it.
+/// Returns what a task declares to read, its inputs included.
 #[must_use]
 pub fn reads(task: &Task) -> Vec<String> {
     let own = task.switchboard.iter();
@@ -223,26 +226,26 @@ pub fn reads(task: &Task) -> Vec<String> {
 /// A file of a change that its task may not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outside<'a> {
-    /// The file, from the repository's root.
+    /// Path of the file, relative to the repository's root.
     pub file: &'a str,
-    /// The declaration that does not cover it.
+    /// Name of the declaration that excludes the file.
     pub of: &'static str,
-    /// Whether the plan forbids it by name, so that no setting lets it pass.
+    /// True if the plan forbids the file explicitly, so that no setting allows it.
     pub is_forbidden: bool,
 }
 
-/// What the gate `scope` says of a change.
+/// Result of the gate `scope` for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScopeVerdict {
-    /// Its verdict.
+    /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Whether a person is asked before the change is merged.
+    /// True if a person is asked before the change is merged.
     pub asks: bool,
-    /// Whether the run stops.
+    /// True if the run stops.
     pub halts: bool,
 }
 
-/// Puts together what holds for a task.
+/// Combines the settings that apply to a task.
 #[must_use]
 pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let (plan_default, phase_default, task_default) =
@@ -256,11 +259,11 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let confirm = [&own.confirm, &phase.confirm, &plan.confirm].into_iter().flatten().next();
     let on_violation = own.on_violation.or(phase.on_violation).or(plan.on_violation);
     let minutes = own.timeout_minutes.or(plan.timeout_minutes);
-    // The plan's soft limit belongs to its hard one: a task with a hard limit of its own has its own soft one, too.
+    // The soft limit of the plan goes with its hard limit. A task with its own hard limit also has its own soft limit.
     let inherited = plan.wrap_up_minutes.filter(|_| own.timeout_minutes.is_none());
     let wrap_up = own.wrap_up_minutes.or(inherited);
     Settings {
-        // What phase and plan say is for tasks that need an agent.
+        // The agents of phase and plan apply only to tasks that need an agent.
         agent: own
             .agent
             .clone()
@@ -305,8 +308,9 @@ fn first<T: Clone>(options: [&Option<T>; 3]) -> Option<T> {
     options.into_iter().find_map(Clone::clone)
 }
 
-/// Most workers at once: the flag's word, else one where the plan's execution profile forbids more, else the smaller of what
-/// `x-switchboard` and the profile say, else [`DEFAULT_WORKERS`]; always 1 to [`MAX_WORKERS`].
+/// Returns the maximum number of concurrent workers: that of the flag, else 1 if the plan's execution profile forbids
+/// more, else the smaller of the numbers in `x-switchboard` and the profile, else [`DEFAULT_WORKERS`]; always 1 to
+/// [`MAX_WORKERS`].
 #[must_use]
 pub fn max_workers(plan: &Plan, flag: Option<u32>) -> u32 {
     let profile = plan.execution_profile.as_ref();

@@ -1,13 +1,13 @@
-//! What a new work tree is set up with where the plan doesn't say so: the command by which an ecosystem installs exactly what a lock file names.
+//! Default set-up of a new work tree: the command by which an ecosystem installs exactly what a lock file names.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::SetupCommand;
 
-/// One way to install. Of the rows of one family the first is taken whose file is there.
+/// A way to install packages. Of the rows of one family, the first one whose file exists is used.
 struct Installer {
-    /// Package managers of one family keep what they install in the same place.
+    /// Family of package managers that install to the same place.
     family: Family,
     lock: &'static str,
     program: &'static str,
@@ -27,19 +27,19 @@ const fn row(family: Family, lock: &'static str, program: &'static str, argv: &'
     Installer { family, lock, program, argv }
 }
 
-/// A virtual environment made by `venv` before Python 3.13 has no ignore file of its own, so that git would see it.
+/// Before Python 3.13, `venv` creates no ignore file, so git would list the environment as untracked.
 const PIP: &str = "python3 -m venv .venv && printf '*\\n' > .venv/.gitignore && \
                    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt";
 
-/// Gems go into the tree, not to where all Ruby programs of the user look. The settings that say so have an ignore file of their own; those of the
-/// repository itself are left as they are.
+/// Installs gems into the tree, not into the folder that all Ruby programs of the user share. The settings for this get
+/// their own ignore file; settings of the repository stay unchanged.
 const BUNDLE: &str = "if ! test -e .bundle/config; then mkdir -p .bundle vendor/bundle && \
                       printf '*\n' > .bundle/.gitignore && printf '*\n' > vendor/bundle/.gitignore && \
                       bundle config set --local path vendor/bundle; fi && BUNDLE_FROZEN=true bundle install --quiet";
 
-/// Ecosystems whose tests need something installed in the tree. Gradle and Maven fetch what they need themselves, and so do Go and Cargo, into
-/// caches that all trees share. A target folder that all trees share would not be one of them: builds would wait for each other's lock, and a gate could
-/// judge what another tree has built.
+/// Ecosystems whose tests need something installed in the tree. Gradle, Maven, Go and Cargo fetch what they need
+/// themselves, into caches that all trees share. A shared target folder is not such a cache: builds would wait for each
+/// other's lock, and a gate could judge what another tree has built.
 static INSTALLERS: &[Installer] = &[
     row(Family::Node, "pnpm-lock.yaml", "pnpm", &["pnpm", "install", "--frozen-lockfile"]),
     row(Family::Node, "yarn.lock", "yarn", &["yarn", "install", "--frozen-lockfile"]),
@@ -60,7 +60,8 @@ static INSTALLERS: &[Installer] = &[
     row(Family::Elixir, "mix.lock", "mix", &["mix", "deps.get"]),
 ];
 
-/// Folders whose lock files belong to no package that a task's tests need: samples, data of tests, pages, and what others wrote.
+/// Folders whose lock files belong to no package that a task's tests need: samples, test data, pages, and third-party
+/// code.
 const NO_PACKAGES: &[&str] = &[
     "bench",
     "benches",
@@ -81,27 +82,27 @@ const NO_PACKAGES: &[&str] = &[
     "vendor",
 ];
 
-/// Folders below the top that are set up without being asked for: more would make each work tree dear.
+/// Maximum number of folders below the top one that are set up by default; more would make each work tree expensive.
 const MAX_FOLDERS: usize = 8;
 
-/// Lock files that a note names.
+/// Maximum number of lock files that a note names.
 const NAMED: usize = 5;
 
-/// Names of files whose content decides what a set-up installs: where one of them has changed, a tree is set up again.
+/// Returns the names of files that decide what a set-up installs. If one of them changed, the tree is set up again.
 pub fn locks() -> impl Iterator<Item = &'static str> {
     INSTALLERS.iter().map(|installer| installer.lock)
 }
 
-/// What follows from the lock files of a repository.
+/// Default set-up according to the lock files of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Defaults {
-    /// The commands, those of the top folder first. Each is run in the folder of its lock file.
+    /// Commands, those of the top folder first. Each runs in the folder of its lock file.
     pub commands: Vec<SetupCommand>,
-    /// Lock files for which nothing is run, and why, a sentence each.
+    /// Lock files that are ignored, with the reason, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Chooses by the lock files that git tracks, relative to the top folder, and by the programs that are installed.
+/// Chooses commands by the lock files that git tracks, relative to the top folder, and by the installed programs.
 #[must_use]
 pub fn defaults(tracked: &[String], has_program: impl Fn(&str) -> bool) -> Defaults {
     let mut defaults = Defaults::default();
@@ -136,7 +137,7 @@ fn left_alone(left: &[&str]) -> Option<String> {
 // === impl Defaults ===
 
 impl Defaults {
-    /// Chooses for one folder.
+    /// Chooses commands for one folder.
     fn add(&mut self, folder: &str, names: &[&str], has_program: impl Fn(&str) -> bool) {
         let mut seen: Vec<Family> = Vec::new();
         for installer in INSTALLERS.iter().filter(|installer| names.contains(&installer.lock)) {
@@ -158,7 +159,7 @@ impl Defaults {
     }
 }
 
-/// What a plan itself says about set-up; `None` where lock files decide.
+/// Returns the set-up that a plan names; `None` if lock files decide.
 #[must_use]
 pub fn planned(plan: &Plan) -> Option<Vec<SetupCommand>> {
     let line = plan.switchboard.as_ref()?.setup.as_ref()?;

@@ -1,8 +1,9 @@
-//! What all runs of a record have in common: the money of a day and of a plan, the workers that may be alive, and the rate limits of accounts.
+//! State that all runs of a record share: spending per day and per plan, the limit of live workers, and the rate limits
+//! of accounts.
 //!
-//! A run asks before it starts a worker ([`Shared::start`]) and says what it has spent and what its workers may still cost ([`Shared::update`]). What
-//! is spent and what is set aside never exceed a ceiling at a start, so that all runs together exceed it by no more than their workers exceed
-//! their reservations.
+//! A run asks before it starts a worker ([`Shared::start`]), and reports its spending and what its workers may still
+//! cost ([`Shared::update`]). At a start, spending plus reservations never exceed a ceiling. All runs together
+//! therefore exceed it by no more than their workers exceed their reservations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +15,29 @@ use switchboard_protocol::time::Millis;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60_000;
 
-/// What all runs of a record have in common. Amounts are millionths of a US dollar.
+/// State that all runs of a record share. Amounts are millionths of a US dollar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shared {
-    /// `None` while the settings can't be read: nothing starts then.
+    /// Limits from the settings; `None` while these can't be read, so that nothing starts.
     limits: Option<Limits>,
-    /// Most workers of agents that are no scripts, where the settings don't say.
+    /// Default maximum number of workers whose agents are not scripts.
     usual_workers: u32,
     runs: BTreeMap<RunId, Share>,
-    /// The day, counted from 1970 (UTC), and what is spent in it.
+    /// Number of the day since 1970 (UTC), and the spending on it.
     day: (i64, u64),
-    /// What all runs of a plan have spent, by its hash.
+    /// Spending of all runs of a plan, by the plan's hash.
     plans: BTreeMap<String, u64>,
-    /// Until when the workers of an account wait.
+    /// Time until which the workers of an account wait, by account.
     accounts: BTreeMap<String, Millis>,
 }
 
-/// What one run takes of it.
+/// Share of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Share {
     plan: String,
     ceiling: Option<(u64, AtCeiling)>,
     spent: u64,
-    /// What is set aside for its workers and not spent.
+    /// Unspent reservations of its workers.
     live: BTreeMap<TaskId, WorkerSlot>,
     waits: BTreeMap<TaskId, Wait>,
 }
@@ -47,38 +48,38 @@ struct WorkerSlot {
     is_scripted: bool,
 }
 
-/// A worker that is to start.
+/// A worker that a run wants to start.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Its task.
+    /// Task of the worker.
     pub task: &'a TaskId,
-    /// The account that its agent works with.
+    /// Account of the worker's agent.
     pub account: &'a str,
-    /// Whether its agent is a script.
+    /// True if the agent is a script.
     pub is_scripted: bool,
-    /// What is set aside for it.
+    /// Amount to reserve for the worker.
     pub reserve: u64,
 }
 
-/// So much of a ceiling is spent.
+/// A notice that a share of a ceiling is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alert {
-    /// Whose ceiling.
+    /// Scope of the ceiling.
     pub of: BudgetOf,
-    /// The share in percent.
+    /// Spent share of the ceiling in percent.
     pub percent: u8,
-    /// What is spent.
+    /// Amount spent.
     pub spent: u64,
 }
 
-/// How a run stands at the ceilings that it has in common with others.
+/// Standing of a run at the ceilings that it shares with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// One is reached: this happens.
+    /// A ceiling is reached; the second field is the consequence.
     Reached(BudgetOf, AtCeiling),
-    /// What is left is less than its reservation, and nobody is at work whose end could change that.
+    /// The remainder is less than the run's reservation, and no worker is left whose end could change that.
     NoRoom(BudgetOf),
-    /// No ceiling keeps its workers from starting.
+    /// No ceiling prevents its workers from starting.
     Free,
 }
 
@@ -98,46 +99,47 @@ impl Shared {
         }
     }
 
-    /// Sets what the settings say; `None` where they can't be read. Returns whether anything has changed.
+    /// Sets the limits from the settings; `None` if these can't be read. Returns true if anything changed.
     pub fn set_limits(&mut self, limits: Option<Limits>) -> bool {
         std::mem::replace(&mut self.limits, limits) != limits
     }
 
-    /// Whether there is a ceiling for all runs of a day.
+    /// Returns true if there is a ceiling for all runs of a day.
     #[must_use]
     pub fn has_day(&self) -> bool {
         self.limits.is_some_and(|limits| limits.day.is_some())
     }
 
-    /// Adds what was spent on the day of `now` before anybody counted here.
+    /// Adds spending on the day of `now` from before this state began to count.
     pub fn add_to_day(&mut self, spent: u64, now: Millis) {
         self.turn_day(now);
         self.day.1 = self.day.1.saturating_add(spent);
     }
 
-    /// Whether the runs of a plan are counted.
+    /// Returns true if the runs of a plan are counted.
     #[must_use]
     pub fn knows_plan(&self, plan: &str) -> bool {
         self.plans.contains_key(plan)
     }
 
-    /// Sets what all runs of a plan have spent before anybody counted here.
+    /// Sets the spending of a plan's runs from before this state began to count.
     pub fn set_plan(&mut self, plan: &str, spent: u64) {
         self.plans.insert(plan.to_owned(), spent);
     }
 
-    /// A run is taken up that has spent so much, which is counted already.
+    /// Adds a run whose spending so far is already counted.
     pub fn open(&mut self, run: &RunId, plan: &str, spent: u64) {
         self.runs.insert(run.clone(), Share { plan: plan.to_owned(), spent, ..Share::default() });
     }
 
-    /// Forgets a run that has ended. Returns whether that makes room for others.
+    /// Removes a run that has ended. Returns true if that makes room for others.
     pub fn close(&mut self, run: &RunId) -> bool {
         self.runs.remove(run).is_some_and(|share| !share.live.is_empty())
     }
 
-    /// A run has spent so much in all, and these of its tasks have workers, each with what is left of its reservation. Tasks in `starting` keep
-    /// what was set aside at their start. Returns the shares of ceilings that are spent by it, and whether others may have more room, or less than none.
+    /// Updates a run's total spending and its tasks with workers, each with the rest of its reservation. Tasks in
+    /// `starting` keep the reservation of their start. Returns the shares of ceilings that are newly spent, and whether
+    /// other runs may have more room, or less than none.
     pub fn update(
         &mut self,
         run: &RunId,
@@ -171,10 +173,10 @@ impl Shared {
         (if changed { Vec::new() } else { alerts(&before, &after) }, has_left || turned || changed)
     }
 
-    /// Sets a place aside for a worker, if it may start.
+    /// Reserves a place for a worker, if it may start.
     ///
     /// # Errors
-    /// What it waits for.
+    /// What the worker has to wait for.
     pub fn start(&mut self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Result<(), Wait> {
         self.turn_day(now);
         let waits = self.wait_for(run, wanted, now);
@@ -189,20 +191,21 @@ impl Shared {
         Ok(())
     }
 
-    /// Tasks that wait at [`start`](Self::start); all others of the run wait for nothing.
+    /// Keeps the waits of tasks that still wait at [`start`](Self::start), and removes those of all other tasks of the
+    /// run.
     pub fn keep_waits(&mut self, run: &RunId, is_waiting: impl Fn(&TaskId) -> bool) {
         if let Some(share) = self.runs.get_mut(run) {
             share.waits.retain(|task, _| is_waiting(task));
         }
     }
 
-    /// What a task waits for.
+    /// Returns what a task waits for.
     #[must_use]
     pub fn wait_of(&self, run: &RunId, task: &TaskId) -> Option<Wait> {
         self.runs.get(run)?.waits.get(task).copied()
     }
 
-    /// An account's service wants its clients to wait. Returns whether that is news.
+    /// Records that an account's service wants its clients to wait. Returns true if that is new.
     pub fn limit_account(&mut self, account: &str, until: Millis) -> bool {
         let known = self.accounts.entry(account.to_owned()).or_insert(Millis(0));
         let is_later = until > *known;
@@ -210,7 +213,7 @@ impl Shared {
         is_later
     }
 
-    /// How a run stands whose next worker has this reservation.
+    /// Returns the standing of a run whose next worker has this reservation.
     #[must_use]
     pub fn standing(&self, run: &RunId, reserve: u64, now: Millis) -> Standing {
         let all = self.ceilings_at(run, now);
@@ -223,7 +226,7 @@ impl Shared {
         full.map_or(Standing::Free, |ceiling| Standing::NoRoom(ceiling.of))
     }
 
-    /// When something changes by itself: an account's wait ends, or the day does.
+    /// Returns the next time at which something changes without a call: an account's wait ends, or the day does.
     #[must_use]
     pub fn next_change(&self, now: Millis) -> Option<Millis> {
         let waits = self.accounts.values().copied().filter(|until| *until > now);
@@ -231,7 +234,7 @@ impl Shared {
         waits.chain(midnight).min()
     }
 
-    /// The ceilings that a run has in common with others.
+    /// Returns the ceilings that a run shares with others.
     #[must_use]
     pub fn ceilings_at(&self, run: &RunId, now: Millis) -> Vec<Ceiling> {
         let mut all = self.ceilings_of(run);
@@ -241,7 +244,7 @@ impl Shared {
         all
     }
 
-    /// What is spent by all runs of a day, of how much, if there is a ceiling.
+    /// Returns the ceiling for all runs of a day and the spending on that day, if there is one.
     #[must_use]
     pub fn day_at(&self, now: Millis) -> Option<Ceiling> {
         let limits = self.limits?;
@@ -287,12 +290,12 @@ impl Shared {
 
     fn lacks_room(&self, run: &RunId, ceiling: &Ceiling, reserve: u64) -> bool {
         let taken = ceiling.spent.saturating_add(self.set_aside(run, ceiling.of));
-        // A reservation is no more than the whole.
+        // A reservation is at most the whole ceiling.
         let taken = taken.saturating_add(reserve.min(ceiling.ceiling));
         ceiling.at_ceiling != AtCeiling::Warn && (taken > ceiling.ceiling || ceiling.is_reached())
     }
 
-    /// What is set aside for all workers whose cost counts for a ceiling.
+    /// Returns the sum of the reservations of all workers whose cost counts towards a ceiling.
     fn set_aside(&self, run: &RunId, of: BudgetOf) -> u64 {
         let plan = self.runs.get(run).map(|share| share.plan.as_str());
         let counts = |share: &&Share| match of {
@@ -305,7 +308,7 @@ impl Shared {
     }
 }
 
-/// The shares of ceilings that are spent now and were not before, each once.
+/// Returns the shares of ceilings that are spent now and were not before, each once.
 fn alerts(before: &[Ceiling], after: &[Ceiling]) -> Vec<Alert> {
     let is_spent = |ceiling: &Ceiling, percent: u8| {
         u128::from(ceiling.spent) * 100 >= u128::from(ceiling.ceiling) * u128::from(percent)

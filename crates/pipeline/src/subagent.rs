@@ -1,11 +1,11 @@
-//! What a call of `subagent` asks for: a job and its mode, or a task that follows on another one.
+//! Reads a call of `subagent`: a job and its mode, or a task that follows another one.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::{Coordination, Job, JobTask, Mode};
 use switchboard_protocol::verb::subagent::{SubagentAction, SubagentDebate, SubagentRequest};
 
-/// How often one of several tasks is tried: once more where it fails or says nothing.
+/// Attempts at each of several tasks: a second one if it fails or returns nothing.
 const ATTEMPTS_BESIDE_OTHERS: u32 = 2;
 
 /// A job with its mode.
@@ -13,7 +13,7 @@ const ATTEMPTS_BESIDE_OTHERS: u32 = 2;
 pub struct Launch {
     /// The job.
     pub job: Job,
-    /// Its mode.
+    /// Mode of the job.
     pub mode: Mode,
 }
 
@@ -58,7 +58,7 @@ pub fn launch(request: &SubagentRequest) -> Result<Launch, Failure> {
     }
 }
 
-/// A field of a job, as the request calls it.
+/// Renames the field of a job to its name in the request.
 fn of_request(field: &str, said: &str) -> String {
     match (said, field.strip_prefix("job.").unwrap_or(field)) {
         ("debate", "tasks") => "debate.participants".to_owned(),
@@ -79,19 +79,19 @@ fn of_debate(debate: &SubagentDebate, request: &SubagentRequest) -> Job {
     }
 }
 
-/// How the workers are held: constrained, unless the request says otherwise.
+/// Returns the isolation of the workers: constrained, unless the request sets another.
 #[must_use]
 pub fn isolation(request: &SubagentRequest) -> Isolation {
     request.isolation.unwrap_or(Isolation::Constrained)
 }
 
-/// Whether the workers have mail: only where it is asked for.
+/// Returns the coordination of the workers: they have mail only if the request wants it.
 #[must_use]
 pub const fn coordination(request: &SubagentRequest) -> Coordination {
     if request.use_message_bus { Coordination::Managed } else { Coordination::Standalone }
 }
 
-/// The run that a request to show one or to go on with one names.
+/// Returns the run that a request to show or continue one names.
 ///
 /// # Errors
 /// `request.bad-args` with the field that is missing or has no effect.
@@ -126,7 +126,7 @@ fn bad<T>(field: &str, why: &str) -> Result<T, Failure> {
     Err(Failure::new("request.bad-args", why).at(field))
 }
 
-/// A task that follows on another one: what was asked, what was said, and what is asked now.
+/// Returns the description of a task that follows another one: the earlier task, its answer, and the new request.
 #[must_use]
 pub fn following(task: &str, said: Option<&str>, follow_up: &str) -> String {
     let said = said.map_or_else(|| "Nothing was said.".to_owned(), |said| format!("---\n{}\n---", said.trim_end()));

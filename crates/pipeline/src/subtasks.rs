@@ -1,6 +1,8 @@
-//! Tasks on which several work, taken apart: a chain, a debate, and the best of several tries become subtasks of their task.
+//! Splits tasks that several workers share: chains, debates and the best of several tries become subtasks of their
+//! task.
 //!
-//! Everything else knows tasks only: a subtask has a worker, a tree, a budget and a log as every task has. Its id begins with its task's.
+//! All other code handles tasks only: a subtask has a worker, a tree, a budget and a log like every task. Its id begins
+//! with its task's.
 //!
 //! | setting | subtasks | the task itself |
 //! |---|---|---|
@@ -32,21 +34,23 @@ pub use shape::{Expanded, Quorum, Shape, Told, WorkResult};
 use crate::settings;
 use crate::team::design;
 
-/// Rounds of a debate where the plan doesn't say.
+/// Default number of rounds of a debate.
 const ROUNDS: u32 = 2;
 
-/// How often a participant may stay silent in a row; then it is not asked again.
+/// Number of silent turns in a row after which a participant is not asked again.
 const MAX_ABSENCES: usize = 2;
 
-/// Takes apart all tasks on which several work. The same plan always gives the same subtasks.
+/// Splits all tasks that several workers share. The same plan always results in the same subtasks.
 ///
 /// # Errors
-/// `plan.mode` with every task whose settings don't go together; `plan.cycle` where groups that merge as a whole wait for each other.
+/// `plan.mode` with every task whose settings contradict each other; `plan.cycle` if groups that merge as a whole wait
+/// for each other.
 pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
     landing::add(plan, informed(plan, taken_apart(plan)?))
 }
 
-/// A task that depends on reports is told them, unless it is told something else in place of its description.
+/// Adds reports to the prompts of the tasks that depend on them, except tasks whose description is replaced by another
+/// prompt.
 fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
     let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(|task| task.is_report()).map(|task| &task.id).collect();
     for task in expanded.plan.tasks().filter(|_| !of_plan.is_empty()) {
@@ -87,7 +91,7 @@ fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
     Err(failure)
 }
 
-/// Whether several work on a task, or its result is a report.
+/// Returns true if several workers share a task, or its result is a report.
 fn is_special(task: &Task) -> bool {
     task.switchboard.as_ref().is_some_and(|settings| {
         let TaskSettings { chain, debate, best_of, asks, .. } = settings;
@@ -95,7 +99,7 @@ fn is_special(task: &Task) -> bool {
     })
 }
 
-/// Whether a designer prepares a task on which one works.
+/// Returns true if a designer prepares a task that a single worker does.
 fn is_designed(plan: &Plan, phase: &Phase, task: &Task) -> bool {
     !is_special(task) && design::is_wanted(&settings::of(plan, phase, task))
 }
@@ -111,7 +115,7 @@ struct Expander<'a> {
 // === impl Expander ===
 
 impl Expander<'_> {
-    /// A task and its subtasks.
+    /// Returns a task and its subtasks.
     fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
         if is_designed(self.plan, phase, task) {
             return self.designed(task).unwrap_or_else(|reason| {
@@ -153,7 +157,7 @@ impl Expander<'_> {
         vec![task.clone()]
     }
 
-    /// What a designer prepares, and the task that is told it.
+    /// Returns the design subtask, and the task that gets its report.
     fn designed(&mut self, task: &Task) -> Result<Vec<Task>, String> {
         let id = self.id(task, "design")?;
         let asks = Some(AskSettings { role: RoleName::Designer, answer: AnswerKind::Design });
@@ -300,7 +304,7 @@ impl Expander<'_> {
         Ok(tasks)
     }
 
-    /// The id of a subtask, which no other task may have.
+    /// Returns the id of a subtask; fails if another task has it.
     fn id(&self, task: &Task, name: &str) -> Result<TaskId, String> {
         let text = format!("{}.{name}", task.id);
         let id = TaskId::new(text.clone()).map_err(|_| format!("its id is too long for its subtasks ({text:?})"))?;
@@ -311,7 +315,7 @@ impl Expander<'_> {
     }
 }
 
-/// Why a task can't ask a role, where it says that it does.
+/// Returns why a task that sets `asks` can't ask a role.
 fn no_question(settings: &TaskSettings, is_report: bool) -> Option<String> {
     settings.asks.as_ref()?;
     let TaskSettings { command, chain, debate, best_of, .. } = settings;
@@ -328,7 +332,7 @@ fn no_question(settings: &TaskSettings, is_report: bool) -> Option<String> {
     Some(format!("{name} says who does the task, and asks does already"))
 }
 
-/// Why something that a task says would have no effect, if so.
+/// Returns why a setting of a task would have no effect, if there is one.
 fn unused(settings: &TaskSettings, is_report: bool) -> Option<String> {
     let TaskSettings { gates, test, scope, exclude, retry_from, confirm, agent, model, best_of, .. } = settings;
     let of_changes = [
@@ -348,7 +352,8 @@ fn unused(settings: &TaskSettings, is_report: bool) -> Option<String> {
     Some(format!("{name} has no effect beside best_of, which lists the agents"))
 }
 
-/// What must have been said before a participant speaks again: enough of the round before, and something by itself lately.
+/// Returns what must be said before a participant's next turn: enough turns of the last round, and one of its own
+/// recent turns.
 fn quorums(spoken: &[Vec<(String, TaskId)>], at: usize, least: u32) -> Vec<Quorum> {
     let round = spoken.last().map(|turns| quorum(turns, least));
     let lately = spoken.iter().rev().take(MAX_ABSENCES).map(|turns| turns[at].1.clone());
@@ -361,7 +366,7 @@ fn quorum(turns: &[(String, TaskId)], least: u32) -> Quorum {
     Quorum { of: turns.iter().map(|(_, id)| id.clone()).collect(), least }
 }
 
-/// A task like another one, done by this worker.
+/// Returns a copy of a task for one worker.
 fn subtask(task: &Task, settings: &TaskSettings, worker: &WorkerSettings, id: TaskId) -> Task {
     let mut own = TaskSettings { chain: None, debate: None, best_of: None, ..settings.clone() };
     if worker.agent.is_some() || worker.command.is_some() {
@@ -373,7 +378,7 @@ fn subtask(task: &Task, settings: &TaskSettings, worker: &WorkerSettings, id: Ta
     Task { id, switchboard: Some(own), ..task.clone() }
 }
 
-/// The names of participants: their agents', with a number where one takes part more than once.
+/// Returns the names of participants: their agents', with a number for an agent that takes part more than once.
 fn names(phase: &Phase, settings: &TaskSettings, participants: &[WorkerSettings]) -> Vec<String> {
     let usual = || settings.agent.clone().or_else(|| phase.switchboard.as_ref()?.agent.clone());
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();

@@ -1,7 +1,8 @@
-//! Rules of a team: what its roles may write, how a task is sized, tiered and retried, and when a role that makes no progress is stopped.
+//! Rules of a team: write rights of roles, sizing, tiers and retries of tasks, and when a role that makes no progress
+//! is stopped.
 //!
-//! Every rule is a pure function. A refusal names what was found and what to do instead; a [`repeat::Finding`] also says whether to warn or to stop
-//! the worker.
+//! Every rule is a pure function. A refusal names what was found and what to do instead. A [`repeat::Finding`] also has
+//! whether to warn or to stop the worker.
 
 pub mod advisory;
 pub mod design;

@@ -1,6 +1,6 @@
-//! The timeline of a run: a fold of its events in which each entry names what made it happen.
+//! The timeline of a run: a fold of its events in which each entry names its cause.
 //!
-//! [`Timeline`] takes the events of the run, [`WorkerTimeline`] those of one of its workers.
+//! [`Timeline`] folds the events of the run, [`WorkerTimeline`] those of one of its workers.
 
 mod control;
 mod units;
@@ -20,50 +20,50 @@ use switchboard_protocol::verb::timeline::{TimelineCause, TimelineEntry, Timelin
 use units::Units;
 pub use worker::WorkerTimeline;
 
-/// Bytes of [`TimelineEntry::detail`].
+/// Maximum length of [`TimelineEntry::detail`] in bytes.
 const DETAIL: usize = 300;
 
-/// Files that an entry names.
+/// Maximum number of files that an entry names.
 const FILES: usize = 3;
 
-/// What happened in a run, as far as its own events say.
+/// Fold of the run's own events.
 #[derive(Debug, Clone, Default)]
 pub struct Timeline {
     entries: Vec<TimelineEntry>,
     /// Index of the run's own entry.
     run: Option<usize>,
-    /// The turn of a loop that made what happens next.
+    /// The turn of a loop that caused the next entries.
     loop_turn: Option<Lsn>,
     units: Units,
     tasks: HashMap<TaskId, Line>,
     workers: HashMap<WorkerId, usize>,
     questions: HashMap<NeedId, usize>,
-    /// Index of the pause that is not over.
+    /// Index of the pause that is still open.
     pause: Option<usize>,
-    /// Index of the move of the user's branch that is not over.
+    /// Index of the move of the user's branch that is still open.
     branch: Option<usize>,
     /// The entry of the last merge.
     last_merge: Option<Lsn>,
 }
 
-/// What is known of a task's entries.
+/// Indexes and ids of a task's entries.
 #[derive(Debug, Clone, Default)]
 struct Line {
-    /// The last entry, which makes the next one happen.
+    /// The last entry, which causes the next one.
     last: Option<Lsn>,
-    /// The entry that made the present change: what its gates judge.
+    /// The entry that made the current change, which the gates judge.
     change: Option<Lsn>,
     /// The last gate that refused.
     refused: Option<Lsn>,
-    /// Index of the merge that is not over.
+    /// Index of the merge that is still open.
     merge: Option<usize>,
-    /// Index of the wait for a lease that is not over.
+    /// Index of the wait for a lease that is still open.
     hold: Option<usize>,
-    /// Index of the pause that is not over.
+    /// Index of the pause that is still open.
     pause: Option<usize>,
 }
 
-/// When something happened and who recorded it.
+/// Time, id and author of an event.
 #[derive(Clone, Copy)]
 struct At<'a> {
     id: Lsn,
@@ -74,14 +74,14 @@ struct At<'a> {
 // === impl Timeline ===
 
 impl Timeline {
-    /// Folds an event of the run; others change nothing.
+    /// Folds an event of the run; ignores others.
     pub fn take(&mut self, event: &Event) {
         if let Some(fact) = event.fact::<RunEvent>() {
             self.happened(At { id: event.lsn, at: event.ts, by: &event.actor }, fact);
         }
     }
 
-    /// The entries in the order in which they began.
+    /// Returns the entries in the order in which they began.
     #[must_use]
     pub fn into_entries(self) -> Vec<TimelineEntry> {
         self.entries
@@ -211,7 +211,7 @@ impl Timeline {
     }
 
     fn unchanged(&mut self, task: &TaskId, may_be: Option<&StepId>) {
-        // What the answer of a step that may leave the change says stands there already.
+        // The answer of a step that may leave the change unchanged is already shown.
         if may_be.is_none() {
             self.of_worker(task, "changed nothing", Some(TimelineState::Failed));
         }
@@ -228,7 +228,7 @@ impl Timeline {
         self.task_ended(at, (task, Some(attempt)), TimelineState::Done, &detail, cause);
     }
 
-    /// A worker that told no cost counts as its reservation.
+    /// Adds the reservation of a worker that reported no cost.
     fn estimated(&mut self, worker: &WorkerId, micro_usd: u64) {
         if let Some(entry) = self.workers.get(worker).map(|at| &mut self.entries[*at]) {
             entry.micro_usd = Some(micro_usd);
@@ -242,7 +242,7 @@ impl Timeline {
     }
 
     fn worker_intended(&mut self, at: At<'_>, task: TaskId, attempt: u32, worker: WorkerId) {
-        // Whatever is tried again after this was asked for by somebody else.
+        // The loop's turn doesn't cause later attempts.
         self.loop_turn = None;
         let after = self.units.made_ready(&task);
         let cause = self.line(&task).last.or(after).or_else(|| self.run.map(|run| self.entries[run].id));
@@ -252,14 +252,14 @@ impl Timeline {
         self.line(&task).change = Some(at.id);
     }
 
-    /// A worker's attempt is over.
+    /// Records the end of a worker's attempt.
     fn worker_ended(&mut self, at: At<'_>, worker: &WorkerId, state: TimelineState, why: &str) {
         if let Some(entry) = self.workers.get(worker).copied() {
             self.end(entry, at.at, state, why);
         }
     }
 
-    /// What came of the last worker of a task.
+    /// Records the result of a task's last worker.
     fn of_worker(&mut self, task: &TaskId, what: &str, state: Option<TimelineState>) {
         let Some(change) = self.line(task).change else { return };
         let worker = self.entries.iter_mut().rev().find(|entry| entry.id == change);
@@ -273,7 +273,7 @@ impl Timeline {
         self.of_worker(task, &format!("{step}: its answer can't be used: {reason}"), Some(TimelineState::Failed));
     }
 
-    /// What a worker has answered that judges a change.
+    /// Records a worker's answer that judges a change.
     fn step_answered(&mut self, task: &TaskId, step: &StepId, verdict: Verdict, reasons: &[String]) {
         let first = reasons.first().map(|reason| format!(": {reason}")).unwrap_or_default();
         let (what, state) = match verdict {
@@ -297,7 +297,7 @@ impl Timeline {
             Verdict::Pass | Verdict::Warn => TimelineState::Done,
             Verdict::Fail | Verdict::Error | Verdict::NoReply => TimelineState::Failed,
             Verdict::Skipped => TimelineState::Skipped,
-            // It did not run.
+            // The gate did not run.
             Verdict::NotConfigured => return,
         };
         let cause = self.line(&task).change;
@@ -305,7 +305,7 @@ impl Timeline {
         let entry = self.add_to(at, TimelineKind::Gate, state, (&task, Some(attempt)), cause);
         self.entries[entry].name = gate;
         self.entries[entry].detail = cut(&reasons.join("; "), DETAIL);
-        // The next attempt comes from what was refused, whichever gates pass after that.
+        // The refusal causes the next attempt, even if other gates pass after it.
         let line = self.line(&task);
         if state == TimelineState::Failed {
             line.refused = Some(at.id);
@@ -349,7 +349,7 @@ impl Timeline {
         self.units.ended(task, id);
     }
 
-    /// The merge of a task that is not over; one whose intent the record doesn't have begins now.
+    /// Returns the open merge of a task; opens one if its intent is not in the record.
     fn merge_of(&mut self, at: At<'_>, task: &TaskId, attempt: u32) -> usize {
         let line = self.line(task);
         let (open, last) = (line.merge.take(), line.last);
@@ -366,7 +366,7 @@ impl Timeline {
         self.line(task).hold = Some(hold);
     }
 
-    /// A task ended without a merge of its own; without another cause, what last happened to it made it so.
+    /// Records the end of a task that had no merge of its own; without another cause, its last entry is the cause.
     fn task_ended(
         &mut self,
         at: At<'_>,
@@ -398,7 +398,7 @@ impl Timeline {
         self.tasks.entry(task.clone()).or_default()
     }
 
-    /// Ends what is not over, if anything is not.
+    /// Closes an open entry, if there is one.
     fn close(&mut self, open: Option<usize>, at: At<'_>, state: TimelineState, detail: &str) {
         if let Some(entry) = open {
             self.end(entry, at.at, state, detail);
@@ -414,14 +414,14 @@ impl Timeline {
         }
     }
 
-    /// Adds an entry and returns its index; without a cause among the entries, who recorded it is the cause.
+    /// Adds an entry and returns its index. Without a cause among the entries, the author of the event is the cause.
     fn add(&mut self, at: At<'_>, what: TimelineKind, state: TimelineState, cause: Option<Lsn>) -> usize {
         let caused_by = cause.map_or_else(|| TimelineCause::By(at.by.to_owned()), TimelineCause::Entry);
         self.entries.push(blank(at.id, at.at, what, state, caused_by));
         self.entries.len() - 1
     }
 
-    /// Adds an entry about a task, which is its last one from now on.
+    /// Adds an entry about a task and makes it the task's last one.
     fn add_to(
         &mut self,
         at: At<'_>,
@@ -438,7 +438,7 @@ impl Timeline {
     }
 }
 
-/// An entry of which nothing more is known.
+/// Returns an entry without details.
 fn blank(id: Lsn, at: Millis, what: TimelineKind, state: TimelineState, caused_by: TimelineCause) -> TimelineEntry {
     TimelineEntry {
         id,

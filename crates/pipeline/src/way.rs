@@ -1,9 +1,10 @@
-//! A unit walks a way: how a unit of work gets from ready to merged, step by step.
+//! Ways: the path of a unit from ready to merged, step by step.
 //!
-//! [`compile`](fn@compile) makes the ways of a plan: the one place where plan, defaults and registry become steps. A [`Unit`] walks its way: [`Unit::open`]
-//! names the steps that may begin, and one method per event moves it. One rule carries all of it: **a verdict belongs to the
-//! digest of what it judged, and a retry is a new input.** A step is done while [`Unit::is_current`]; a failure raises the salt of the
-//! step that mends it, so that this step is open again and what depends on it follows.
+//! [`compile`](fn@compile) creates the ways of a plan; it is the only place where plan, defaults and registry become
+//! steps. A [`Unit`] walks its way: [`Unit::open`] returns the steps that may begin, and one method per event moves it.
+//! One rule underlies all of it: **a verdict belongs to the digest of what it judged, and a retry is a new input.** A
+//! step is done while [`Unit::is_current`]. A failure raises the salt of the step that fixes it, so that this step and
+//! those that depend on it are open again.
 
 mod compile;
 mod graph;

@@ -1,5 +1,6 @@
-//! Runs that older versions recorded. The fixture is the record of a real run, written by the last version before ways: five tasks, one of
-//! them refused by its test, one by `syntax_check`, one blocked, and a gate that does not exist.
+//! Reads runs that older versions recorded. The fixture is the record of a real run, written by the last version before
+//! ways: five tasks, one of them refused by its test, one by `syntax_check`, one blocked, and a gate that does not
+//! exist.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Seeded histories of whole runs: random plans, workers that fail in every way, people who interfere, daemons that are
-//! killed. The checker knows nothing of the state machine but its events and effects.
+//! killed. The checker depends only on the events and effects of the state machine.
 
 #[path = "simulation/answers.rs"]
 mod answers;
@@ -22,7 +22,7 @@ use switchboard_protocol::run::{RunOutcome, TaskState};
 use team::Mistake;
 use world::{WorkerBehaviour, World};
 
-/// Seeds of a quick run.
+/// Number of seeds in a quick run.
 const SEEDS: u64 = 1_000;
 
 #[test]
@@ -38,7 +38,7 @@ fn histories_of_a_rough_world_keep_every_rule_and_end() {
     assert!(endings.iter().all(|count| *count > SEEDS / 100), "every ending is seen: {endings:?}");
 }
 
-/// The same rules in ten times as many histories; a few minutes.
+/// Checks the same rules in ten times as many histories; takes a few minutes.
 #[test]
 #[ignore = "takes minutes: cargo test --release -p switchboard-pipeline --test simulation -- --ignored"]
 fn ten_thousand_histories_keep_every_rule_and_end() {

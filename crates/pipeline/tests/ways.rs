@@ -1,5 +1,6 @@
-//! Random ways and random histories of units that walk them: lost workers, moving heads, failing steps, people who retry and resume. None may get
-//! stuck, none may go on for ever, and nothing is merged that was not judged. A broken rule must be noticed.
+//! Random ways and random histories of units that walk them: lost workers, moving heads, failing steps, people who
+//! retry and resume. No history may get stuck or go on for ever, and no unjudged change may be merged. A rule that is
+//! broken on purpose must be detected.
 
 #[path = "simulation/draw.rs"]
 mod draw;
@@ -17,31 +18,31 @@ use switchboard_protocol::run::way::{
 use switchboard_protocol::run::{Change, Verdict};
 use switchboard_protocol::time::Millis;
 
-/// Histories of the quick run, some seconds; the long run takes a few minutes.
+/// Number of histories in the quick run, which takes some seconds; the long run takes a few minutes.
 const HISTORIES: u64 = 20_000;
 
-/// Events after which a history counts as endless.
+/// Number of events after which a history counts as endless.
 const ENDLESS: usize = 2_000;
 
 /// A rule that is broken on purpose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Broken {
-    /// None is.
+    /// No rule is broken.
     Nothing,
-    /// A step counts as done whatever it judged.
+    /// A step counts as done for any input.
     AnyInput,
-    /// Of several open steps none begins.
+    /// If several steps are open, none of them begins.
     NoneBegins,
 }
 
-/// How a history ended.
+/// Outcome of a simulated history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     Merged,
     Held,
     Stuck,
     Endless,
-    /// Merged past a verdict that doesn't hold for what was merged.
+    /// The change was merged although a verdict is not valid for it.
     Unjudged,
 }
 
@@ -58,7 +59,7 @@ fn step(id: &str, does: Do, after: &[StepId], reads: &[Input]) -> Step {
     }
 }
 
-/// A coder, some checks and reviews beside each other, perhaps a tester who writes, a rebase and a merge.
+/// Returns a way with a coder, some parallel checks and reviews, optionally a tester who writes, a rebase and a merge.
 fn random_way(rng: &mut Rng) -> Way {
     let limits = Limits { attempts: 3, losses: 3, ..Limits::default() };
     let role = || RoleId::new("coder").expect("an id");
@@ -117,7 +118,7 @@ fn random_way(rng: &mut Rng) -> Way {
     let rebase = step("rebase", does, &all(&steps), &reads);
     steps.push(Step { limits: Limits { runs: 8, ..Limits::default() }, ..rebase });
     steps.push(step("merge", Do::Merge, &all(&steps), &[Input::Tree, Input::Head]));
-    // The tester's own zone is read by nobody before it: a rebase that writes it would chase the tester.
+    // The tester reads only the spec: the rebase writes the tester's zone and would otherwise reopen the step.
     steps.iter_mut().filter(|step| step.id.as_str() == "tests").for_each(|step| step.reads = vec![Input::Spec]);
     Way { steps }
 }
@@ -127,7 +128,7 @@ struct World {
     unit: Unit,
     broken: Broken,
     names: u32,
-    /// What each check said about which tree.
+    /// Tree and verdict of each check's last judgement.
     judged: Vec<Option<(String, Verdict)>>,
 }
 
@@ -165,7 +166,7 @@ impl World {
         End::Endless
     }
 
-    /// Lets somebody do something; returns false if there is nothing to do.
+    /// Starts or ends one step; if there is none, returns true if the unit is held or done.
     fn go_on(&mut self) -> bool {
         let under_way: Vec<_> = (0..self.judged.len()).filter(|at| self.unit.slots()[*at].is_under_way()).collect();
         let open = self.open();
@@ -214,7 +215,7 @@ impl World {
         self.unit.judge(at, Judgement { input: None, verdict, output: None }).expect("it is open or under way");
     }
 
-    /// A new commit, now and then with the tree that was there before.
+    /// Returns a new commit, sometimes with the previous tree.
     fn change(&mut self) -> Change {
         self.names += 1;
         let old = self.unit.change().map(|change| change.tree.clone());
@@ -232,7 +233,8 @@ impl World {
         }
     }
 
-    /// What is merged was judged: every check's last verdict on this very tree, or on this source, lets it pass.
+    /// Checks that the merged change was judged: the last verdict of every check on this very tree or source lets it
+    /// pass.
     fn check_merged(&self) -> End {
         let tree = self.unit.change().map(|change| change.tree.as_str()).unwrap_or_default();
         for (at, step) in self.unit.way().steps().iter().enumerate() {

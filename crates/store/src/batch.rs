@@ -1,4 +1,4 @@
-//! What is written at once, and what the writer answers.
+//! A batch of events to write as one transaction, and the writer's answer.
 
 use serde_json::Value;
 use switchboard_protocol::event::{Lsn, NewEvent};
@@ -7,66 +7,66 @@ use switchboard_protocol::time::Millis;
 
 use crate::Guard;
 
-/// When a batch is answered.
+/// Point in time at which a batch is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// After fdatasync: survives a power cut. One such batch makes its whole group synced.
     #[default]
     Synced,
-    /// After the write to the WAL: survives a kill of the process; a power cut may take the tail.
+    /// After the write to the WAL: survives a kill of the process; a power cut may lose the most recent writes.
     Written,
 }
 
-/// Names a call, so that the same call twice has one effect and one answer, for 24 hours.
+/// Identifies a call, so that repeating it within 24 hours has one effect and one answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// The key that the caller gave outside the arguments: a message id, a header, `_meta`.
+    /// Key that the caller gave outside the arguments: a message id, a header, `_meta`.
     pub key: String,
-    /// Who calls; the keys of different callers never meet.
+    /// Name of the caller; keys of different callers are independent.
     pub caller: String,
-    /// The verb.
+    /// Name of the verb.
     pub verb: &'static str,
     /// Digest of the arguments; other arguments under the same key are a conflict.
     pub args: Digest,
 }
 
-/// One transaction: events, under conditions, with an answer to remember.
+/// One transaction: events, conditions, and an answer to remember.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The events, appended in this order.
+    /// Events, appended in this order.
     pub events: Vec<NewEvent>,
-    /// Subjects with the revision that they must have before the batch; 0 means that it must not exist yet.
+    /// Subjects with their expected revision before the batch; 0 means that the subject must not exist yet.
     pub expect: Vec<(String, u64)>,
-    /// What must hold before the batch.
+    /// Conditions that must hold before the batch.
     pub guards: Vec<Guard>,
-    /// The call's name, when the caller may repeat it.
+    /// Identity of the call, if the caller may repeat it.
     pub idempotency: Option<Idempotency>,
-    /// When to answer.
+    /// Point in time at which the batch is answered.
     pub durability: Durability,
-    /// The answer to remember under the key, at most 1 MiB of JSON.
+    /// Answer to remember under the key, at most 1 MiB of JSON.
     pub reply: Value,
-    /// The epoch in which the batch was decided; refused when the store is in a later one.
+    /// Epoch in which the batch was decided; a store in a later epoch refuses it.
     pub epoch: Option<u64>,
     /// Durable cursors to move, in the same transaction.
     pub cursors: Vec<(String, Lsn)>,
-    /// Events whose body and salt are dropped, for retention or redaction; the chain stays whole.
+    /// Events whose body and salt are dropped, for retention or redaction; the chain stays intact.
     pub drop_bodies: Vec<Lsn>,
 }
 
 impl Batch {
-    /// An empty batch of one durability.
+    /// Creates an empty batch with this durability.
     #[must_use]
     pub fn new(durability: Durability) -> Self {
         Self { durability, ..Self::default() }
     }
 
-    /// An empty batch that is answered after the sync.
+    /// Creates an empty batch that is answered after the sync.
     #[must_use]
     pub fn synced() -> Self {
         Self::new(Durability::Synced)
     }
 
-    /// An empty batch that is answered after the write.
+    /// Creates an empty batch that is answered after the write.
     #[must_use]
     pub fn written() -> Self {
         Self::new(Durability::Written)
@@ -79,7 +79,7 @@ impl Batch {
         self
     }
 
-    /// Expects a revision of a subject; 0 means that it must not exist yet.
+    /// Expects a revision of a subject; 0 means that the subject must not exist yet.
     #[must_use]
     pub fn expect(mut self, subject: impl Into<String>, rev: u64) -> Self {
         self.expect.push((subject.into(), rev));
@@ -93,7 +93,7 @@ impl Batch {
         self
     }
 
-    /// Names the call.
+    /// Sets the identity of the call.
     #[must_use]
     pub fn idempotent(mut self, call: Idempotency) -> Self {
         self.idempotency = Some(call);
@@ -107,14 +107,14 @@ impl Batch {
         self
     }
 
-    /// Says in which epoch the batch was decided.
+    /// Sets the epoch in which the batch was decided.
     #[must_use]
     pub fn epoch(mut self, epoch: u64) -> Self {
         self.epoch = Some(epoch);
         self
     }
 
-    /// Moves a durable cursor forward to `lsn`; one that is further already stays. An lsn past the batch's last event is
+    /// Moves a durable cursor forward to `lsn`; a cursor beyond `lsn` stays. An lsn past the batch's last event is
     /// refused.
     #[must_use]
     pub fn advance(mut self, cursor: impl Into<String>, lsn: Lsn) -> Self {
@@ -122,7 +122,7 @@ impl Batch {
         self
     }
 
-    /// Drops an event's body and salt; nothing happens when there is none.
+    /// Drops an event's body and salt; does nothing if there is none.
     #[must_use]
     pub fn drop_body(mut self, lsn: Lsn) -> Self {
         self.drop_bodies.push(lsn);
@@ -130,17 +130,18 @@ impl Batch {
     }
 }
 
-/// What was written.
+/// Result of a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committed {
-    /// The first event's lsn; one more than `last` when the batch had no events.
+    /// Lsn of the first event; one more than `last` if the batch had no events.
     pub first: Lsn,
-    /// The last event's lsn.
+    /// Lsn of the last event.
     pub last: Lsn,
-    /// The time that all events of the batch carry.
+    /// Time of all events of the batch.
     pub ts: Millis,
-    /// The batch's answer, or the first one's when this is a repetition.
+    /// Answer of the batch; for a repeated call, that of the first call.
     pub reply: Value,
-    /// Whether the call had been made before; nothing was written then, and the fields above are the first call's.
+    /// True if the call had been made before. Nothing was written then, and the fields above are those of the first
+    /// call.
     pub repeated: bool,
 }

@@ -2,21 +2,21 @@
 
 use crate::Error;
 
-/// One value in a table. The order is SQLite's: null, then integers, then text by its bytes.
+/// One value in a table. Ordered as in SQLite: null, then integers, then text by its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
 #[serde(untagged)]
 pub enum Cell {
     /// No value.
     #[default]
     Null,
-    /// A whole number: a count, a time in milliseconds, an lsn; a truth is 0 or 1.
+    /// A whole number: a count, a time in milliseconds, an lsn; a boolean is 0 or 1.
     Int(i64),
     /// UTF-8 text.
     Text(String),
 }
 
 impl Cell {
-    /// The text, when it is one.
+    /// Returns the text, if the cell holds text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -25,7 +25,7 @@ impl Cell {
         }
     }
 
-    /// The number, when it is one.
+    /// Returns the number, if the cell holds one.
     #[must_use]
     pub fn as_int(&self) -> Option<i64> {
         match self {
@@ -34,7 +34,7 @@ impl Cell {
         }
     }
 
-    /// Whether there is no value.
+    /// Returns true if the cell is null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         *self == Self::Null
@@ -66,7 +66,7 @@ impl From<i64> for Cell {
 }
 
 impl From<u64> for Cell {
-    /// Saturates: what is stored as `u64` here (lsn, revision, size) never comes near `i64::MAX`.
+    /// Saturates: values stored as `u64` here (lsn, revision, size) never come near `i64::MAX`.
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
@@ -96,24 +96,24 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
     }
 }
 
-/// The values of a table's key columns, in the order of its declaration.
+/// Values of a table's key columns, in the order of its declaration.
 pub type Key = Vec<Cell>;
 
-/// One row: every column of its table by name. Columns that were never set are null.
+/// One row: every column of its table by name. Columns without a value are null.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Row(
-    /// Sorted by name, each once.
+    /// Cells sorted by column name, each column once.
     Vec<(&'static str, Cell)>,
 );
 
 impl Row {
-    /// A row without columns.
+    /// Creates a row without columns.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A row of columns that come sorted by name, each once.
+    /// Creates a row from columns that are sorted by name, each once.
     pub(crate) fn sorted(cells: Vec<(&'static str, Cell)>) -> Self {
         debug_assert!(cells.is_sorted_by(|(a, _), (b, _)| a < b), "{cells:?}");
         Self(cells)
@@ -134,7 +134,7 @@ impl Row {
         }
     }
 
-    /// The cell of a column; null when the row has none of that name.
+    /// Returns the cell of a column; null if the row has no such column.
     #[must_use]
     pub fn get(&self, column: &str) -> &Cell {
         self.place(column).map_or(&Cell::Null, |at| &self.0[at].1)
@@ -144,25 +144,25 @@ impl Row {
         self.0.binary_search_by(|(name, _)| (*name).cmp(column))
     }
 
-    /// The text of a column; `None` if it is null, a number, or missing.
+    /// Returns the text of a column; `None` if it is null, a number, or missing.
     #[must_use]
     pub fn get_text(&self, column: &str) -> Option<&str> {
         self.get(column).as_text()
     }
 
-    /// The number of a column; `None` if it is null, text, or missing.
+    /// Returns the number of a column; `None` if it is null, text, or missing.
     #[must_use]
     pub fn get_int(&self, column: &str) -> Option<i64> {
         self.get(column).as_int()
     }
 
-    /// Whether a column holds a number other than 0.
+    /// Returns true if a column holds a number other than 0.
     #[must_use]
     pub fn get_bool(&self, column: &str) -> bool {
         self.get_int(column).is_some_and(|number| number != 0)
     }
 
-    /// The text of a column that must have one.
+    /// Returns the text of a column that must have one.
     ///
     /// # Errors
     /// [`Error::Column`] when it is null, a number, or missing: the projector and its reader disagree.
@@ -170,7 +170,7 @@ impl Row {
         self.get_text(column).ok_or_else(|| Error::Column { column: column.to_owned(), wanted: "text" })
     }
 
-    /// The number of a column that must have one.
+    /// Returns the number of a column that must have one.
     ///
     /// # Errors
     /// [`Error::Column`] when it is null, text, or missing.
@@ -178,7 +178,7 @@ impl Row {
         self.get_int(column).ok_or_else(|| Error::Column { column: column.to_owned(), wanted: "a number" })
     }
 
-    /// The number of a column that must have one and can't be negative: an lsn, a revision, a count.
+    /// Returns the number of a column that must have a non-negative one: an lsn, a revision, a count.
     ///
     /// # Errors
     /// [`Error::Column`] when it is null, text, negative, or missing.
@@ -187,19 +187,19 @@ impl Row {
         self.get_int(column).and_then(|number| u64::try_from(number).ok()).ok_or_else(wanted)
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// All columns, by name.
+    /// Returns all columns, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Cell)> {
         self.0.iter().map(|(column, cell)| (*column, cell))
     }
 }
 
 impl FromIterator<(&'static str, Cell)> for Row {
-    /// The last one counts where a column comes more than once.
+    /// For a repeated column, the last value is kept.
     fn from_iter<I: IntoIterator<Item = (&'static str, Cell)>>(cells: I) -> Self {
         let cells: Vec<_> = cells.into_iter().collect();
         if cells.is_sorted_by(|(a, _), (b, _)| a < b) {

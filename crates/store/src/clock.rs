@@ -1,4 +1,4 @@
-//! Where the store takes the time from: the system, or a test or simulation.
+//! The store's source of time: the system, a test or a simulation.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -9,23 +9,23 @@ use switchboard_protocol::time::Millis;
 
 use crate::core::lock;
 
-/// What a clock shows.
+/// Reading of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// The time of day, which may jump.
+    /// Time of day, which may jump.
     pub wall: Millis,
-    /// Milliseconds since some point, which run on whatever happens to the time of day; they may stand still while the machine
-    /// sleeps.
+    /// Milliseconds since some point in time. They advance regardless of the time of day, but may stop while the
+    /// machine sleeps.
     pub steady: i64,
 }
 
-/// Where the store takes the time from. The store itself makes it monotone, and lets it go on where the time of day has
-/// jumped back ([`crate::Store::now`]).
+/// The store's source of time. The store itself makes it monotonic, and continues if the time of day jumps back
+/// ([`crate::Store::now`]).
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Moment + Send + Sync>);
 
 impl Clock {
-    /// The system's clocks.
+    /// Returns the system's clocks.
     #[must_use]
     pub fn system() -> Self {
         let start = Instant::now();
@@ -33,13 +33,13 @@ impl Clock {
         Self(Arc::new(move || Moment { wall: now(), steady: steady() }))
     }
 
-    /// A clock that shows what a function says, for simulation.
+    /// Returns a clock that a function controls, for simulation.
     #[must_use]
     pub fn of(read: impl Fn() -> Moment + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
 
-    /// Reads it.
+    /// Reads the clock.
     #[must_use]
     pub fn read(&self) -> Moment {
         (self.0)()
@@ -58,25 +58,25 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that advances only on request.
 #[derive(Debug, Clone)]
 pub struct ManualClock(Arc<Mutex<Moment>>);
 
 impl ManualClock {
-    /// Starts at a point.
+    /// Creates a clock at this time.
     #[must_use]
     pub fn at(start: Millis) -> Self {
         Self(Arc::new(Mutex::new(Moment { wall: start, steady: 0 })))
     }
 
-    /// Lets a span of milliseconds pass; a negative one only puts the time of day back.
+    /// Advances the clock by a span in milliseconds; a negative one only sets back the time of day.
     pub fn advance(&self, span: i64) {
         let mut moment = lock(&self.0);
         moment.wall = moment.wall.plus(span);
         moment.steady += span.max(0);
     }
 
-    /// The clock to give to a store; both go together.
+    /// Returns the clock to pass to a store; it follows this one.
     #[must_use]
     pub fn clock(&self) -> Clock {
         let shared = Arc::clone(&self.0);

@@ -1,4 +1,4 @@
-//! How a store is opened, and the small values that it answers with.
+//! Configuration of a store, and small types that it returns.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,25 +12,26 @@ use crate::{Clock, Finding, IoHook};
 /// Path and resources of a store.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The database file. It, its `-wal` and `-shm`, its `.redo` and `.head`, and a `.lock` that is never deleted lie in a folder that is made
-    /// for the owner alone when it is missing. Must be on a local disk.
+    /// Path of the database file. It is stored with its `-wal` and `-shm`, its `.redo` and `.head`, and a `.lock` that
+    /// is never deleted, in a folder that is created for the owner alone if it is missing. Must be on a local disk.
     pub path: PathBuf,
-    /// Page cache of the connection that writes, in KiB; each of those that read takes a thirty-second
-    /// part. Given back when nothing happens. Default 8,192.
+    /// Page cache of the write connection, in KiB; each read connection uses a thirty-second of it. Freed while the
+    /// store is idle. Default 8,192.
     pub cache_kib: u32,
-    /// Batches that may wait for the writer; one more is answered with [`crate::Error::Busy`]. Default 1,024.
+    /// Maximum number of batches that wait for the writer; a further one is answered with [`crate::Error::Busy`].
+    /// Default 1,024.
     pub queue: usize,
-    /// How long a write waits for another process that holds a lock on the database; then who needs it is answered with
-    /// [`crate::Error::Contended`], and so is everybody else until the lock is gone. Default 5 s.
+    /// How long a write waits for another process that holds a lock on the database. After that, callers that need the
+    /// lock get [`crate::Error::Contended`] until it is released. Default 5 s.
     pub lock_wait: Duration,
-    /// Where the time comes from.
+    /// Source of time.
     pub clock: Clock,
-    /// Called at every operation on the redo log's file; only disk simulations set it.
+    /// Callback at every operation on the redo log's file; only disk simulations set it.
     pub io_hook: Option<Arc<dyn IoHook>>,
 }
 
 impl Config {
-    /// The defaults for a path.
+    /// Returns the defaults for a path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -47,44 +48,45 @@ impl Config {
 /// The end of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Head {
-    /// The last event; 0 in an empty log.
+    /// Lsn of the last event; 0 in an empty log.
     pub lsn: Lsn,
-    /// Its hash, which stands for the whole chain; zero in an empty log.
+    /// Hash of the last event, which covers the whole chain; zero in an empty log.
     pub hash: Digest,
 }
 
-/// How thoroughly to checkpoint.
+/// Thoroughness of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checkpoint {
-    /// Moves what it can without waiting for readers.
+    /// Moves all pages that it can without waiting for readers.
     Passive,
-    /// Moves everything and cuts the WAL to nothing, waiting a moment for readers.
+    /// Moves all pages and truncates the WAL; waits briefly for readers.
     Truncate,
 }
 
-/// What a checkpoint did.
+/// Result of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CheckpointStats {
-    /// Whether the whole WAL was moved.
+    /// True if the whole WAL was moved.
     pub complete: bool,
-    /// Pages in the WAL.
+    /// Number of pages in the WAL.
     pub pages: u64,
-    /// Pages of it that are in the database now.
+    /// Number of these pages that are in the database now.
     pub moved: u64,
 }
 
-/// How far the check behind the start has come. The start itself checks only what is newer than the last clean head.
+/// Progress of the check in the background after the start. The start itself checks only events after the last clean
+/// head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scan {
-    /// At work.
+    /// The check is running.
     Running {
-        /// Checked up to this event.
+        /// Lsn of the last checked event.
         checked: Lsn,
-        /// Of so many.
+        /// Lsn of the last event to check.
         of: Lsn,
     },
-    /// Everything was as it was written.
+    /// The check found no damage.
     Whole,
-    /// Something was not; `switchboard verify` says more.
+    /// The check found damage; `switchboard verify` reports details.
     Damaged(Finding),
 }

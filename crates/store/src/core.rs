@@ -1,4 +1,4 @@
-//! What the handle, the writer and the readers of one store share.
+//! State that the handle, the writer and the readers of one store share.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -13,18 +13,18 @@ use crate::waiters::{Due, Waiters};
 use crate::write::Rules;
 use crate::{Clock, Error, Row};
 
-/// Shared by all holders of a store.
+/// State shared by all holders of a store.
 pub(crate) struct Core {
     pub(crate) schema: Schema,
     pub(crate) chain_id: String,
     pub(crate) epoch: u64,
     clock: Clock,
-    /// The time that was last given, and what the steady clock showed then.
+    /// Time returned last, and the steady clock's reading then.
     latest: Mutex<(Millis, i64)>,
     tip: Mutex<Tip>,
     woken: watch::Sender<Lsn>,
     pub(crate) waiters: Arc<Waiters>,
-    /// Doorbells of commits whose callers are not answered yet.
+    /// Doorbells of commits whose callers have not been answered yet.
     due: Mutex<Due>,
     dead: OnceLock<Error>,
 }
@@ -47,13 +47,13 @@ impl Core {
         }
     }
 
-    /// The rules of a commit.
+    /// Returns the rules of a commit.
     pub(crate) fn rules(&self) -> Rules<'_> {
         Rules { schema: &self.schema, chain_id: &self.chain_id, epoch: self.epoch }
     }
 
-    /// The time, which never goes back: where the time of day does, or was ahead when the log was written, it goes on from there
-    /// as fast as time does.
+    /// Returns the time, which never goes back. If the time of day goes back, or was ahead when the log was written,
+    /// time continues from there at its normal speed.
     pub(crate) fn now(&self) -> Millis {
         let moment = self.clock.read();
         let mut latest = lock(&self.latest);
@@ -63,13 +63,14 @@ impl Core {
         now
     }
 
-    /// The end of what is committed.
+    /// Returns the end of what is committed.
     pub(crate) fn tip(&self) -> Tip {
         *lock(&self.tip)
     }
 
-    /// Publishes a new end of the log and looks up who waits for what was committed; before the callers are answered. Holds the lock
-    /// of the backend that readers take, so that a subscriber that comes too late to be found here reads the commit.
+    /// Publishes a new end of the log and collects the doorbells of readers that wait for the committed events, before
+    /// the callers are answered. The caller holds the backend's lock that readers take, so that a subscriber that comes
+    /// too late to be found here reads the commit.
     pub(crate) fn publish<'a>(
         &self,
         tip: Tip,
@@ -80,7 +81,7 @@ impl Core {
         self.waiters.due(drafts, rows, &mut lock(&self.due));
     }
 
-    /// Wakes those who wait for what was committed; after the callers are answered.
+    /// Wakes the readers that wait for what was committed, after the callers are answered.
     pub(crate) fn wake(&self) {
         let lsn = self.tip().lsn;
         self.woken.send_if_modified(|seen| std::mem::replace(seen, lsn) != lsn);
@@ -92,7 +93,7 @@ impl Core {
         self.woken.subscribe()
     }
 
-    /// Ends the store: every later call gets this error. The first reason stays; being closed is nothing to report.
+    /// Ends the store: every later call returns this error. The first reason is kept. A requested close is not logged.
     pub(crate) fn die(&self, reason: Error) {
         let is_asked_for = matches!(reason, Error::Closed);
         if self.dead.set(reason).is_ok() && !is_asked_for {
@@ -113,18 +114,18 @@ impl Core {
         self.reason()
     }
 
-    /// Why the store ended.
+    /// Returns why the store ended.
     pub(crate) fn reason(&self) -> Error {
         self.dead.get().cloned().unwrap_or(Error::Closed)
     }
 
-    /// Fails when the store has ended.
+    /// Fails if the store has ended.
     pub(crate) fn alive(&self) -> Result<(), Error> {
         self.dead.get().map_or(Ok(()), |reason| Err(reason.clone()))
     }
 }
 
-/// Locks, also after a panic elsewhere: what the locks here protect is whole at every step.
+/// Locks, even after a panic in another thread: the data behind these locks is consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

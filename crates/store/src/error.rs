@@ -1,17 +1,17 @@
-//! What can go wrong, and the failure that a user sees for it.
+//! Errors of the store, and the failures that users see for them.
 
 use std::path::PathBuf;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::Lsn;
 
-/// What can go wrong in the store.
+/// An error of the store.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The writer's queue is full; nothing was written.
     #[error("the store's queue is full")]
     Busy,
-    /// Another process holds a lock on the database; nothing was written, and the store goes on.
+    /// Another process holds a lock on the database; nothing was written, and the store continues to work.
     #[error("another process holds a lock on the database")]
     Contended,
     /// A guard didn't hold; nothing was written.
@@ -22,9 +22,9 @@ pub enum Error {
     Conflict {
         /// The subject.
         subject: String,
-        /// What the batch expected.
+        /// Revision that the batch expected.
         expected: u64,
-        /// What it is.
+        /// Actual revision.
         found: u64,
     },
     /// The idempotency key was used with another verb or other arguments; nothing was written.
@@ -35,65 +35,65 @@ pub enum Error {
         /// The verb of the first call.
         verb: String,
     },
-    /// The batch was decided in an epoch that is over; nothing was written.
+    /// The batch was decided in an earlier epoch; nothing was written.
     #[error("the store is in epoch {current}, the batch is of epoch {given}")]
     StaleEpoch {
-        /// The batch's epoch.
+        /// Epoch of the batch.
         given: u64,
-        /// The store's.
+        /// Epoch of the store.
         current: u64,
     },
-    /// Facts, a body, a reply or a name is over its limit; nothing was written.
+    /// Facts, a body, a reply or a name exceeds its limit; nothing was written.
     #[error("{what} has {size} bytes, at most {limit} are allowed")]
     TooLarge {
         /// What is too large, with the event's kind and subject.
         what: String,
-        /// Its size in bytes.
+        /// Size in bytes.
         size: usize,
-        /// The limit in bytes.
+        /// Limit in bytes.
         limit: usize,
     },
     /// A cursor lies beyond the head of the log: it belongs to another chain or to a later state of this one.
     #[error("the cursor {cursor} is ahead of the log, which ends at {head}")]
     Ahead {
-        /// The cursor.
+        /// Lsn of the cursor.
         cursor: Lsn,
-        /// The head.
+        /// Lsn of the head.
         head: Lsn,
     },
-    /// The words to look for can't be looked for.
+    /// The search query is invalid.
     #[error("the search can't be made: {0}")]
     Query(String),
     /// A declaration, a change or a query doesn't fit the tables: a defect of the part that made it.
     #[error("table {table}: {what}")]
     Schema {
-        /// The table.
+        /// Name of the table.
         table: String,
-        /// What is wrong.
+        /// What doesn't fit.
         what: String,
     },
-    /// A row lacks what its reader needs: the projector and its reader disagree.
+    /// A row lacks a column that its reader needs: the projector and its reader disagree.
     #[error("column {column} should hold {wanted}")]
     Column {
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// What was wanted.
+        /// Expected type of the value.
         wanted: &'static str,
     },
     /// Another process owns the store.
     #[error("{} is owned by {holder}", path.display())]
     Locked {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// Process id and address of the owner, as far as it has written them.
+        /// Process id and address of the owner, as far as known.
         holder: String,
     },
-    /// The file doesn't lie on a local disk, where locks and syncs can be relied on.
+    /// The file is not on a local disk, where locks and syncs are reliable.
     #[error("{} lies on {kind}, a network file system", path.display())]
     NetworkFileSystem {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// The file system.
+        /// Type of the file system.
         kind: String,
     },
     /// The record is damaged.
@@ -101,44 +101,45 @@ pub enum Error {
     Corrupt {
         /// The file, or the event by lsn, kind and subject.
         place: String,
-        /// What is wrong with it.
+        /// Description of the damage.
         what: String,
     },
     /// The file was written by a newer version of this program.
     #[error("{} has format {found}, this version reads up to {known}", path.display())]
     Newer {
-        /// The database.
+        /// Path of the database.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         found: i64,
-        /// The newest format known here.
+        /// Newest format that this version supports.
         known: i64,
     },
-    /// The disk is full; nothing was written, and the store goes on.
+    /// The disk is full; nothing was written, and the store continues to work.
     #[error("the disk is full")]
     DiskFull,
     /// A file or folder could not be read or written.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
         /// The cause.
         #[source]
         source: std::sync::Arc<std::io::Error>,
     },
-    /// A write or sync failed, so what is on disk is unknown. The handle is dead: reopen and read what is there.
+    /// A write or sync failed, so the content on disk is unknown. The handle is unusable: reopen the store and read its
+    /// content.
     #[error("the store failed and must be reopened: {0}")]
     Fatal(String),
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,
-    /// The database refused a statement: a defect of this crate.
+    /// SQLite refused a statement: a defect of this crate.
     #[error("the database refused: {0}")]
     Database(String),
 }
 
 impl Error {
-    /// The failure that every face shows.
+    /// Returns the failure that users see.
     #[must_use]
     pub fn failure(&self) -> Failure {
         if let Self::Refused(failure) = self {

@@ -1,5 +1,5 @@
-//! The record as JSON lines: a header, then one line an event. Every line has exactly one form, so that each flipped
-//! byte is found, and what was found is named by its event.
+//! Exports the record as JSON lines: a header, then one line per event. Every line has exactly one valid form, so that
+//! each flipped byte is found and reported with its event.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,13 +17,13 @@ use crate::record::{Body, Record, SALT_BYTES};
 use crate::verify::Report;
 use crate::{Error, Head};
 
-/// Names the form of the file.
+/// Identifies the file format.
 const FORMAT: &str = "switchboard-export/1";
 
-/// Longest header.
+/// Maximum length of the header in bytes.
 const MAX_HEADER_BYTES: u64 = 4096;
 
-/// Longest line: a body of 1 MiB, every byte of it escaped, and the rest.
+/// Maximum length of a line in bytes: a body of 1 MiB with every byte escaped, and the other fields.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl<'a> Exporter<'a> {
     }
 }
 
-/// Whether a file is an export of the record of this chain that knows nothing which the record doesn't.
+/// Returns true if a file is an export of this chain that holds nothing beyond the record.
 pub(crate) fn is_earlier(path: &Path, chain_id: &str, head: Lsn) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut line = Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn is_earlier(path: &Path, chain_id: &str, head: Lsn) -> bool {
     header.format == FORMAT && header.chain_id == chain_id && header.lsn <= head
 }
 
-/// Why an export was not written.
+/// Returns the error for an export that was not written.
 pub(crate) fn not_written(to: &Path, error: std::io::Error) -> Error {
     let to = to.display();
     let what = match error.kind() == std::io::ErrorKind::AlreadyExists {
@@ -129,7 +129,7 @@ pub fn verify_export(reader: impl Read) -> Result<Report, Error> {
     verify_export_with(reader, |_, _| {})
 }
 
-/// The same, and shows the hash of every event in order, for a signed head that covers them.
+/// As [`verify_export`], and calls `visit` with the hash of every event in order, for a signed head that covers them.
 ///
 /// # Errors
 /// Those of [`verify_export`].
@@ -173,7 +173,7 @@ fn unreadable(what: &str) -> Report {
     Report::new(chain, "", 0)
 }
 
-/// Reads the next line; an empty one is the end.
+/// Reads the next line; an empty one marks the end.
 fn next(lines: &mut Lines, reader: &mut impl BufRead) -> std::io::Result<Result<Vec<u8>, String>> {
     Ok(match lines.read(reader)? {
         lines::Line::Whole(line) if line.is_empty() => Err("the line is empty".to_owned()),

@@ -1,4 +1,4 @@
-//! What must be true of the tables for a batch to be written.
+//! Conditions on the tables for a batch to be written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,77 +7,78 @@ use switchboard_protocol::error::Failure;
 
 use crate::{Cell, Key, Query, Row};
 
-/// A claim about the tables that the writer checks right before it writes the batch, in the same transaction. When it
-/// doesn't hold, the batch leaves no trace and is answered with the guard's refusal.
+/// A condition on the tables that the writer checks right before it writes the batch, in the same transaction. If it
+/// doesn't hold, the batch has no effect and is answered with the guard's refusal.
 #[derive(Debug, Clone)]
 pub enum Guard {
     /// There is a row with this key.
     Exists {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
     /// There is no row with this key.
     Absent {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
-    /// The row is there and its column has this value: a lease is held with this token.
+    /// The row exists and its column has this value: a lease is held with this token.
     Equals {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// The column.
+        /// Name of the column.
         column: &'static str,
-        /// The value.
+        /// Required value.
         value: Cell,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
-    /// The row is there and its column has one of these values: a task is queued or retrying.
+    /// The row exists and its column has one of these values: a task is queued or retrying.
     OneOf {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// The column.
+        /// Name of the column.
         column: &'static str,
-        /// The values.
+        /// Allowed values.
         values: Vec<Cell>,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
     /// The number is below the limit, where null and a missing row count as 0: an inbox has room.
     Below {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// A column of numbers.
+        /// Name of a column of numbers.
         column: &'static str,
-        /// The first number that is too large.
+        /// Exclusive limit: the smallest number that is too large.
         limit: i64,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
-    /// Fewer rows than this answer the query (`than: 1` means none). The query's limit and offset don't count.
+    /// Fewer rows than `than` match the query (`than: 1` means none). The query's limit and offset are ignored.
     Fewer {
         /// The query.
         query: Query,
-        /// The first count that is too large.
+        /// Exclusive limit: the smallest count that is too large.
         than: u64,
-        /// The answer otherwise.
+        /// Answer if the condition doesn't hold.
         refusal: Failure,
     },
-    /// A pure rule over the rows that answer the query, for what a query can't say: globs that overlap.
+    /// A pure rule over the rows that match the query, for conditions that a query can't express, such as overlapping
+    /// globs.
     Holds {
         /// The query.
         query: Query,
@@ -87,19 +88,19 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// A [`Guard::Exists`].
+    /// Creates a [`Guard::Exists`].
     #[must_use]
     pub fn exists(table: &'static str, key: impl IntoIterator<Item = Cell>, refusal: Failure) -> Self {
         Self::Exists { table, key: key.into_iter().collect(), refusal }
     }
 
-    /// A [`Guard::Absent`].
+    /// Creates a [`Guard::Absent`].
     #[must_use]
     pub fn absent(table: &'static str, key: impl IntoIterator<Item = Cell>, refusal: Failure) -> Self {
         Self::Absent { table, key: key.into_iter().collect(), refusal }
     }
 
-    /// A [`Guard::Equals`].
+    /// Creates a [`Guard::Equals`].
     #[must_use]
     pub fn equals(
         table: &'static str,
@@ -111,7 +112,7 @@ impl Guard {
         Self::Equals { table, key: key.into_iter().collect(), column, value: value.into(), refusal }
     }
 
-    /// A [`Guard::Below`].
+    /// Creates a [`Guard::Below`].
     #[must_use]
     pub fn below(
         table: &'static str,
@@ -123,18 +124,19 @@ impl Guard {
         Self::Below { table, key: key.into_iter().collect(), column, limit, refusal }
     }
 
-    /// A [`Guard::Holds`].
+    /// Creates a [`Guard::Holds`].
     #[must_use]
     pub fn holds(query: Query, rule: impl Fn(&[Row]) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
         Self::Holds { query, rule: Rule(Arc::new(rule)) }
     }
 }
 
-/// A pure function of rows that refuses or doesn't. It runs on the writer's thread: short, without input or output.
+/// A pure function of rows that accepts or refuses. It runs on the writer's thread, so it must be short and without
+/// input or output.
 #[derive(Clone)]
 pub struct Rule(pub Arc<Holds>);
 
-/// What a [`Rule`] is made of.
+/// Function type of a [`Rule`].
 pub type Holds = dyn Fn(&[Row]) -> Result<(), Failure> + Send + Sync;
 
 impl fmt::Debug for Rule {

@@ -3,35 +3,35 @@
 use std::io;
 use std::path::Path;
 
-/// What is done to the file.
+/// Operation on the file.
 #[derive(Debug, Clone, Copy)]
 pub enum IoEvent<'a> {
-    /// It is opened.
+    /// The file is opened.
     Open,
     /// Bytes are written.
     Write {
-        /// From which byte on.
+        /// Offset of the first byte.
         offset: u64,
-        /// Which.
+        /// Bytes to write.
         data: &'a [u8],
     },
-    /// It is cut, or grows by zeros.
+    /// The file is truncated, or extended by zeros.
     Resize {
-        /// To how many bytes.
+        /// New length in bytes.
         length: u64,
     },
-    /// What was written before is put on the disk.
+    /// Earlier writes are synced to the disk.
     Sync,
 }
 
-/// Is called at every operation on the redo log's file. For SQLite's own files, SQLite's VFS does the same.
+/// Callback at every operation on the redo log's file. SQLite's VFS serves the same purpose for SQLite's own files.
 pub trait IoHook: std::fmt::Debug + Send + Sync {
-    /// Before it is done.
+    /// Called before the operation.
     ///
     /// # Errors
-    /// Makes it fail with this error instead.
+    /// Makes the operation fail with this error.
     fn before(&self, path: &Path, what: IoEvent<'_>) -> io::Result<()>;
 
-    /// After it was done.
+    /// Called after the operation.
     fn after(&self, path: &Path, what: IoEvent<'_>);
 }

@@ -1,8 +1,8 @@
 //! The event log and its projections: commit, read, tail, verify, on SQLite and in memory.
 //!
-//! Start at [`Store`]. A [`Batch`] of events goes in under guards and expected revisions, as one transaction; the
-//! [`Projection`]s of the parts turn each event into row changes inside it; [`Query`] reads the rows, [`Store::events`]
-//! the log. Nothing outside this crate knows SQL.
+//! Start at [`Store`]. A [`Batch`] of events is committed under guards and expected revisions, as one transaction. The
+//! [`Projection`]s of the parts turn each event into row changes inside it. [`Query`] reads the rows, [`Store::events`]
+//! the log. Nothing outside this crate uses SQL.
 
 mod batch;
 mod cell;

@@ -1,4 +1,4 @@
-//! Who owns the store: the lock beside the database.
+//! The owner's lock on the store, in a file beside the database.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ pub(crate) struct Lock(lock::Lock);
 // === impl Lock ===
 
 impl Lock {
-    /// Takes the lock beside a database, or names who has it.
+    /// Takes the lock beside a database, or fails with the name of its owner.
     pub(crate) fn take(database: &Path) -> Result<Self, Error> {
         lock::Lock::take(&path_of(database), "").map(Self).map_err(|error| lifted(error, database))
     }
 
-    /// Notes the address at which the owner can be reached.
+    /// Records the address at which the owner can be reached.
     pub(crate) fn announce(&mut self, address: &str) -> Result<(), Error> {
         self.0.note(address).map_err(|error| Error::io("could not write the owner into the lock file", other(error)))
     }
@@ -45,7 +45,7 @@ fn shown(holder: Holder) -> String {
     if extra.is_empty() { format!("process {pid}") } else { format!("process {pid} at {extra}") }
 }
 
-/// `<db>.lock`.
+/// Returns the path `<db>.lock`.
 fn path_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".lock");

@@ -1,4 +1,4 @@
-//! Reading the log: the visitor that every backend feeds, and the check of the chain that runs over it.
+//! Reading the log: the visitor that every backend calls, and the check of the chain.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -9,10 +9,10 @@ use switchboard_protocol::id::Digest;
 use crate::Error;
 use crate::record::{Body, Record};
 
-/// Sees the events in order; breaks when it has enough.
+/// Receives the events in order; breaks to end the scan.
 pub(crate) type Visit<'a> = dyn FnMut(Record, Option<Body>) -> Result<ControlFlow<()>, Error> + 'a;
 
-/// Most findings of one check: with more, restoring the backup is the answer, not the list.
+/// Maximum number of findings of one check: with more damage, the fix is to restore the backup, not to read a list.
 const MAX_FINDINGS: usize = 20;
 
 /// Where the record is damaged.
@@ -21,16 +21,16 @@ const MAX_FINDINGS: usize = 20;
 pub enum DamageSite {
     /// An event; kind and subject are empty when they can't be read.
     Event {
-        /// Its position in the log.
+        /// Position of the event in the log.
         lsn: Lsn,
-        /// What it says it is.
+        /// Kind of the event as stored.
         kind: String,
-        /// What it says it happened to.
+        /// Subject of the event as stored.
         subject: String,
     },
     /// A projected table.
     Table(
-        /// Its name.
+        /// Name of the table.
         String,
     ),
     /// The database file or the export as a whole.
@@ -42,7 +42,7 @@ impl DamageSite {
         Self::Event { lsn: record.lsn, kind: record.kind.clone(), subject: record.subject.clone() }
     }
 
-    /// An event of which nothing but its position is known.
+    /// Returns the site of an event of which only the position is known.
     pub(crate) fn at(lsn: Lsn) -> Self {
         Self::Event { lsn, kind: String::new(), subject: String::new() }
     }
@@ -59,12 +59,12 @@ impl fmt::Display for DamageSite {
     }
 }
 
-/// One thing that is wrong with the record.
+/// One damage that was found in the record.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// Where.
+    /// Where the damage is.
     pub place: DamageSite,
-    /// What.
+    /// Description of the damage.
     pub what: String,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Follows a chain event by event and collects what is wrong with it.
+/// Follows a chain event by event and collects findings.
 pub(crate) struct Chain<'a> {
     chain_id: &'a str,
     pub(crate) lsn: Lsn,
@@ -92,7 +92,7 @@ impl<'a> Chain<'a> {
         Self { chain_id, lsn, hash, bodies: 0, dropped: 0, findings: Vec::new() }
     }
 
-    /// Checks the next event, and its body if that is there.
+    /// Checks the next event, and its body if it has one.
     pub(crate) fn follow(&mut self, record: &Record, body: Option<&Body>) {
         if record.lsn != self.lsn + 1 {
             self.found(DamageSite::at(self.lsn + 1), format!("it is missing; event {} stands there", record.lsn));
@@ -125,7 +125,7 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Notes what is wrong.
+    /// Adds a finding.
     pub(crate) fn found(&mut self, place: DamageSite, what: impl Into<String>) {
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(Finding { place, what: what.into() });

@@ -18,7 +18,7 @@ use crate::{Cell, Change, Committed, Error, Query, Row, Table};
 
 pub(crate) use tables::Tables;
 
-/// Everything a store holds.
+/// Content of a store in memory.
 pub(crate) struct Memory {
     pub(crate) tip: Tip,
     state: State,
@@ -27,7 +27,7 @@ pub(crate) struct Memory {
 struct State {
     records: Vec<Record>,
     bodies: BTreeMap<Lsn, Body>,
-    /// The events of each subject, oldest first: as many as its revision says.
+    /// Events of each subject, oldest first; their number is the subject's revision.
     subjects: HashMap<String, Vec<Lsn>>,
     tables: Tables,
     remembered: HashMap<(String, String), Remembered>,
@@ -37,7 +37,7 @@ struct State {
 // === impl Memory ===
 
 impl Memory {
-    /// An empty store.
+    /// Creates an empty store.
     pub(crate) fn new(schema: &Schema) -> Self {
         let state = State {
             records: Vec::new(),
@@ -70,7 +70,7 @@ impl Memory {
         Ok((committed, plan.changes))
     }
 
-    /// The rows that changes have left.
+    /// Returns the rows that exist after these changes.
     pub(crate) fn changed<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = (&'static str, &'a Row)> {
         changes.iter().filter_map(|change| Some((change.table(), self.state.tables.left_by(change)?)))
     }
@@ -95,7 +95,7 @@ impl Memory {
         self.state.cursors.get(name).copied().unwrap_or(0)
     }
 
-    /// The events whose bodies hold the words, newest first.
+    /// Returns the events whose bodies match the search, newest first.
     pub(crate) fn search(&self, schema: &Schema, search: &Search<'_>) -> Vec<Lsn> {
         let bodies = self.state.bodies.range(..search.before).rev();
         let kind = |lsn: Lsn| usize::try_from(lsn - 1).ok().and_then(|at| self.state.records.get(at));
@@ -109,12 +109,12 @@ impl Memory {
             .collect()
     }
 
-    /// The tables, to compare them with rebuilt ones.
+    /// Returns the tables, to compare them with rebuilt ones.
     pub(crate) fn tables(&self) -> &Tables {
         &self.state.tables
     }
 
-    /// The events of a subject after one of its revisions, oldest first.
+    /// Returns the events of a subject after one of its revisions, oldest first.
     pub(crate) fn events_of(&self, subject: &str, after: u64, limit: usize) -> Vec<Record> {
         let lsns = self.state.subjects.get(subject).map(Vec::as_slice).unwrap_or_default();
         let skip = usize::try_from(after).unwrap_or(usize::MAX);
@@ -122,13 +122,13 @@ impl Memory {
         places.filter_map(|place| self.state.records.get(place)).cloned().collect()
     }
 
-    /// The texts of events, of those that have one.
+    /// Returns the bodies of events, for those that have one.
     pub(crate) fn bodies(&self, lsns: &[Lsn]) -> BTreeMap<Lsn, String> {
         let text = |lsn: &Lsn| Some((*lsn, self.state.bodies.get(lsn)?.text.clone()));
         lsns.iter().filter_map(text).collect()
     }
 
-    /// Shows the events after `from` in order, each with its body if that is wanted and there.
+    /// Visits the events after `from` in order, each with its body if requested and available.
     pub(crate) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         let skip = usize::try_from(from).unwrap_or(usize::MAX);
         for record in self.state.records.iter().skip(skip) {

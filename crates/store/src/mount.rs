@@ -18,10 +18,10 @@ const NETWORK: &[(u64, &str)] = &[
     (0x4750_4653, "GPFS"),
 ];
 
-/// `FUSE_SUPER_MAGIC`: the mount table says what is behind it.
+/// `FUSE_SUPER_MAGIC`: the mount table names the file system behind it.
 const FUSE: u64 = 0x6573_5546;
 
-/// Refuses a folder on a network file system.
+/// Rejects a folder on a network file system.
 pub(crate) fn refuse_network(folder: &Path, database: &Path) -> Result<(), Error> {
     match network_kind(folder)? {
         Some(kind) => Err(Error::NetworkFileSystem { path: database.to_owned(), kind }),
@@ -42,7 +42,7 @@ fn network_kind(folder: &Path) -> Result<Option<String>, Error> {
     Ok(network_fuse(&mounts, &folder))
 }
 
-/// Only Linux says it in a form that is known here; elsewhere the folder is taken as local.
+/// Treats the folder as local: only Linux reports its file system in a form that this code knows.
 #[cfg(not(target_os = "linux"))]
 fn network_kind(_folder: &Path) -> Result<Option<String>, Error> {
     Ok(None)
@@ -52,7 +52,7 @@ fn name_of(magic: u64) -> Option<String> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| (*name).to_owned())
 }
 
-/// The FUSE file system behind a folder, if it is one that reaches over a network.
+/// Returns the FUSE file system of a folder, if it is a network file system.
 fn network_fuse(mounts: &str, folder: &Path) -> Option<String> {
     let behind = mounts
         .lines()
@@ -64,7 +64,7 @@ fn network_fuse(mounts: &str, folder: &Path) -> Option<String> {
     remote.iter().find(|name| kind.starts_with(**name)).map(|name| format!("FUSE ({name})"))
 }
 
-/// Mount point and type of a line of `mountinfo`: `36 35 98:0 / /mnt rw - fuse.sshfs host: rw`.
+/// Parses mount point and type from a line of `mountinfo`: `36 35 98:0 / /mnt rw - fuse.sshfs host: rw`.
 fn parse_mount(line: &str) -> Option<(String, &str)> {
     let (front, back) = line.split_once(" - ")?;
     let point = front.split(' ').nth(4)?.replace("\\040", " ");

@@ -1,4 +1,4 @@
-//! A batch made ready on the caller's thread: sizes checked, facts serialised, bodies salted and hashed.
+//! Prepares a batch on the caller's thread: checks sizes, serialises facts, salts and hashes bodies.
 
 use serde_json::Value;
 use switchboard_protocol::event::{Event, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
@@ -9,16 +9,16 @@ use crate::record::{Body, Entry, Tip};
 use crate::schema::Schema;
 use crate::{Batch, Durability, Error, Guard, Idempotency};
 
-/// Most events of one batch; a broadcast to every agent of a large team fits many times over.
+/// Maximum number of events in one batch; far more than a broadcast to every agent of a large team needs.
 const MAX_EVENTS: usize = 4096;
 
-/// Deepest nesting of facts that `serde_json` reads.
+/// Maximum nesting of facts that `serde_json` reads.
 const MAX_NESTING: usize = 127;
 
-/// Longest kind, subject, actor, key, caller and cursor name, in bytes.
+/// Maximum length of a kind, subject, actor, key, caller or cursor name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
 
-/// A batch that the writer can take as it is.
+/// A batch that is ready for the writer.
 pub(crate) struct Prepared {
     pub(crate) drafts: Vec<Draft>,
     pub(crate) expect: Vec<(String, u64)>,
@@ -29,24 +29,24 @@ pub(crate) struct Prepared {
     pub(crate) epoch: Option<u64>,
     pub(crate) cursors: Vec<(String, Lsn)>,
     pub(crate) drop_bodies: Vec<Lsn>,
-    /// About what it holds in memory, for the bound of the queue.
+    /// Approximate memory use in bytes, for the limit of the queue.
     pub(crate) bytes: usize,
 }
 
-/// A named call and its answer as text.
+/// Identity of a call, and its answer as text.
 pub(crate) struct Call {
     pub(crate) name: Idempotency,
     pub(crate) reply: String,
 }
 
-/// An event that waits for its place in the log.
+/// An event without its final position in the log.
 pub(crate) struct Draft {
-    /// What the projectors see: without a body, its facts read back from `facts` and lifted, exactly as a rebuild will read
-    /// it. Its lsn, time, revision and chain are filled in by the writer.
+    /// Event for the projectors: without a body, its facts parsed from `facts` and lifted, exactly as a rebuild will
+    /// read it. The writer fills in its lsn, time, revision and chain.
     pub(crate) event: Event,
-    /// The version as it is stored.
+    /// Version as stored.
     pub(crate) v: u16,
-    /// What is hashed and stored.
+    /// Facts as hashed and stored.
     pub(crate) facts: String,
     pub(crate) body: Option<Body>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Draft {
 // === impl Prepared ===
 
 impl Prepared {
-    /// Makes a batch ready, or says what is too large.
+    /// Prepares a batch; fails if a part of it is too large.
     pub(crate) fn new(batch: Batch, schema: &Schema) -> Result<Self, Error> {
         limit("the batch (counted in events)", batch.events.len(), MAX_EVENTS)?;
         for (cursor, _) in &batch.cursors {
@@ -77,7 +77,7 @@ impl Prepared {
         })
     }
 
-    /// Forgets what only its decision needed: it may have to wait for a while.
+    /// Frees what only the decision needed, because the batch may have to wait for a while.
     pub(crate) fn lean(&mut self) {
         (self.guards, self.expect) = (Vec::new(), Vec::new());
         self.drafts.iter_mut().for_each(|draft| draft.event.facts = Value::Null);
@@ -138,14 +138,14 @@ impl Draft {
         Ok(Self { event, v, facts, body })
     }
 
-    /// Gives it its place behind the tip.
+    /// Assigns the position after the tip.
     pub(crate) fn place(&mut self, tip: &Tip, rev: u64, chain_id: &str) {
         (self.event.lsn, self.event.ts, self.event.rev) = (tip.lsn + 1, tip.ts, rev);
         self.event.prev_hash = tip.hash;
         self.event.hash = self.entry().seal(chain_id);
     }
 
-    /// As it is stored.
+    /// Returns the event in its stored form.
     pub(crate) fn entry(&self) -> Entry<'_> {
         let event = &self.event;
         Entry {
@@ -168,8 +168,8 @@ impl Draft {
     }
 }
 
-/// Returns the value that the text parses to; `None` if it does not parse. Only numbers with a point can differ from what was
-/// written, and only deep nesting is refused.
+/// Returns the value that the text parses to; `None` if it does not parse. Only numbers with a decimal point can differ
+/// from the original, and only deep nesting is refused.
 fn read_back(value: Value, text: &str) -> Option<Value> {
     fn is_plain(value: &Value, depth: usize) -> bool {
         match value {

@@ -1,4 +1,4 @@
-//! An event as it is stored and hashed: the facts' exact bytes, never a re-serialisation of them.
+//! An event as stored and hashed: with the exact bytes of its facts, never re-serialised.
 
 use switchboard_protocol::event::{Event, Lsn, RawEvent};
 use switchboard_protocol::id::Digest;
@@ -7,10 +7,10 @@ use switchboard_protocol::time::Millis;
 use crate::Error;
 use crate::schema::Schema;
 
-/// First part of every event's hash, so that it can't be taken for a hash of anything else.
+/// First part of every event's hash, which separates it from hashes of anything else.
 const DOMAIN: &[u8] = b"switchboard event 1";
 
-/// Bytes of a body's salt.
+/// Size of a body's salt in bytes.
 pub(crate) const SALT_BYTES: usize = 16;
 
 /// One event, with its facts as text.
@@ -29,7 +29,7 @@ pub(crate) struct Record {
     pub(crate) hash: Digest,
 }
 
-/// An event on its way into the log, as it will be stored.
+/// An event before it is appended to the log, in its stored form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<'a> {
     pub(crate) lsn: Lsn,
@@ -46,8 +46,8 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// The hash that this event should have in a chain: over the chain's id, so that events can't move between
-    /// chains, over everything that is stored of the event but its body, and over the event before.
+    /// Returns the hash of this event in a chain. It covers the chain's id, so that events can't be moved between
+    /// chains, all stored fields of the event except its body, and the hash of the event before.
     pub(crate) fn seal(&self, chain_id: &str) -> Digest {
         Digest::of_parts(&[
             DOMAIN,
@@ -65,7 +65,7 @@ impl Entry<'_> {
         ])
     }
 
-    /// The same with its own strings.
+    /// Returns a copy that owns its strings.
     pub(crate) fn to_record(self) -> Record {
         Record {
             lsn: self.lsn,
@@ -84,12 +84,12 @@ impl Entry<'_> {
 }
 
 impl Record {
-    /// The hash that this record should have in a chain.
+    /// Returns the hash that this record must have in a chain.
     pub(crate) fn seal(&self, chain_id: &str) -> Digest {
         self.entry().seal(chain_id)
     }
 
-    /// As it is stored.
+    /// Returns the record as a borrowed entry.
     pub(crate) fn entry(&self) -> Entry<'_> {
         Entry {
             lsn: self.lsn,
@@ -106,7 +106,7 @@ impl Record {
         }
     }
 
-    /// The event as readers see it: facts parsed and lifted to the newest version.
+    /// Converts it to an event for readers, with facts parsed and lifted to the newest version.
     pub(crate) fn into_event(self, schema: &Schema, body: Option<Body>) -> Result<Event, Error> {
         let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
         let (v, facts) = schema.lift(&self.kind, self.v, facts);
@@ -128,7 +128,7 @@ impl Record {
 }
 
 impl Record {
-    /// The same with the facts as text; they are parsed only where they have to be lifted.
+    /// As [`into_event`](Self::into_event), with the facts as text, which are parsed only if they have to be lifted.
     pub(crate) fn into_raw(self, schema: &Schema) -> Result<RawEvent, Error> {
         let facts = if schema.lifts(&self.kind, self.v) {
             let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
@@ -149,7 +149,7 @@ impl Record {
     }
 }
 
-/// The text of an event and the salt of its hash; both go together when they go.
+/// Text of an event and the salt of its hash, which are always dropped together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Body {
     pub(crate) salt: [u8; SALT_BYTES],
@@ -157,7 +157,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Gives a text a fresh salt.
+    /// Creates a body with a new salt.
     pub(crate) fn new(text: String) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt)
@@ -165,13 +165,13 @@ impl Body {
         Ok(Self { salt, text })
     }
 
-    /// The hash that the event carries; without the salt nobody can guess a short text from it.
+    /// Returns the hash that the event carries; the salt prevents guessing a short text from it.
     pub(crate) fn hash(&self) -> Digest {
         Digest::of_parts(&[&self.salt, self.text.as_bytes()])
     }
 }
 
-/// The end of the log and its time.
+/// End of the log and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tip {
     pub(crate) lsn: Lsn,
@@ -180,6 +180,6 @@ pub(crate) struct Tip {
 }
 
 impl Tip {
-    /// Before the first event.
+    /// The tip of an empty log.
     pub(crate) const START: Self = Self { lsn: 0, hash: Digest::ZERO, ts: Millis(0) };
 }

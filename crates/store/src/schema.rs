@@ -1,4 +1,4 @@
-//! All parts' declarations together, checked once; changes and queries are checked against them.
+//! Combined declarations of all parts, checked once; changes and queries are checked against them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,10 +14,10 @@ use crate::{Cell, Change, Error, Projection, Query, Row, Table, Ty};
 /// Tables of the store itself; a part can't declare these.
 const RESERVED: &[&str] = &["events", "bodies", "meta", "idempotency", "cursors", "projections", "search"];
 
-/// Longest list of [`Op::In`].
+/// Maximum length of the list of [`Op::In`].
 const MAX_IN: usize = 1000;
 
-/// The parts' tables, projectors and upcasters.
+/// Tables, projectors and upcasters of all parts.
 pub(crate) struct Schema {
     projections: Vec<Box<dyn Projection>>,
     tables: BTreeMap<&'static str, Declared>,
@@ -27,7 +27,7 @@ pub(crate) struct Schema {
 /// See [`crate::Upcaster::lift`].
 type Lift = fn(Value) -> Value;
 
-/// A table and the projection that owns it.
+/// A table and the index of the projection that owns it.
 struct Declared {
     table: &'static Table,
     owner: usize,
@@ -37,7 +37,7 @@ struct Declared {
 // === impl Schema ===
 
 impl Schema {
-    /// Takes the declarations, or says which can't be.
+    /// Combines the declarations; fails if one is invalid.
     pub(crate) fn new(projections: Vec<Box<dyn Projection>>) -> Result<Self, Error> {
         let mut tables = BTreeMap::new();
         let mut lifts = HashMap::new();
@@ -57,35 +57,35 @@ impl Schema {
         Ok(Self { projections, tables, lifts })
     }
 
-    /// The declared table of that name.
+    /// Returns the declared table with this name.
     pub(crate) fn table(&self, name: &str) -> Result<&'static Table, Error> {
         self.tables.get(name).map(|declared| declared.table).ok_or_else(|| wrong(name, "is not declared"))
     }
 
-    /// What SQLite is told about a declared table.
+    /// Returns the SQL statements of a declared table.
     pub(crate) fn statements(&self, table: &Table) -> Result<&Statements, Error> {
         let declared = self.tables.get(table.name);
         declared.map(|declared| &declared.statements).ok_or_else(|| wrong(table.name, "is not declared"))
     }
 
-    /// All tables, by name.
+    /// Returns all tables, sorted by name.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &'static Table> {
         self.tables.values().map(|declared| declared.table)
     }
 
-    /// The index of the projection that owns a table.
+    /// Returns the index of the projection that owns a table.
     pub(crate) fn owner(&self, table: &Table) -> usize {
         self.tables.get(table.name).map_or(usize::MAX, |declared| declared.owner)
     }
 
-    /// Changes whenever a table's declaration or its projector's version does.
+    /// Returns a text that changes whenever a table's declaration or its projector's version does.
     pub(crate) fn shape(&self, table: &Table) -> String {
         let version = self.projections.get(self.owner(table)).map_or(0, |projection| projection.version());
         let declaration = format!("{:?} {:?} {:?} {:?}", table.columns, table.key, table.indexes, table.sparse);
         format!("{version}:{}", Digest::of(declaration.as_bytes()).hex())
     }
 
-    /// All row changes of an event, checked.
+    /// Returns all checked row changes of an event.
     pub(crate) fn project(&self, event: &Event) -> Result<Vec<Change>, Error> {
         let mut all = Vec::new();
         for owner in 0..self.projections.len() {
@@ -94,13 +94,13 @@ impl Schema {
         Ok(all)
     }
 
-    /// The row changes of an event by one projection, checked.
+    /// Returns the checked row changes of an event by one projection.
     pub(crate) fn project_one(&self, owner: usize, event: &Event) -> Result<Vec<Change>, Error> {
         let Some(projection) = self.projections.get(owner) else { return Ok(Vec::new()) };
         if !projection.prefixes().iter().any(|prefix| event.kind.starts_with(prefix)) {
             return Ok(Vec::new());
         }
-        // A projector that panics on some event refuses that event; it must not take the writer with it.
+        // A projector that panics on an event refuses that event; the panic must not end the writer.
         let projected = catch_unwind(AssertUnwindSafe(|| projection.project(event)));
         let changes = projected.map_err(|_| wrong(&event.kind, "a projector panicked on an event of this kind"))?;
         for change in &changes {
@@ -109,22 +109,22 @@ impl Schema {
         Ok(changes)
     }
 
-    /// Whether the words of an event's body can be searched for.
+    /// Returns true if the bodies of this kind of event can be searched.
     pub(crate) fn is_searched(&self, kind: &str) -> bool {
         self.projections.iter().any(|projection| projection.searched().contains(&kind))
     }
 
-    /// All kinds whose bodies can be searched.
+    /// Returns all kinds of events whose bodies can be searched.
     pub(crate) fn searched(&self) -> BTreeSet<&'static str> {
         self.projections.iter().flat_map(|projection| projection.searched().iter().copied()).collect()
     }
 
-    /// Whether facts of this version are of an older shape.
+    /// Returns true if facts of this version have to be lifted.
     pub(crate) fn lifts(&self, kind: &str, v: u16) -> bool {
         !self.lifts.is_empty() && self.lifts.contains_key(&(kind, v))
     }
 
-    /// Lifts facts to the newest version that is known.
+    /// Lifts facts to the newest known version.
     pub(crate) fn lift(&self, kind: &str, mut v: u16, mut facts: Value) -> (u16, Value) {
         while let Some(lift) = self.lifts.get(&(kind, v)) {
             facts = lift(facts);
@@ -133,7 +133,7 @@ impl Schema {
         (v, facts)
     }
 
-    /// Checks a query and finds its table.
+    /// Checks a query and returns its table.
     pub(crate) fn check_query(&self, query: &Query) -> Result<&'static Table, Error> {
         let table = self.table(query.table)?;
         for condition in &query.filter {
@@ -186,7 +186,7 @@ impl Schema {
     }
 }
 
-/// Makes the error for a declaration, change or query that doesn't fit.
+/// Returns the error for a declaration, change or query that doesn't fit.
 pub(crate) fn wrong(table: &str, what: impl Into<String>) -> Error {
     Error::Schema { table: table.to_owned(), what: what.into() }
 }

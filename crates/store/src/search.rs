@@ -1,4 +1,5 @@
-//! Looking for words in bodies: what a query means, and how a text falls into words. One rule for all backends.
+//! Full-text search in bodies: the meaning of a query, and how a text is split into words. The same rules apply to all
+//! backends.
 
 use std::ops::Range;
 
@@ -6,26 +7,26 @@ use switchboard_protocol::event::Lsn;
 
 use crate::Error;
 
-/// Longest query in bytes.
+/// Maximum length of a query in bytes.
 const MAX_QUERY_BYTES: usize = 1_000;
 
-/// Most terms of one query.
+/// Maximum number of terms of one query.
 const MAX_TERMS: usize = 32;
 
-/// Letters of a word that count; the rest of a longer one is looked through.
+/// Number of characters of a word that are compared; the rest of a longer word is ignored.
 const MAX_WORD_CHARS: usize = 64;
 
-/// What to look for: words that must all occur, phrases, beginnings, and words that must not.
+/// A search query: words that must all occur, phrases, prefixes, and words that must not occur.
 ///
-/// `merge conflict` finds texts with both words in any order, `"merge conflict"` the phrase, `conf*` every word that
-/// begins so, `-draft` leaves texts with that word out. Case doesn't count. A term with signs in it, such as
+/// `merge conflict` finds texts with both words in any order, `"merge conflict"` the phrase, `conf*` every word with
+/// that prefix. `-draft` excludes texts with that word. Case is ignored. A term that contains punctuation, such as
 /// `src/lib.rs`, is the phrase of its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     terms: Vec<Term>,
 }
 
-/// One term of a query: words in a row.
+/// One term of a query: consecutive words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) words: Vec<String>,
@@ -33,30 +34,30 @@ pub(crate) struct Term {
     pub(crate) is_excluded: bool,
 }
 
-/// A question to the index.
+/// A search request for the index.
 pub(crate) struct Search<'a> {
     pub(crate) words: &'a Words,
-    /// Only events before this one.
+    /// Only events before this one are searched.
     pub(crate) before: Lsn,
     pub(crate) limit: u64,
 }
 
-/// The events whose bodies hold the words.
+/// Events whose bodies match the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Newest first.
+    /// Lsns of the events, newest first.
     pub lsns: Vec<Lsn>,
-    /// Whether everything that was in the log has been looked through; false when the index was not ready in time.
+    /// True if the whole log was searched; false if the index was not up to date in time.
     pub is_whole: bool,
 }
 
 // === impl Words ===
 
 impl Words {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
-    /// [`Error::Query`] says what is wrong: nothing to look for, a quotation that doesn't end, too long.
+    /// [`Error::Query`] with the reason: nothing to search for, an unclosed quotation, too long.
     pub fn parse(text: &str) -> Result<Self, Error> {
         if text.len() > MAX_QUERY_BYTES {
             return Err(wrong(format!("it has {} bytes, at most {MAX_QUERY_BYTES} are taken", text.len())));
@@ -65,7 +66,7 @@ impl Words {
         let mut rest = text.trim_start();
         while !rest.is_empty() {
             let (term, behind) = term(rest)?;
-            // A term of nothing but signs says nothing: `a & b` are two words.
+            // A term of punctuation only is dropped: `a & b` are two words.
             if !term.words.is_empty() {
                 terms.push(term);
             }
@@ -85,7 +86,7 @@ impl Words {
         Ok(Self { terms })
     }
 
-    /// Where a text first holds one of the words that must occur, if it answers the query at all.
+    /// Returns the first position of a required word in a text, if the text matches the query.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let spans = spans(text);
@@ -120,7 +121,7 @@ impl Term {
     }
 }
 
-/// Takes the first term off a query that begins with one; it has no words when it holds only signs.
+/// Splits off the first term of a query; it has no words if it consists of punctuation only.
 fn term(text: &str) -> Result<(Term, &str), Error> {
     let (is_excluded, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
     let (inner, behind) = match text.strip_prefix('"') {
@@ -136,8 +137,8 @@ fn term(text: &str) -> Result<(Term, &str), Error> {
     Ok((Term { words, is_prefix, is_excluded }, behind))
 }
 
-/// The words of a text with their places: runs of letters and digits in lower case; of scripts without spaces each
-/// character is a word.
+/// Returns the words of a text with their positions: runs of letters and digits, in lower case. In scripts without
+/// spaces, each character is a word.
 pub(crate) fn spans(text: &str) -> Vec<(Range<usize>, String)> {
     let mut spans: Vec<(Range<usize>, String)> = Vec::new();
     let mut open = false;
@@ -166,7 +167,7 @@ pub(crate) fn spans(text: &str) -> Vec<(Range<usize>, String)> {
     spans
 }
 
-/// A text as the index takes it: its words with one space between them.
+/// Returns a text in the form of the index: its words, separated by one space.
 pub(crate) fn indexed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (_, word) in spans(text) {
@@ -176,7 +177,7 @@ pub(crate) fn indexed(text: &str) -> String {
     out
 }
 
-/// Ideographs and kana, which are written without spaces.
+/// Returns true for ideographs and kana, which are written without spaces.
 fn is_own_word(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }

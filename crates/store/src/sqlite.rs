@@ -1,5 +1,5 @@
-//! The store on SQLite: a redo log in front that makes commits durable, and one file in WAL mode behind it that holds everything
-//! else. One connection writes to SQLite, a few read.
+//! The store on SQLite: a redo log makes commits durable, and one file in WAL mode behind it holds everything else. One
+//! connection writes to SQLite, a few read.
 //!
 //! ```text
 //! commit ──▶ front: decide ──▶ redo log, synced ──▶ answer        (the thread that holds the front is the writer)
@@ -8,13 +8,14 @@
 //! reads ─────▶ pending, then    back: SQLite, many commits in one transaction, synced by checkpoints only
 //! ```
 //!
-//! A single caller is the writer itself, on its own thread, unless it is a task whose commit has to be synced: tasks never block a thread of
-//! their runtime on the disk. Callers that meet wait in a queue, and a thread writes them group by group. Another thread brings SQLite up to date. Who asks for rows of a table that has changed brings it up to date first.
+//! A single caller writes on its own thread, unless it is a task whose commit has to be synced: tasks never block a
+//! thread of their runtime on the disk. Concurrent callers wait in a queue, and a thread writes them group by group.
+//! Another thread brings SQLite up to date. A reader of rows in a changed table brings SQLite up to date first.
 //!
 //! Locks are taken in this order: front, back, queue or pending.
 //!
-//! SQLite must be 3.51.3 or later: earlier ones can lose commits when a checkpoint races a write. One connection that
-//! does both avoids that race as well.
+//! Requires SQLite 3.51.3 or later: earlier versions can lose commits if a checkpoint races a write. A single
+//! connection for both avoids that race as well.
 
 mod back;
 mod backup;
@@ -69,7 +70,7 @@ use crate::verify::Report;
 use crate::write::Answer;
 use crate::{Cell, Checkpoint, CheckpointStats, Config, Error, Query, Row, Scan, Table};
 
-/// Everything of a store that lies in a file. Fields are dropped in this order: the lock last.
+/// A store in a file. Fields are dropped in this order, the lock last.
 pub(crate) struct Sqlite {
     scanner: Scanner,
     inner: Arc<Inner>,
@@ -78,7 +79,7 @@ pub(crate) struct Sqlite {
     lock: Mutex<Lock>,
 }
 
-/// What the handles and the two threads share.
+/// State that the handles and the two threads share.
 struct Inner {
     core: Arc<Core>,
     readers: Readers,
@@ -86,18 +87,18 @@ struct Inner {
     back: Mutex<Back>,
     queue: Mutex<Queue>,
     pending: Mutex<Pending>,
-    /// Rings when something is queued.
+    /// Signals that something was queued.
     work: Condvar,
-    /// Rings when something waits for SQLite.
+    /// Signals that something waits for SQLite.
     rest: Condvar,
-    /// Rings when less does.
+    /// Signals that less waits for SQLite.
     way: Condvar,
 }
 
 // === impl Sqlite ===
 
 impl Sqlite {
-    /// Opens or makes the file, checks what was written since the last clean head, takes in what the redo log has, and starts
+    /// Opens or creates the file, checks what was written since the last clean head, applies the redo log, and starts
     /// the threads.
     pub(crate) fn open(config: &Config, schema: Schema) -> Result<(Self, Arc<Core>), Error> {
         let path = config.path.as_path();
@@ -107,7 +108,7 @@ impl Sqlite {
         let opened = file::open_writer(path, config.cache_kib, config.lock_wait)?;
         let connection = opened.connection;
         let tip = prepare(path, &connection, &schema, &opened.chain_id)?;
-        // All that the redo log has is in SQLite now, which has synced every commit so far.
+        // SQLite now has everything from the redo log, and has synced every commit so far.
         let redo = Redo::begin(path, &opened.chain_id, config.io_hook.clone())?;
         let note = Note::begin(path, &tip)?;
         let cache_kib = (config.cache_kib / 32).max(64);
@@ -143,8 +144,8 @@ impl Sqlite {
         Ok((sqlite, core))
     }
 
-    /// Commits a batch. One that need not be synced is written here if nobody else writes; a sync would hold up everything else that this
-    /// thread of the runtime has to do, so it is left to the writer.
+    /// Commits a batch. A batch that needs no sync is written here if no other caller writes. A sync would block this
+    /// thread of the runtime, so it is left to the writer.
     pub(crate) async fn commit(&self, core: &Core, batch: Prepared) -> Answer {
         if batch.durability == Durability::Written
             && let Some(front) = self.inner.try_front()
@@ -172,31 +173,31 @@ impl Sqlite {
         self.inner.checkpoint(mode)
     }
 
-    /// The rows that answer a query.
+    /// Returns the rows that match a query.
     pub(crate) fn rows(&self, core: &Core, query: &Query) -> Result<Vec<Row>, Error> {
         self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_rows(query))
     }
 
-    /// How many rows answer a query.
+    /// Returns the number of rows that match a query.
     pub(crate) fn count(&self, core: &Core, query: &Query) -> Result<u64, Error> {
         self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_count(query))
     }
 
-    /// The same, counted no further than `most`.
+    /// As [`count`](Self::count), but stops counting at `most`.
     pub(crate) fn count_up_to(&self, core: &Core, query: &Query, most: u64) -> Result<u64, Error> {
         self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_count_up_to(query, most))
     }
 
-    /// One row by its key.
+    /// Returns one row by its key.
     pub(crate) fn row(&self, core: &Core, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
         core.alive()?;
         self.inner.look(table, key, Row::clone, |key| self.read(core, |session| session.read_row(table, key)))
     }
 
-    /// The revision of a subject.
+    /// Returns the revision of a subject.
     pub(crate) fn rev(&self, core: &Core, subject: &str) -> Result<u64, Error> {
         match self.inner.recent(|layer| layer.rev(subject)) {
             Some(rev) => Ok(rev),
@@ -204,15 +205,16 @@ impl Sqlite {
         }
     }
 
-    /// Where a cursor stands.
+    /// Returns the position of a cursor.
     pub(crate) fn cursor(&self, core: &Core, name: &str) -> Result<Lsn, Error> {
-        // In this order: what is pending now may be in SQLite a moment later. It may have moved the cursor less far than it stood.
+        // In this order: pending data may be in SQLite a moment later. A pending move may be to an lsn before the
+        // cursor's position.
         let recent = self.inner.recent(|layer| layer.cursor(name));
         let stored = self.read(core, |session| session.read_cursor(name))?;
         Ok(recent.map_or(stored, |lsn| lsn.max(stored)))
     }
 
-    /// Shows the events after `from` up to `last`, at least: those that SQLite has, then those that it has not yet.
+    /// Visits the events after `from` up to at least `last`: those in SQLite, then the pending ones.
     pub(crate) fn scan_short(
         &self,
         core: &Core,
@@ -249,9 +251,9 @@ impl Sqlite {
         Ok(())
     }
 
-    /// The events of a subject after one of its revisions: those that SQLite has, then those that it has not yet.
+    /// Returns the events of a subject after one of its revisions: those in SQLite, then the pending ones.
     pub(crate) fn events_of(&self, core: &Core, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
-        // In this order: what is pending now may be in SQLite a moment later.
+        // In this order: pending events may be in SQLite a moment later.
         let (recent, flushed) = lock(&self.inner.pending).events_of(subject, after);
         let mut records = self.read(core, |session| session.events_of(subject, after, limit))?;
         records.retain(|record| record.lsn <= flushed);
@@ -260,7 +262,7 @@ impl Sqlite {
         Ok(records)
     }
 
-    /// The texts of events: of those that SQLite has not yet, then of those that it has.
+    /// Returns the bodies of events: the pending ones, then those in SQLite.
     pub(crate) fn bodies(&self, core: &Core, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
         core.alive()?;
         let recent = lock(&self.inner.pending).bodies(lsns);
@@ -275,20 +277,20 @@ impl Sqlite {
         Ok(texts)
     }
 
-    /// A short read of SQLite.
+    /// Performs a short read of SQLite.
     fn read<T>(&self, core: &Core, read: impl FnOnce(&Session<'_>) -> Result<T, Error>) -> Result<T, Error> {
         core.alive()?;
         self.inner.readers.with(|connection| read(&Session::new(connection, &core.schema)))
     }
 
-    /// A read that may take long, on a connection of its own.
+    /// Performs a read that may take long, on a connection of its own.
     pub(crate) fn scan(&self, core: &Core, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         core.alive()?;
         self.inner.write_through()?;
         Session::new(&self.inner.readers.separate()?, &core.schema).scan(from, bodies, visit)
     }
 
-    /// Checks the log against its chain in one state of the store; with `all`, also the file and every table.
+    /// Checks the log against its chain in one snapshot of the store; with `all`, also the file and every table.
     pub(crate) fn verify(&self, core: &Core, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
         core.alive()?;
         self.inner.write_through()?;
@@ -299,14 +301,14 @@ impl Sqlite {
         checked
     }
 
-    /// Copies the store into a new file, in one state, while it works; the copy is checked.
+    /// Copies a snapshot of the store into a new file while the store is in use, and checks the copy.
     pub(crate) fn backup(&self, core: &Core, to: &Path) -> Result<Report, Error> {
         core.alive()?;
         self.inner.write_through()?;
         backup::copy(&self.inner.readers.separate()?, &core.schema, to, &[])
     }
 
-    /// Brings the index of words up to the head, as far as it gets in `limit`, and asks it.
+    /// Updates the search index up to the head, as far as possible within `limit`, and queries it.
     pub(crate) fn search(&self, core: &Core, search: &Search<'_>, limit: Duration) -> Result<Found, Error> {
         let (head, deadline) = (core.tip().lsn, Instant::now() + limit);
         let mut indexed = self.inner.index(false)?;
@@ -328,7 +330,7 @@ impl Sqlite {
         Ok(Found { lsns, is_whole: indexed >= head })
     }
 
-    /// How far the check behind the start has come.
+    /// Returns the progress of the check in the background after the start.
     pub(crate) fn scanned(&self) -> Scan {
         self.scanner.state()
     }
@@ -342,7 +344,7 @@ impl Sqlite {
     pub(crate) fn close(&self) {
         self.scanner.stop();
         let Some(writer) = lock(&self.writer).take() else { return };
-        // The flusher goes last: what is queued may have to wait for it.
+        // The flusher ends last, because queued batches may have to wait for it.
         self.inner.close_queue();
         let mut has_panicked = writer.join().is_err();
         self.inner.close_flusher();
@@ -371,7 +373,7 @@ impl Drop for Sqlite {
 // === impl Inner ===
 
 impl Inner {
-    /// Commits a batch on this thread, whose turn it is.
+    /// Commits a batch on this thread, which holds the front.
     fn commit_now(&self, mut front: MutexGuard<'_, Front>, batch: Prepared) -> Answer {
         let began = Instant::now();
         let answer = front.write(self, vec![batch]).pop();
@@ -381,20 +383,20 @@ impl Inner {
         answer.unwrap_or_else(|| Err(self.core.reason()))
     }
 
-    /// The front. After a panic in there it is unknown what was written.
+    /// Locks the front. Fails after a panic in it, because it is then unknown what was written.
     fn front(&self) -> Result<MutexGuard<'_, Front>, Error> {
         self.front.lock().map_err(|_| self.core.judge(Error::Fatal("the writer has panicked".to_owned())))
     }
 
-    /// The back, likewise.
+    /// Locks the back, likewise.
     fn back(&self) -> Result<MutexGuard<'_, Back>, Error> {
         self.back.lock().map_err(|_| self.core.judge(Error::Fatal("the flusher has panicked".to_owned())))
     }
 
-    /// Shows batches that are durable.
+    /// Makes durable batches visible to readers.
     fn show(&self, decided: Vec<Decided>, layer: Layer, tip: Tip) {
         let mut pending = lock(&self.pending);
-        // Readers need `pending`, too: they find what is published here once they have it.
+        // Readers need the lock on `pending`, too, so they find the batches published here once they have it.
         self.core.publish(tip, decided.iter().flat_map(|one| &one.batch.drafts), layer.rows());
         let was_empty = pending.is_empty();
         pending.add(decided, layer);
@@ -403,12 +405,12 @@ impl Inner {
         }
     }
 
-    /// Asks what is committed and not yet in SQLite.
+    /// Queries what is committed and not yet in SQLite.
     fn recent<T>(&self, ask: impl Fn(&Layer) -> Option<T>) -> Option<T> {
         lock(&self.pending).find(ask)
     }
 
-    /// Something about a row, if there is one: of what is pending or known, else of SQLite, which `read` asks.
+    /// Applies `look` to a row, if it exists: one that is pending or cached, else one from SQLite via `read`.
     fn look<T>(
         &self,
         table: &'static Table,
@@ -429,7 +431,7 @@ impl Inner {
         Ok(Some(found))
     }
 
-    /// Gives SQLite everything that is committed.
+    /// Writes everything that is committed to SQLite.
     fn write_through(&self) -> Result<(), Error> {
         self.core.alive()?;
         if lock(&self.pending).is_empty() {
@@ -438,12 +440,12 @@ impl Inner {
         self.flush_with(&mut *self.back()?)
     }
 
-    /// The same when a table is to be read that has changed.
+    /// As [`write_through`](Self::write_through), if a table to be read has changed.
     fn flush_for(&self, table: &str) -> Result<(), Error> {
         if lock(&self.pending).touches(table) { self.write_through() } else { Ok(()) }
     }
 
-    /// The same when an event is to be read.
+    /// As [`write_through`](Self::write_through), if an event to be read is not in SQLite.
     fn flush_up_to(&self, lsn: Lsn) -> Result<(), Error> {
         if lock(&self.pending).has_flushed(lsn) { Ok(()) } else { self.write_through() }
     }
@@ -459,7 +461,8 @@ impl Inner {
             Err(error) => {
                 drop(older);
                 lock(&self.pending).failed();
-                // It was answered, so it can't be refused any more: it waits for room and for the lock, and everything else is the end.
+                // The batch was answered and can't be refused any more. It waits for disk space or the lock; any other
+                // error ends the store.
                 let waits = matches!(error, Error::DiskFull | Error::Contended);
                 let is_the_end = !waits && !matches!(error, Error::Corrupt { .. } | Error::Fatal(_));
                 let lost = |error| Error::Fatal(format!("what is committed could not be written: {error}"));
@@ -500,19 +503,19 @@ impl Inner {
         Ok(())
     }
 
-    /// Has the logs give their room back to a disk that is nearly full.
+    /// Frees the space of the logs on a disk that is nearly full.
     fn make_room(&self, redo: &mut Redo) -> Result<(), Error> {
         let mut back = self.back()?;
         self.flush_with(&mut back)?;
         match back.checkpoint(Checkpoint::Truncate).map_err(|error| self.core.judge(error)) {
             Ok(stats) if stats.complete => redo.cut().map_err(|error| self.core.judge(error)),
-            // Readers are in the way, or there is no room for it: then this is all.
+            // Readers block it, or there is no space for it; no more can be freed then.
             Ok(_) | Err(Error::DiskFull | Error::Contended | Error::Database(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Notes the head, moves everything into the database, and frees caches.
+    /// Records the head, moves everything into the database, and frees caches.
     fn tidy(&self, mode: Checkpoint) -> Result<(), Error> {
         let mut front = self.front()?;
         self.drain(&mut front);
@@ -527,13 +530,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Indexes some more bodies; returns the last event that is indexed.
+    /// Indexes further bodies; returns the last event that is indexed.
     fn index(&self, afresh: bool) -> Result<Lsn, Error> {
         self.core.alive()?;
         let mut back = self.back()?;
         self.flush_with(&mut back)?;
         let indexed = back.index(&self.core, afresh);
-        // A damaged index is no damage to the record.
+        // A damaged index doesn't damage the record.
         indexed.map_err(|error| if matches!(error, Error::Fatal(_)) { self.core.judge(error) } else { error })
     }
 }

@@ -1,4 +1,4 @@
-//! The handle: what every part sees of the store.
+//! The handle of the store that all parts use.
 
 mod backup;
 mod search;
@@ -34,12 +34,12 @@ use crate::{
 pub use self::backup::{backup_file, restore, verify_file};
 pub use self::sweep::{Retention, Swept};
 
-/// The event log with its projections. A cheap handle; the last one that goes closes the store.
+/// The event log with its projections. A cheap handle; dropping the last one closes the store.
 ///
-/// Reads see everything that was committed before they began. [`commit`](Self::commit) blocks for one write and one sync where
-/// nobody else commits, unless the disk is slow, and waits its turn otherwise. All other methods block for as long
-/// as SQLite takes: microseconds for [`get`](Self::get) and small [`read`](Self::read)s, long for
-/// [`verify`](Self::verify) and [`export`](Self::export), which belong on a thread of their own.
+/// Reads see everything that was committed before they began. If no other caller commits, [`commit`](Self::commit)
+/// blocks for one write and one sync unless the disk is slow; otherwise it waits for its turn. All other methods block
+/// while SQLite works: microseconds for [`get`](Self::get) and small [`read`](Self::read)s. [`verify`](Self::verify)
+/// and [`export`](Self::export) take long and should run on a thread of their own.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -50,7 +50,7 @@ struct Inner {
     core: Arc<Core>,
 }
 
-/// A closed set: PostgreSQL will be the third.
+/// A closed set; a third backend, PostgreSQL, is planned.
 enum Backend {
     Sqlite(Sqlite),
     Memory(Mutex<Memory>),
@@ -59,21 +59,21 @@ enum Backend {
 // === impl Store ===
 
 impl Store {
-    /// Opens or makes a store on SQLite: takes the owner's lock, checks what was written since the last clean head,
+    /// Opens or creates a store on SQLite: takes the owner's lock, checks what was written since the last clean head,
     /// rebuilds tables whose projection changed, begins a new epoch, and starts the writer.
     ///
     /// # Errors
-    /// [`Error::Locked`] names the owner; [`Error::NetworkFileSystem`]; [`Error::Corrupt`] says what is damaged;
-    /// [`Error::Newer`]; [`Error::Schema`] when a declaration can't be; [`Error::Io`] for folder and files.
+    /// [`Error::Locked`] names the owner; [`Error::NetworkFileSystem`]; [`Error::Corrupt`] names the damage;
+    /// [`Error::Newer`]; [`Error::Schema`] when a declaration is invalid; [`Error::Io`] for folder and files.
     pub fn open(config: Config, projections: Vec<Box<dyn Projection>>) -> Result<Self, Error> {
         let (sqlite, core) = Sqlite::open(&config, Schema::new(projections)?)?;
         Ok(Self { inner: Arc::new(Inner { backend: Backend::Sqlite(sqlite), core }) })
     }
 
-    /// Makes an empty store in memory, with the same contract.
+    /// Creates an empty store in memory, with the same contract.
     ///
     /// # Panics
-    /// When a projection's declaration can't be: a defect of the program, found by its first test.
+    /// When a projection's declaration is invalid: a defect of the program, found by its first test.
     #[must_use]
     pub fn in_memory(projections: Vec<Box<dyn Projection>>, clock: Clock) -> Self {
         let schema = Schema::new(projections).expect("a projection's declaration is a constant of the program");
@@ -83,26 +83,28 @@ impl Store {
     }
 
     /// Writes a batch: checks, in this order, its epoch, whether the call was made before, the expected revisions and
-    /// the guards; then appends the events and changes the rows, all or nothing. Answers when the batch is as durable as
-    /// it asked for; a caller that stops waiting doesn't stop the commit.
+    /// the guards; then appends the events and changes the rows, all or nothing. Answers when the batch has the
+    /// requested durability; dropping the future doesn't stop the commit.
     ///
     /// # Errors
-    /// Nothing was written with [`Error::TooLarge`], [`Error::Busy`], [`Error::StaleEpoch`], [`Error::KeyReused`],
+    /// Nothing was written after [`Error::TooLarge`], [`Error::Busy`], [`Error::StaleEpoch`], [`Error::KeyReused`],
     /// [`Error::Conflict`], [`Error::Refused`], [`Error::Ahead`] (a cursor), [`Error::Schema`] (a projector's defect),
-    /// [`Error::DiskFull`]. After [`Error::Fatal`] it is unknown whether it was, and the store must be reopened.
+    /// [`Error::DiskFull`]. After [`Error::Fatal`] it is unknown whether it was written, and the store must be
+    /// reopened.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, Error> {
         let batch = Prepared::new(batch, &self.inner.core.schema)?;
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.commit(&self.inner.core, batch).await,
             Backend::Memory(memory) => {
-                // As on disk, others get their turn between what a caller has read and what it writes: simulations meet the same races.
+                // As on disk, other tasks run between a caller's read and its write, so that simulations meet the same
+                // races.
                 tokio::task::yield_now().await;
                 self.inner.commit_in_memory(memory, batch)
             }
         }
     }
 
-    /// The same for callers that are no tasks.
+    /// As [`commit`](Self::commit), for callers that are not tasks.
     ///
     /// # Errors
     /// Those of [`commit`](Self::commit).
@@ -114,10 +116,10 @@ impl Store {
         }
     }
 
-    /// The rows that answer a query.
+    /// Returns the rows that match a query.
     ///
     /// # Errors
-    /// [`Error::Schema`] when the query doesn't fit its table; [`Error::Busy`] when no reader comes free in 5 s.
+    /// [`Error::Schema`] when the query doesn't fit its table; [`Error::Busy`] when no reader becomes free within 5 s.
     pub fn read(&self, query: &Query) -> Result<Vec<Row>, Error> {
         self.inner.core.schema.check_query(query)?;
         match &self.inner.backend {
@@ -126,7 +128,7 @@ impl Store {
         }
     }
 
-    /// How many rows answer a query, whatever its limit and offset.
+    /// Returns the number of rows that match a query, regardless of its limit and offset.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -138,7 +140,7 @@ impl Store {
         }
     }
 
-    /// How many rows answer a query, whatever its limit and offset, counted no further than `most`.
+    /// As [`count`](Self::count), but stops counting at `most`.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -150,7 +152,7 @@ impl Store {
         }
     }
 
-    /// One row by its key.
+    /// Returns one row by its key.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -162,7 +164,7 @@ impl Store {
         }
     }
 
-    /// Events after `from`, oldest first, at most `limit`, without their bodies ([`body`](Self::body) has those) and
+    /// Returns events after `from`, oldest first, at most `limit`, without their bodies (see [`body`](Self::body)) and
     /// with facts in their newest version. Facts are never dropped, so no cursor is ever too old.
     ///
     /// # Errors
@@ -185,8 +187,8 @@ impl Store {
         Ok(events)
     }
 
-    /// The events of one subject after its revision `after` (0: from the first), oldest first, at most `limit`, without their bodies.
-    /// What it costs depends on how many there are, not on how long the log is.
+    /// Returns the events of one subject after its revision `after` (0: from the first), oldest first, at most `limit`,
+    /// without their bodies. The cost depends on their number, not on the length of the log.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
@@ -195,7 +197,7 @@ impl Store {
         records.into_iter().map(|record| record.into_event(&self.inner.core.schema, None)).collect()
     }
 
-    /// The same with the facts as text, for who reads many events of one type.
+    /// As [`events_of`](Self::events_of), with the facts as text, for readers of many events of one type.
     ///
     /// # Errors
     /// As for [`events_of`](Self::events_of).
@@ -211,7 +213,7 @@ impl Store {
         }
     }
 
-    /// One event with its body; `None` if there is no such event.
+    /// Returns one event with its body; `None` if there is no such event.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when its facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
@@ -227,7 +229,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The text of an event; `None` if it never had one, if it was dropped, or if there is no such event.
+    /// Returns the body of an event; `None` if it never had one, if it was dropped, or if there is no such event.
     ///
     /// # Errors
     /// Those of [`bodies`](Self::bodies).
@@ -235,7 +237,7 @@ impl Store {
         Ok(self.bodies(&[lsn])?.remove(&lsn))
     }
 
-    /// The texts of events, of those that have one, in one read.
+    /// Returns the bodies of events, for those that have one, in one read.
     ///
     /// # Errors
     /// [`Error::Busy`] as for [`read`](Self::read).
@@ -246,7 +248,7 @@ impl Store {
         }
     }
 
-    /// Where a durable cursor stands ([`Batch::advance`]); 0 before it was first moved.
+    /// Returns the position of a durable cursor ([`Batch::advance`]); 0 before it was first moved.
     ///
     /// # Errors
     /// [`Error::Busy`] as for [`read`](Self::read).
@@ -257,7 +259,7 @@ impl Store {
         }
     }
 
-    /// The revision of a subject: how many events it has; 0 when it doesn't exist.
+    /// Returns the revision of a subject, which is its number of events; 0 if it doesn't exist.
     ///
     /// # Errors
     /// [`Error::Busy`] as for [`read`](Self::read).
@@ -268,16 +270,16 @@ impl Store {
         }
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     #[must_use]
     pub fn head(&self) -> Head {
         let tip = self.inner.core.tip();
         Head { lsn: tip.lsn, hash: tip.hash }
     }
 
-    /// Waits for commits that touch these interests, and for no others. Subscribe, read, then wait: no commit in between is missed.
-    /// Like [`watch`](Self::watch), it wakes after the commit's callers are answered. With very many subscriptions at once, the
-    /// latest are woken by every commit.
+    /// Waits for commits that match these interests, and for no others. Subscribe, read, then wait: no commit in
+    /// between is missed. Like [`watch`](Self::watch), it wakes after the commit's callers are answered. With very many
+    /// subscriptions at once, the latest are woken by every commit.
     #[must_use]
     pub fn subscribe(&self, interests: impl IntoIterator<Item = Interest>) -> Subscription {
         self.inner.core.waiters.subscribe(interests.into_iter().collect())
@@ -299,37 +301,38 @@ impl Store {
     }
 
     /// Follows the end of the log: all receivers wake after every commit, never before its callers
-    /// are answered. For something narrower, [`subscribe`](Self::subscribe).
+    /// are answered. For a narrower interest, use [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<Lsn> {
         self.inner.core.watch()
     }
 
-    /// The store's time, which never goes back; what decisions take as `now`.
+    /// Returns the store's time, which never goes back; decisions use it as `now`.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.inner.core.now()
     }
 
-    /// The chain's id: random, made with the store, part of every hash.
+    /// Returns the chain's id, which is random, created with the store, and part of every hash.
     #[must_use]
     pub fn chain_id(&self) -> &str {
         &self.inner.core.chain_id
     }
 
-    /// The epoch: one more with every opening. A decision of an earlier one is refused ([`Batch::epoch`]).
+    /// Returns the epoch, which increases by one with every opening. A decision of an earlier epoch is refused
+    /// ([`Batch::epoch`]).
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.inner.core.epoch
     }
 
-    /// Why the store no longer works, when it doesn't.
+    /// Returns why the store no longer works, if it doesn't.
     #[must_use]
     pub fn dead(&self) -> Option<Error> {
         self.inner.core.alive().err()
     }
 
-    /// How far the check behind the start has come.
+    /// Returns the progress of the check in the background after the start.
     #[must_use]
     pub fn scan(&self) -> Scan {
         match &self.inner.backend {
@@ -338,7 +341,7 @@ impl Store {
         }
     }
 
-    /// Writes the address of this owner where a second one that tries to open the store will find it.
+    /// Writes the address of this owner, for a second process that tries to open the store.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -349,11 +352,11 @@ impl Store {
         }
     }
 
-    /// Checks the record as it stands now: the chain and the salted hashes of the bodies, and with [`Scope::All`] also
-    /// the file's structure and every table against one rebuilt from the log. What is wrong is in the report.
+    /// Checks the record in its current state: the chain and the salted hashes of the bodies, and with [`Scope::All`]
+    /// also the file's structure and every table against one rebuilt from the log. The report contains the findings.
     ///
     /// # Errors
-    /// When the check itself can't be made.
+    /// When the check itself fails.
     pub fn verify(&self, scope: Scope) -> Result<Report, Error> {
         let core = &self.inner.core;
         let (all, before) = (scope == Scope::All, core.tip());
@@ -368,10 +371,10 @@ impl Store {
         Ok(Report::new(chain, &core.chain_id, rows))
     }
 
-    /// Writes the whole record into a new file, or in place of an earlier export of it.
+    /// Writes the whole record into a new file, or replaces an earlier export of it.
     ///
     /// # Errors
-    /// [`Error::Io`] when something else is there, or it can't be written.
+    /// [`Error::Io`] when another file exists there, or it can't be written.
     pub fn export_file(&self, to: &Path) -> Result<Head, Error> {
         let fail = |error: std::io::Error| crate::export::not_written(to, error);
         let (chain_id, head) = (self.chain_id(), self.head());
@@ -385,7 +388,7 @@ impl Store {
         Ok(head)
     }
 
-    /// Writes the whole record as JSON lines: events with their bodies and salts, in a form that
+    /// Writes the whole record as JSON lines: events with their bodies and salts, in a format that
     /// [`verify_export`](crate::verify_export) checks without a database.
     ///
     /// # Errors
@@ -403,7 +406,7 @@ impl Store {
         Ok(head)
     }
 
-    /// Moves the WAL into the database now, after what is queued.
+    /// Moves the WAL into the database now, after queued batches.
     ///
     /// # Errors
     /// [`Error::Fatal`] when the disk fails.
@@ -414,8 +417,8 @@ impl Store {
         }
     }
 
-    /// Finishes what is queued, moves the WAL into the database, joins the writer and ends the store for all handles.
-    /// The lock is free when the last handle is gone.
+    /// Finishes queued batches, moves the WAL into the database, joins the writer and ends the store for all handles.
+    /// The lock is released when the last handle is dropped.
     pub fn close(self) {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.close(),
@@ -436,7 +439,7 @@ impl Inner {
         let committed = {
             let mut memory = self.alive(memory)?;
             let (committed, changes) = memory.commit(&self.core.rules(), self.core.now(), &mut batch)?;
-            // A call that was made before has written nothing.
+            // A repeated call has written nothing.
             if !committed.repeated {
                 self.core.publish(memory.tip, batch.drafts.iter(), memory.changed(&changes));
             }
@@ -463,7 +466,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SQLite's part ends itself; subscribers of a store in memory are woken here for the last time.
+        // The SQLite backend closes its own subscribers; those of a store in memory are woken here for the last time.
         self.core.waiters.close();
     }
 }

@@ -1,36 +1,36 @@
-//! What a part declares: its tables, its pure projector, and how facts of older versions are lifted.
+//! Declarations of a part: its tables, its pure projector, and how facts of older versions are lifted.
 
 use serde_json::Value;
 use switchboard_protocol::event::Event;
 
 use crate::{Cell, Key, Row};
 
-/// What a column holds; null is always allowed outside the key.
+/// Type of a column; null is always allowed outside the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
-    /// [`Cell::Int`].
+    /// Values are [`Cell::Int`].
     Int,
-    /// [`Cell::Text`].
+    /// Values are [`Cell::Text`].
     Text,
 }
 
 /// One column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Lower-case letters, digits and `_`, unique in its table.
+    /// Name of lower-case letters, digits and `_`, unique in its table.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of the column.
     pub ty: Ty,
 }
 
 impl Column {
-    /// A column of whole numbers.
+    /// Creates a column of whole numbers.
     #[must_use]
     pub const fn int(name: &'static str) -> Self {
         Self { name, ty: Ty::Int }
     }
 
-    /// A column of text.
+    /// Creates a column of text.
     #[must_use]
     pub const fn text(name: &'static str) -> Self {
         Self { name, ty: Ty::Text }
@@ -40,21 +40,21 @@ impl Column {
 /// One table, declared as a constant by the part that owns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Lower-case letters, digits and `_`, unique among all parts.
+    /// Name of lower-case letters, digits and `_`, unique among all parts.
     pub name: &'static str,
-    /// All columns, those of the key too.
+    /// All columns, including those of the key.
     pub columns: &'static [Column],
-    /// The columns that name a row; never null. Also the order in which rows are read by default.
+    /// Columns that identify a row; never null. Also the default order of rows.
     pub key: &'static [&'static str],
-    /// Columns that queries filter and sort by, one list an index.
+    /// Columns that queries filter and sort by, one list per index.
     pub indexes: &'static [&'static [&'static str]],
-    /// The same for columns that are mostly null: rows whose first column is null are left out, so only comparisons with it
-    /// are helped.
+    /// Indexes on columns that are mostly null: rows whose first column is null are left out, so the index serves only
+    /// comparisons with that column.
     pub sparse: &'static [&'static [&'static str]],
 }
 
 impl Table {
-    /// The column of that name.
+    /// Returns the column with this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         self.columns.iter().find(|column| column.name == name)
@@ -64,48 +64,48 @@ impl Table {
 /// One change of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Writes the whole row in place of one with the same key; columns that are left out become null.
+    /// Writes the whole row, replacing one with the same key; missing columns become null.
     Put {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row, its key included.
+        /// The row, including its key.
         row: Row,
     },
-    /// Sets some columns (none of the key) of a row; nothing happens when there is no such row.
+    /// Sets some columns (none of the key) of a row; does nothing if there is no such row.
     Patch {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
         /// New values by column.
         set: Vec<(&'static str, Cell)>,
     },
-    /// Adds to numbers, where null and a missing row count as 0; the row is made when it is missing. Saturates.
+    /// Adds to numbers, where null and a missing row count as 0; a missing row is created. Saturates.
     Add {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
-        /// What to add by column, each a column of numbers; negative to take away.
+        /// Amounts to add by column, each a column of numbers; negative to subtract.
         by: Vec<(&'static str, i64)>,
     },
-    /// Removes a row; nothing happens when there is none.
+    /// Removes a row; does nothing if there is none.
     Delete {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The row's key.
+        /// Key of the row.
         key: Key,
     },
 }
 
 impl Change {
-    /// A [`Change::Put`].
+    /// Creates a [`Change::Put`].
     #[must_use]
     pub fn put(table: &'static str, row: impl Into<Row>) -> Self {
         Self::Put { table, row: row.into() }
     }
 
-    /// A [`Change::Patch`].
+    /// Creates a [`Change::Patch`].
     #[must_use]
     pub fn patch(
         table: &'static str,
@@ -115,7 +115,7 @@ impl Change {
         Self::Patch { table, key: key.into_iter().collect(), set: set.into_iter().collect() }
     }
 
-    /// A [`Change::Add`].
+    /// Creates a [`Change::Add`].
     #[must_use]
     pub fn add(
         table: &'static str,
@@ -125,13 +125,13 @@ impl Change {
         Self::Add { table, key: key.into_iter().collect(), by: by.into_iter().collect() }
     }
 
-    /// A [`Change::Delete`].
+    /// Creates a [`Change::Delete`].
     #[must_use]
     pub fn delete(table: &'static str, key: impl IntoIterator<Item = Cell>) -> Self {
         Self::Delete { table, key: key.into_iter().collect() }
     }
 
-    /// The table that it changes.
+    /// Returns the table of the change.
     #[must_use]
     pub fn table(&self) -> &'static str {
         match self {
@@ -144,7 +144,7 @@ impl Change {
 }
 
 impl Change {
-    /// The key of the row that it changes.
+    /// Returns the key of the changed row.
     pub(crate) fn key(&self, of: &Table) -> Key {
         match self {
             Self::Put { row, .. } => of.key.iter().map(|name| row.get(name).clone()).collect(),
@@ -152,12 +152,12 @@ impl Change {
         }
     }
 
-    /// Whether what it makes depends on the row that is there.
+    /// Returns true if the result depends on the existing row.
     pub(crate) fn is_relative(&self) -> bool {
         matches!(self, Self::Patch { .. } | Self::Add { .. })
     }
 
-    /// What it makes of no row.
+    /// Returns the result for a missing row.
     pub(crate) fn into_row(self, of: &Table) -> Option<Row> {
         if let Self::Put { row, .. } = self {
             return Some(if row.len() == of.columns.len() { row } else { whole(of, &row) });
@@ -167,7 +167,7 @@ impl Change {
         row
     }
 
-    /// What it makes of a row, or of none.
+    /// Applies the change to a row, or to none.
     pub(crate) fn make(&self, of: &Table, row: &mut Option<Row>) {
         match self {
             Self::Put { row: new, .. } => *row = Some(whole(of, new)),
@@ -188,9 +188,9 @@ impl Change {
     }
 }
 
-/// The row with every column of its table.
+/// Returns the row with every column of its table.
 fn whole(table: &Table, row: &Row) -> Row {
-    // Its columns have been checked: as many as there are is all of them.
+    // Its columns have been checked, so the same number means that all are present.
     if row.len() == table.columns.len() {
         return row.clone();
     }
@@ -202,43 +202,45 @@ fn only_key(table: &Table, key: &[Cell]) -> Row {
     whole(table, &named)
 }
 
-/// A part's tables and its pure projector. The store runs it inside the transaction that appends the event, and again
-/// over the whole log when the tables must be rebuilt, so it may use nothing but the event.
+/// The tables and the pure projector of a part. The store runs the projector inside the transaction that appends the
+/// event, and again over the whole log when the tables must be rebuilt, so it may use nothing but the event.
 pub trait Projection: Send + Sync {
-    /// The tables; no other part's projector may write them.
+    /// Returns the tables; no other part's projector may write them.
     fn tables(&self) -> &'static [Table];
 
-    /// The row changes of one event, applied in order. The event comes without its body, because state never depends
-    /// on what retention may drop, and with its facts lifted to the newest version. Ignores kinds of other parts.
+    /// Returns the row changes of one event, applied in order. The event has no body, because state must not depend
+    /// on what retention may drop, and its facts are lifted to the newest version. Ignores kinds of other parts.
     fn project(&self, event: &Event) -> Vec<Change>;
 
-    /// How the kinds begin that it looks at; no other events are shown to it.
+    /// Returns the prefixes of the kinds that it needs; it receives no other events.
     fn prefixes(&self) -> &'static [&'static str] {
         &[""]
     }
 
-    /// Raised whenever `tables` or `project` change: the tables are then rebuilt from the log at the next open.
+    /// Returns the version, to be raised whenever `tables` or `project` change: the tables are then rebuilt from the
+    /// log at the next open.
     fn version(&self) -> u32;
 
-    /// Kinds of events whose bodies can be searched for words ([`crate::Store::search`]).
+    /// Returns the kinds of events whose bodies can be searched for words ([`crate::Store::search`]).
     fn searched(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// How facts of this part's older events are lifted; one row for each kind and version that was ever written.
+    /// Returns how facts of this part's older events are lifted; one row for each kind and version that was ever
+    /// written.
     fn upcasters(&self) -> &'static [Upcaster] {
         &[]
     }
 }
 
 /// Lifts the facts of one kind from one version to the next. The log keeps what was written (its hash covers that);
-/// readers and projectors see the newest form. Tested on a stored fixture of each version.
+/// readers and projectors see the newest form. Tested with a stored fixture of each version.
 #[derive(Debug, Clone, Copy)]
 pub struct Upcaster {
-    /// The event's kind.
+    /// Kind of the event.
     pub kind: &'static str,
-    /// The version that it reads; the result is of the next one.
+    /// Version that it reads; the result has the next version.
     pub from: u16,
-    /// The lift.
+    /// Function that lifts the facts.
     pub lift: fn(Value) -> Value,
 }

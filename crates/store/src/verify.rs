@@ -1,4 +1,4 @@
-//! What a check of the record says.
+//! Scope and report of a check of the record.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use switchboard_protocol::id::Digest;
 use crate::log::{Chain, Finding};
 use crate::{Error, Head};
 
-/// How much to check.
+/// Scope of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The hash chain and the bodies.
     Chain,
-    /// Also the file's structure and the tables.
+    /// The chain, and the file's structure and the tables.
     All,
 }
 
-/// The outcome of a check.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Report {
-    /// The chain.
+    /// Id of the chain.
     pub chain_id: String,
-    /// The head that was reached.
+    /// Last event that was checked.
     pub head: Head,
-    /// Bodies that match their salted hash.
+    /// Number of bodies that match their salted hash.
     pub bodies: u64,
-    /// Bodies that are gone, by retention or redaction.
+    /// Number of bodies that were dropped by retention or redaction.
     pub dropped: u64,
-    /// Rows that were compared with rebuilt ones.
+    /// Number of rows that were compared with rebuilt ones.
     pub rows: u64,
-    /// What is wrong, in the order of the log, at most 20.
+    /// Findings in the order of the log, at most 20.
     pub findings: Vec<Finding>,
 }
 
@@ -48,31 +48,31 @@ impl Report {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns true if there are no findings.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// The first thing that is wrong.
+    /// Returns the first finding.
     #[must_use]
     pub fn first(&self) -> Option<&Finding> {
         self.findings.first()
     }
 
-    /// How many events were checked.
+    /// Returns the number of checked events.
     #[must_use]
     pub fn events(&self) -> Lsn {
         self.head.lsn
     }
 
-    /// What may be said of the record: "hash chain verified" and no more, as long as no signed head was checked.
+    /// Returns what the check proves: "hash chain verified" and no more, as long as no signed head was checked.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         if self.is_clean() { "hash chain verified" } else { "the record is damaged" }
     }
 
-    /// The report itself, or its first finding as an error.
+    /// Returns the report itself, or its first finding as an error.
     pub(crate) fn into_clean(self) -> Result<Self, Error> {
         match self.findings.into_iter().next() {
             Some(finding) => Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what }),
@@ -80,21 +80,21 @@ impl Report {
         }
     }
 
-    /// The head's hash.
+    /// Returns the hash of the head.
     #[must_use]
     pub fn hash(&self) -> Digest {
         self.head.hash
     }
 }
 
-/// A store that was put back from a backup.
+/// A store that was restored from a backup.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Restored {
-    /// The head of the backup.
+    /// Head of the backup.
     pub from: Head,
-    /// The head now: one event further, which records the restoring.
+    /// Current head: one event further, which records the restore.
     pub head: Head,
-    /// The epoch in which it was restored, after every one of the replaced store; the next owner begins another.
+    /// Epoch of the restore, later than every epoch of the replaced store; the next owner begins another.
     pub epoch: u64,
     /// Folder of the replaced store; `None` if there was none.
     pub replaced: Option<PathBuf>,

@@ -1,7 +1,7 @@
-//! Who waits for which commits: a commit wakes those who wait for what it touches, and nobody else.
+//! Subscriptions to commits: a commit wakes only the readers that wait for something it changed.
 //!
-//! A reader subscribes first, then reads, then waits. The writer makes a commit visible first, then looks up who waits. Whichever of the
-//! two comes first, the commit is either read or rings.
+//! A reader subscribes first, then reads, then waits. The writer makes a commit visible first, then looks up the
+//! waiting readers. Whichever comes first, the reader either reads the commit or is woken by it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -15,7 +15,7 @@ use crate::core::lock;
 use crate::prepared::Draft;
 use crate::{Cell, Error, Row};
 
-/// Interests that are told apart; readers beyond that are woken by every commit.
+/// Maximum number of interests that are tracked; readers beyond that are woken by every commit.
 const MAX_INTERESTS: usize = 8_192;
 
 /// What a reader waits for.
@@ -25,17 +25,17 @@ pub enum Interest {
     Everything,
     /// Events of exactly this subject.
     Subject(String),
-    /// Events of subjects that begin so.
+    /// Events of subjects with this prefix.
     Prefix(String),
     /// Events of this kind.
     Kind(String),
     /// Rows of a projected table that have this value in this column after the commit. Rows that a commit deletes don't count.
     Rows {
-        /// The table.
+        /// Name of the table.
         table: &'static str,
-        /// The column.
+        /// Name of the column.
         column: &'static str,
-        /// The value.
+        /// Value in the column.
         value: Cell,
     },
 }
@@ -43,17 +43,17 @@ pub enum Interest {
 // === impl Interest ===
 
 impl Interest {
-    /// Rows whose column has this value.
+    /// Creates an interest in rows whose column has this value.
     #[must_use]
     pub fn rows(table: &'static str, column: &'static str, value: impl Into<Cell>) -> Self {
         Self::Rows { table, column, value: value.into() }
     }
 }
 
-/// A subscription as the writer sees it.
+/// The writer's view of a subscription.
 #[derive(Debug, Default)]
 pub(crate) struct Doorbell {
-    /// The last event of the newest commit that concerns it.
+    /// Lsn of the last matching event in the newest commit.
     lsn: AtomicU64,
     is_closed: AtomicBool,
     notify: Notify,
@@ -77,32 +77,32 @@ impl Doorbell {
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     book: Mutex<Book>,
-    /// How many interests are in the book; a commit that sees 0 looks no further.
+    /// Number of interests in the book; a commit that reads 0 skips the lookup.
     count: AtomicUsize,
 }
 
 type Doorbells = Vec<Arc<Doorbell>>;
 
-/// Doorbells by what they wait for.
+/// Doorbells by interest.
 #[derive(Debug, Default)]
 struct Book {
     everything: Doorbells,
     subjects: HashMap<String, Doorbells>,
     prefixes: HashMap<String, Doorbells>,
-    /// How many prefixes there are of each length.
+    /// Number of prefixes by their length.
     lengths: BTreeMap<usize, usize>,
     kinds: HashMap<String, Doorbells>,
     rows: HashMap<(&'static str, &'static str), HashMap<Cell, Doorbells>>,
     is_closed: bool,
 }
 
-/// Doorbells that a commit will ring.
+/// Doorbells that a commit will ring, with the lsn to report.
 pub(crate) type Due = Vec<(Arc<Doorbell>, Lsn)>;
 
 // === impl Waiters ===
 
 impl Waiters {
-    /// Subscribes to some interests at once.
+    /// Subscribes to several interests at once.
     pub(crate) fn subscribe(self: &Arc<Self>, interests: Vec<Interest>) -> Subscription {
         let bell = Arc::new(Doorbell::default());
         let mut book = lock(&self.book);
@@ -119,8 +119,8 @@ impl Waiters {
         Subscription { waiters: Arc::clone(self), bell, interests, seen: 0 }
     }
 
-    /// Looks up who waits for what a commit has touched. Its end of the log must be published, and whoever reads from now on must
-    /// find it: the caller holds the lock that readers take.
+    /// Collects the doorbells that match a commit. The new end of the log must already be published and visible to new
+    /// readers, so the caller holds the lock that readers take.
     pub(crate) fn due<'a>(
         &self,
         drafts: impl Iterator<Item = &'a Draft>,
@@ -155,7 +155,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody: the store has ended.
+    /// Wakes all readers, because the store has ended.
     pub(crate) fn close(&self) {
         let mut book = lock(&self.book);
         book.is_closed = true;
@@ -231,7 +231,7 @@ impl Book {
     }
 }
 
-/// Takes a doorbell out; returns whether it was the last one under its key.
+/// Removes a doorbell; returns true if it was the last one under its key.
 fn take_out<K: Eq + Hash>(all: &mut HashMap<K, Doorbells>, key: &K, bell: &Arc<Doorbell>) -> bool {
     let Some(bells) = all.get_mut(key) else { return false };
     bells.retain(|other| !Arc::ptr_eq(other, bell));
@@ -254,8 +254,8 @@ pub struct Subscription {
 // === impl Subscription ===
 
 impl Subscription {
-    /// Waits for a commit of interest that this subscription has not returned yet; returns the lsn of its last event of interest,
-    /// or a later one. Commits that come in while nobody waits are returned as one. Dropping the future loses nothing.
+    /// Waits for a matching commit that this subscription has not returned yet; returns the lsn of its last matching
+    /// event, or a later one. Commits between two calls are returned as one. Dropping the future loses nothing.
     ///
     /// # Errors
     /// [`Error::Closed`] when the store has ended.
@@ -273,7 +273,7 @@ impl Subscription {
         }
     }
 
-    /// Takes everything up to an event as returned: what was read anyway need not wake its reader again.
+    /// Marks everything up to an event as returned, so that events that were already read don't wake the reader again.
     pub fn mark_seen(&mut self, lsn: Lsn) {
         self.seen = self.seen.max(lsn);
     }

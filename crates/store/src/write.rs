@@ -1,5 +1,5 @@
-//! The one meaning of a commit, for every backend: it is decided from what can be seen, then performed. Between the two a
-//! backend may do what it must to keep its word.
+//! The semantics of a commit, for every backend: it is decided from a view of the data, then performed. Between the
+//! two, a backend may do what it needs to guarantee its promises.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,40 +16,40 @@ use crate::{Cell, Change, Committed, Error, Guard, Query, Row, Table};
 /// How long a call's key is remembered, in milliseconds: 24 hours.
 pub(crate) const REMEMBERED_FOR: i64 = 24 * 60 * 60 * 1000;
 
-/// What one batch is answered.
+/// Answer to one batch.
 pub(crate) type Answer = Result<Committed, Error>;
 
-/// What a decision asks. Tables, keys and queries have been checked against the schema.
+/// Data that a decision reads. Tables, keys and queries have been checked against the schema.
 pub(crate) trait View {
-    /// The revision of a subject; 0 when it doesn't exist.
+    /// Returns the revision of a subject; 0 if it doesn't exist.
     fn rev(&mut self, subject: &str) -> Result<u64, Error>;
-    /// Whether there is a row with this key.
+    /// Returns true if there is a row with this key.
     fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error>;
-    /// One column of the row with this key, if there is one.
+    /// Returns one column of the row with this key, if there is one.
     fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error>;
-    /// The rows that answer a query.
+    /// Returns the rows that match a query.
     fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error>;
-    /// How many rows answer a query.
+    /// Returns the number of rows that match a query.
     fn count(&mut self, query: &Query) -> Result<u64, Error>;
-    /// What is remembered under a key.
+    /// Returns the remembered call under a key.
     fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error>;
 }
 
-/// Where a decided batch goes.
+/// Target of a decided batch.
 pub(crate) trait Tx {
     /// Appends an event.
     fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error>;
     /// Changes a row.
     fn apply(&mut self, change: &Change) -> Result<(), Error>;
-    /// Moves a cursor, never back.
+    /// Moves a cursor forward, never back.
     fn advance(&mut self, cursor: &str, lsn: Lsn) -> Result<(), Error>;
     /// Drops an event's body and salt.
     fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error>;
-    /// Remembers a call in place of what was under its key.
+    /// Remembers a call, replacing the one under its key.
     fn remember(&mut self, call: &Remembered) -> Result<(), Error>;
 }
 
-/// A call that was made, and its answer.
+/// A completed call and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remembered {
     pub(crate) caller: String,
@@ -62,32 +62,33 @@ pub(crate) struct Remembered {
     pub(crate) ts: Millis,
 }
 
-/// What all batches of a store have in common.
+/// Values that all batches of a store share.
 pub(crate) struct Rules<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) chain_id: &'a str,
     pub(crate) epoch: u64,
 }
 
-/// What a batch will write besides its own events: nothing can be refused any more.
+/// The writes of a batch besides its own events; nothing can be refused any more.
 pub(crate) struct Plan {
     pub(crate) changes: Vec<Change>,
     pub(crate) call: Option<Remembered>,
-    /// What the caller is answered, once.
+    /// Answer to the caller; taken once.
     pub(crate) committed: Option<Committed>,
-    /// The end of the log behind it.
+    /// End of the log after the batch.
     pub(crate) tip: Tip,
 }
 
-/// What is decided about a batch.
+/// Decision about a batch.
 pub(crate) enum Verdict {
-    /// It is to be written.
+    /// The batch is to be written.
     Write(Box<Plan>),
-    /// It is answered without a trace: refused, or made before.
+    /// The batch is answered without a write: it is refused, or was made before.
     Answer(Answer),
 }
 
-/// Decides about one batch and gives its events their places behind the tip. An error means that it could not be decided.
+/// Decides about one batch and assigns its events their positions after the tip. An error means that it could not be
+/// decided.
 pub(crate) fn decide<V: View>(
     view: &mut V,
     tip: &Tip,
@@ -106,7 +107,7 @@ pub(crate) fn decide<V: View>(
     if let Some((_, ahead)) = batch.cursors.iter().find(|(_, lsn)| *lsn > end.lsn) {
         return Ok(Verdict::Answer(Err(Error::Ahead { cursor: *ahead, head: end.lsn })));
     }
-    // What is not there yet can't be dropped; written again later, it would be.
+    // A future event can't be dropped; remembering the request would drop the event when it is written.
     batch.drop_bodies.retain(|lsn| *lsn <= end.lsn);
     let (first, last) = (tip.lsn + 1, end.lsn);
     let call = batch.call.as_ref().map(|Call { name, reply }| Remembered {
@@ -140,7 +141,7 @@ pub(crate) fn perform<T: Tx>(tx: &mut T, batch: &Prepared, plan: &Plan) -> Resul
     plan.call.as_ref().map_or(Ok(()), |call| tx.remember(call))
 }
 
-/// The checks in the order of their cost and their right to answer: epoch, repetition, revisions, guards.
+/// Performs the checks in the order of their cost and precedence: epoch, repetition, revisions, guards.
 fn check<V: View>(view: &mut V, rules: &Rules<'_>, now: Millis, batch: &Prepared) -> Result<Option<Answer>, Error> {
     if let Some(given) = batch.epoch.filter(|given| *given != rules.epoch) {
         return Ok(Some(Err(Error::StaleEpoch { given, current: rules.epoch })));
@@ -185,7 +186,7 @@ fn repeated<V: View>(view: &mut V, now: Millis, call: &Call) -> Result<Option<An
     Ok(Some(Ok(Committed { first: before.first, last: before.last, ts: before.ts, reply, repeated: true })))
 }
 
-/// Inner: whether the guard holds; outer: that it could not be checked.
+/// Evaluates a guard. The inner result is the guard's, the outer one fails if it could not be checked.
 fn holds<V: View>(view: &mut V, schema: &Schema, guard: &Guard) -> Result<Result<(), Error>, Error> {
     let mut cell = |table, key: &[Cell], column: &'static str| -> Result<Option<Cell>, Error> {
         let table = schema.check_key(table, key)?;
@@ -221,7 +222,7 @@ fn holds<V: View>(view: &mut V, schema: &Schema, guard: &Guard) -> Result<Result
     Ok(if held { Ok(()) } else { Err(Error::from(refusal.clone())) })
 }
 
-/// Gives the events their places and computes their row changes.
+/// Assigns the events their positions and computes their row changes.
 fn place<V: View>(
     view: &mut V,
     tip: &Tip,

@@ -1,4 +1,4 @@
-//! The turns of a loop, as the events of its runs tell of them.
+//! Folds the events of a loop's runs into the turns of the loop.
 
 use switchboard_protocol::error;
 use switchboard_protocol::id::RunId;
@@ -8,7 +8,8 @@ use switchboard_protocol::run::{AutoTurnKind, RunEvent, RunOutcome};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::worker::HOPELESS;
 
-/// What the operating system says where no attempt can help: no space, memory, descriptors or network.
+/// Messages of the operating system for errors that no further attempt can fix: no space, memory, descriptors or
+/// network.
 const MACHINE: [&str; 8] = [
     "No space left on device",
     "Disk quota exceeded",
@@ -20,52 +21,52 @@ const MACHINE: [&str; 8] = [
     "Temporary failure in name resolution",
 ];
 
-/// Codes that say the same.
+/// Error codes with the same meaning.
 const OF_MACHINE: [&str; 4] = ["io.disk-full", "store.corrupt", "store.fatal", "store.network-file-system"];
 
-/// Codes of what only a person can change, beside [`HOPELESS`].
+/// Codes of errors that only a person can fix, beside [`HOPELESS`].
 const OF_PERSON: [&str; 4] = ["agent.denied", "config.untrusted", "isolation.tools", "isolation.unsupported"];
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Its run is at work.
+    /// The run is still active.
     Running,
-    /// All of its tasks were done.
+    /// All tasks of the run were done.
     Succeeded,
-    /// Tasks were blocked.
+    /// Tasks were blocked; their failures.
     Failed(Vec<TaskFailure>),
-    /// Somebody stopped it.
+    /// The run was stopped.
     Stopped,
 }
 
 /// A task that was blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFailure {
-    /// Which.
+    /// Id of the task.
     pub task: TaskId,
     /// Code of the error table.
     pub code: String,
-    /// Why.
+    /// Why the task was blocked.
     pub why: String,
-    /// How long the service wants its clients to wait, where it said so.
+    /// Wait in milliseconds that the service wants of its clients, if it named one.
     pub retry_after_ms: Option<u64>,
 }
 
-/// A turn of the loop and what came of it.
+/// A turn of the loop and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Its number.
+    /// Number of the turn.
     pub number: u32,
-    /// What it did.
+    /// Kind of the turn.
     pub kind: AutoTurnKind,
-    /// With which part of the plan; `None` is all of it.
+    /// Part of the plan that the turn ran; `None` is the whole plan.
     pub unit: Option<UnitId>,
-    /// In which run.
+    /// Run of the turn.
     pub run: RunId,
-    /// How it ended.
+    /// Outcome of the turn.
     pub ending: Ending,
-    /// When it ended; when it began while it goes on.
+    /// Time at which the turn ended; the time of its start while it is running.
     pub ended_at: Millis,
 }
 
@@ -79,7 +80,7 @@ pub struct TurnLog {
 // === impl TaskFailure ===
 
 impl TaskFailure {
-    /// Reads the code out of the reason, which ends with it in brackets where there is one.
+    /// Reads the code from the end of the reason, where it may stand in brackets.
     #[must_use]
     pub fn new(task: TaskId, reason: &str) -> Self {
         let named = reason.strip_suffix(']').and_then(|why| why.rsplit_once('['));
@@ -88,13 +89,13 @@ impl TaskFailure {
         Self { task, code, why: reason.to_owned(), retry_after_ms: None }
     }
 
-    /// Whether the machine is at fault, so that no further attempt can help.
+    /// Returns true if the machine caused the failure, so that no further attempt can help.
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         OF_MACHINE.contains(&self.code.as_str()) || MACHINE.iter().any(|words| self.why.contains(words))
     }
 
-    /// Whether only a person can change it.
+    /// Returns true if only a person can fix the failure.
     #[must_use]
     pub fn needs_person(&self) -> bool {
         [&HOPELESS, &OF_PERSON].iter().any(|codes| codes.contains(&self.code.as_str()))
@@ -112,7 +113,7 @@ impl Turn {
         matches!(self.ending, Ending::Failed(_))
     }
 
-    /// Whether nothing but rate limits kept its tasks from being done.
+    /// Returns true if only rate limits kept its tasks from being done.
     pub(super) fn is_rate_limited(&self) -> bool {
         match &self.ending {
             Ending::Failed(failures) => !failures.is_empty() && failures.iter().all(TaskFailure::is_rate_limit),
@@ -120,17 +121,17 @@ impl Turn {
         }
     }
 
-    /// How long the services of its agents want it to wait: the longest of what they said.
+    /// Returns the longest wait in milliseconds that the services of its agents want.
     pub(super) fn retry_after_ms(&self) -> Option<u64> {
         self.failures().iter().filter_map(|failure| failure.retry_after_ms).max()
     }
 
-    /// Its errors: task, code and words.
+    /// Returns the task, code and reason of each failure.
     pub(super) fn errors(&self) -> impl Iterator<Item = (&TaskId, &str, &str)> {
         self.failures().iter().map(|failure| (&failure.task, failure.code.as_str(), failure.why.as_str()))
     }
 
-    /// The tasks that were blocked, to be told what more is known of them.
+    /// Returns the failures of blocked tasks, to add details to them.
     pub fn failures_mut(&mut self) -> &mut [TaskFailure] {
         match &mut self.ending {
             Ending::Failed(failures) => failures,
@@ -138,7 +139,7 @@ impl Turn {
         }
     }
 
-    /// The tasks that were blocked.
+    /// Returns the failures of blocked tasks.
     #[must_use]
     pub fn failures(&self) -> &[TaskFailure] {
         match &self.ending {
@@ -174,13 +175,13 @@ impl TurnLog {
         }
     }
 
-    /// The turns, oldest first.
+    /// Returns the turns, oldest first.
     #[must_use]
     pub fn into_turns(self) -> Vec<Turn> {
         self.turns
     }
 
-    /// A person tries something again: the last turn is at work again.
+    /// Reopens the last turn after a person's retry.
     fn reopen(&mut self, at: Millis) {
         if let Some(turn) = self.turns.last_mut() {
             (turn.ending, turn.ended_at) = (Ending::Running, at);

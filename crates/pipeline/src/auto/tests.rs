@@ -30,7 +30,7 @@ fn rate_limited(retry_after_ms: Option<u64>) -> Ending {
     Ending::Failed(vec![TaskFailure { retry_after_ms, ..failure("agent.rate-limited", "429") }])
 }
 
-/// Turns with these units and endings, numbered from 1, each a new one that ended at 1,000.
+/// Returns turns with these units and endings, numbered from 1. Each is the first of its run and ended at 1,000.
 fn turns(all: &[(u64, Ending)]) -> Vec<Turn> {
     let turn = |(number, (unit, ending)): (u32, &(u64, Ending))| Turn {
         number,
@@ -43,7 +43,7 @@ fn turns(all: &[(u64, Ending)]) -> Vec<Turn> {
     (1..).zip(all).map(turn).collect()
 }
 
-/// What a loop decides that began before all of these turns, over the phases 1 and 2.
+/// Returns the decision for phases 1 and 2 of a loop that began before all of these turns.
 fn next(turns: &[Turn], done: &[&str]) -> Next {
     next_since(turns, done, 0)
 }
@@ -61,7 +61,7 @@ fn started(next: Next) -> NextStart {
     }
 }
 
-/// What a decision is, in a word.
+/// Returns a decision as one word.
 fn word(next: &Next) -> String {
     match next {
         Next::Start(start) => format!("{:?}", start.turn.kind).to_lowercase(),
@@ -186,7 +186,7 @@ fn a_rate_limit_is_waited_for_as_long_as_the_service_says_and_five_times_at_most
         }
     };
     assert_eq!((until(None), until(Some(10_000)), until(Some(600_000))), (Some(35_000), Some(10_500), Some(60_500)));
-    // What it waits for has passed at 5,000.
+    // The wait is over at 5,000.
     let over = started(next(&turns(&[(1, rate_limited(Some(3500)))]), &[]));
     assert_eq!((over.turn.kind, over.run), (AutoTurnKind::Waited, Some(RunId::from_bits(1))));
     assert_eq!(until(Some(3501)), Some(4001));
@@ -276,7 +276,7 @@ fn turns_are_read_from_the_events_of_a_run_and_a_retry_opens_the_last_one_again(
     assert_eq!((turns[1].ending.clone(), turns[1].ended_at, turns[1].number), (Ending::Succeeded, Millis(9), 2));
 }
 
-/// Random numbers of one seed (xorshift64*).
+/// Random number generator with a seed (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -288,7 +288,7 @@ impl Random {
     }
 }
 
-/// A world in which units end in any way, also with work that is gone again; returns the turns that the loop took.
+/// Simulates units that end in any way, also with work that gets lost again; returns the turns of the loop.
 fn simulate(seed: u64) -> Vec<Turn> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let units: Vec<_> =

@@ -17,7 +17,7 @@ fn exec() -> DriverSpec {
     DriverSpec::Exec { argv: vec!["true".to_owned()] }
 }
 
-/// What the only task of a plan says in vain, `setting verdict` each.
+/// Returns the settings without effect of a plan's only task, each as `setting verdict`.
 fn found(plan: &Plan, driver: &DriverSpec, is_unjudged: bool, timeout: WorkerTimeout) -> Vec<String> {
     let (phase, task) = (&plan.phases[0], &plan.phases[0].tasks[0]);
     let mut settings = crate::settings::of(plan, phase, task);
@@ -36,7 +36,7 @@ fn every_setting_that_a_driver_can_not_heed_is_refused_or_named() {
     let on = json!({ "on_violation": "halt" });
     let once = json!({ "retry_from": "change", "attempts": 1 });
     let held = json!({ "on_violation": "halt", "scope": ["src"] });
-    // Of the plan, of the task, with ACP, as a command.
+    // Settings of the plan, settings of the task, findings with ACP, findings with a command.
     let cases: [(&Value, &Value, &[&str], &[&str]); 12] = [
         (&none, &none, &[], &[]),
         (&none, &ask, &[], &["permissions: ask Refused"]),

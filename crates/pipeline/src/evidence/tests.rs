@@ -4,7 +4,7 @@ use super::*;
 
 const AT: &str = "2026-02-27T10:00:00.000Z";
 
-/// An entry of a type with its own fields.
+/// Returns an entry of a type with its own fields.
 fn entry(kind: &str, verdict: &str, fields: &Value) -> Value {
     let mut entry = json!({ "task_id": "1.1", "timestamp": AT, "agent": "coder", "verdict": verdict, "summary": "s" });
     entry.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -29,7 +29,7 @@ fn retrospective() -> Value {
         "error_taxonomy": ["scope_creep"] })
 }
 
-/// One entry of every type, as the swarm's tools write it.
+/// Returns one entry of every type, as the swarm's tools write it.
 fn all_types() -> Vec<Value> {
     let finding = json!({ "rule_id": "r", "severity": "high", "message": "m", "location": { "file": "a", "line": 1 } });
     [

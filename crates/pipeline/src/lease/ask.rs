@@ -1,4 +1,4 @@
-//! What somebody asks for, checked.
+//! A checked request for a lease.
 
 use std::collections::BTreeSet;
 
@@ -13,31 +13,31 @@ pub const MIN_SPAN: u64 = 1_000;
 /// The longest lease in milliseconds.
 pub const MAX_SPAN: u64 = MAX_TTL_S * 1_000;
 
-/// Why globs can't be reserved.
+/// Why globs can't be leased.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadGlob {
-    /// None or too many.
+    /// There are none or too many.
     #[error("1 to {MAX_GLOBS} globs can be reserved at once, not {0}")]
     Count(usize),
-    /// It could leave the repository.
+    /// The glob could match files outside the repository.
     #[error("{glob:?} can't be reserved: {why}")]
     Unsafe {
-        /// The glob, cut.
+        /// The glob, shortened.
         glob: String,
-        /// The rule that it breaks.
+        /// The rule that the glob breaks.
         why: UnsafePath,
     },
-    /// It means other files to other tools, so that it would protect too little.
+    /// Other tools would match other files with the glob, so that it would protect too little.
     #[error("{glob:?} can't be reserved: {why}")]
     Unclear {
-        /// The glob, cut.
+        /// The glob, shortened.
         glob: String,
-        /// What is unclear.
+        /// Why the glob is ambiguous.
         why: &'static str,
     },
 }
 
-/// A claim that somebody would like to have.
+/// A request for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     holder: AgentName,
@@ -50,11 +50,11 @@ pub struct Ask {
 // === impl Ask ===
 
 impl Ask {
-    /// Asks for a resource for `span` milliseconds, which are held within [`MIN_SPAN`] and [`MAX_SPAN`]. Globs come into
-    /// their normal form, each once, in order.
+    /// Creates a request for a resource for `span` milliseconds, which are clamped to [`MIN_SPAN`] and [`MAX_SPAN`].
+    /// Globs are normalised, sorted and deduplicated.
     ///
     /// # Errors
-    /// None or too many globs, or one that can't be reserved.
+    /// When there are no globs or too many, or one can't be leased.
     pub fn new(holder: AgentName, resource: Resource, mode: Mode, span: u64) -> Result<Self, BadGlob> {
         let span = span.clamp(MIN_SPAN, MAX_SPAN);
         let Resource::Files(globs) = resource else {
@@ -69,25 +69,25 @@ impl Ask {
         Ok(Self { holder, resource: Resource::Files(globs.into_iter().collect()), mode, span, patterns })
     }
 
-    /// Who asks.
+    /// Returns the agent that asks.
     #[must_use]
     pub fn holder(&self) -> &AgentName {
         &self.holder
     }
 
-    /// For what.
+    /// Returns the requested resource.
     #[must_use]
     pub fn resource(&self) -> &Resource {
         &self.resource
     }
 
-    /// Whether others may hold it, too.
+    /// Returns whether the lease is shared or exclusive.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// For how long, in milliseconds.
+    /// Returns the length of the lease in milliseconds.
     #[must_use]
     pub fn span(&self) -> u64 {
         self.span
@@ -102,12 +102,12 @@ impl Ask {
     }
 }
 
-/// The normal form of a pattern; the root is `.`.
+/// Returns the normalised pattern; the root is `.`.
 pub(super) fn shown(pattern: &Pattern) -> &str {
     if pattern.as_str().is_empty() { "." } else { pattern.as_str() }
 }
 
-/// Reads a glob that means the same files to every tool. The case of letters counts.
+/// Parses a glob that matches the same files in every tool. Case is significant.
 pub(super) fn parse(glob: &str) -> Result<Pattern, BadGlob> {
     let shown = || cut(glob, 80);
     let pattern = Pattern::parse(glob).map_err(|why| BadGlob::Unsafe { glob: shown(), why })?;

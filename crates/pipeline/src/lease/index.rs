@@ -1,4 +1,4 @@
-//! Globs by the text that their paths begin with: two that can meet are never far apart.
+//! Index of globs by the prefix of their paths: overlapping globs have related prefixes.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -7,12 +7,12 @@ use switchboard_protocol::event::Lsn;
 
 use crate::paths::Pattern;
 
-/// Patterns with their leases. Of two patterns that have a file in common, one's stem begins with the other's; so what can
-/// meet a pattern lies on the way to its stem or below it.
+/// Patterns with their leases. If two patterns share a file, the stem of one begins with that of the other. Patterns
+/// that overlap with a given one therefore have a stem that is a prefix of its stem, or begins with it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GlobIndex {
     by_stem: BTreeMap<String, Vec<(Pattern, Lsn)>>,
-    /// How many stems have which length in bytes.
+    /// Number of stems by their length in bytes.
     lengths: BTreeMap<usize, usize>,
 }
 
@@ -45,13 +45,13 @@ impl GlobIndex {
         }
     }
 
-    /// The leases on exactly this pattern.
+    /// Returns the leases on exactly this pattern.
     pub(super) fn at(&self, pattern: &Pattern) -> impl Iterator<Item = Lsn> {
         let entries = self.by_stem.get(&pattern.stem()).into_iter().flatten();
         entries.filter(|(other, _)| other == pattern).map(|(_, token)| *token).collect::<Vec<_>>().into_iter()
     }
 
-    /// Whatever may overlap with a pattern, and a little more.
+    /// Returns all patterns that may overlap with a pattern, and some that don't.
     pub(super) fn near(&self, pattern: &Pattern) -> impl Iterator<Item = &(Pattern, Lsn)> {
         let stem = pattern.stem();
         let above: Vec<_> =

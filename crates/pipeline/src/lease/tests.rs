@@ -1,4 +1,4 @@
-//! The rule by example, and against every path of a small world.
+//! Tests the lease rules by example, and against all paths over a few names.
 
 use proptest::prelude::*;
 
@@ -154,7 +154,7 @@ fn one_holder_cannot_take_all_there_is() {
     assert_eq!(book.decide(&ask("ben", &["g"], Mode::Shared), 0), Ok(Verdict::Grant));
 }
 
-/// Parts that meet in many ways.
+/// Generates parts of patterns that overlap in many ways.
 fn part() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[ab]{1,2}",
@@ -168,7 +168,7 @@ fn glob() -> impl Strategy<Value = String> {
     prop::collection::vec(part(), 1..4).prop_map(|parts| parts.join("/"))
 }
 
-/// Every path of one to three parts over a few names, brackets among them.
+/// Returns every path of one to three parts over a few names, some with brackets.
 fn world() -> Vec<String> {
     let names = ["a", "b", "ab", "[ab]", "{a,b}", "a]", "[a"];
     let mut paths: Vec<String> = names.map(str::to_owned).to_vec();

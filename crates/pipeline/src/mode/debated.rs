@@ -1,6 +1,7 @@
-//! A debate about a part of a plan: it comes before the part's tasks, and what is decided is told to their workers.
+//! A debate about a part of a plan: it precedes the part's tasks, and their workers get its result.
 //!
-//! The debate is a task of its own whose result is a report. All tasks of the part wait for it, and a task that waits for a report is told it.
+//! The debate is a task of its own whose result is a report. All tasks of the part wait for it, and a task that waits
+//! for a report gets it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,17 +15,18 @@ use switchboard_protocol::text::cut;
 
 use crate::prepare;
 
-/// Bytes of the list of tasks that participants are shown.
+/// Maximum size in bytes of the task list that participants are shown.
 const LIST: usize = 8 << 10;
 
-/// Bytes of one task in it.
+/// Maximum size in bytes of one task in the list.
 const LINE: usize = 300;
 
-/// Puts a debate before all tasks of a part of a plan that its run does, into the phase of the first of them; that phase says who takes part, else the
-/// plan. Tasks that the run leaves out get no dependency: they would wait for a later phase.
+/// Adds a debate before all tasks of a part of a plan that its run does, to the phase of the first of them. That phase
+/// names the participants, else the plan. Tasks that the run leaves out get no dependency: they would wait for a later
+/// phase.
 ///
 /// # Errors
-/// `request.bad-args` at `mode` where no task is left to debate, nobody is said to take part, or the debate's id is taken.
+/// `request.bad-args` at `mode` if no task is left to debate, no participants are named, or the debate's id is taken.
 pub(super) fn debated(mut plan: Plan, unit: Option<&UnitId>) -> Result<Plan, Failure> {
     let refused = |what: &str, hint: &str| Failure::new("request.bad-args", what).at("mode").hint(hint);
     let left_out: BTreeSet<TaskId> =
@@ -70,7 +72,7 @@ pub(super) fn debated(mut plan: Plan, unit: Option<&UnitId>) -> Result<Plan, Fai
     Ok(plan)
 }
 
-/// Who takes part in a debate, as the phase that it comes into says, else the plan.
+/// Returns the debate settings of the phase that the debate is added to, else those of the plan.
 fn participants(plan: &Plan, phase: &Phase) -> Option<DebateSettings> {
     let of_phase = phase.switchboard.as_ref().and_then(|settings| settings.debate.clone());
     of_phase.or_else(|| plan.switchboard.as_ref()?.debate.clone())

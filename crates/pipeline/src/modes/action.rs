@@ -1,4 +1,4 @@
-//! What the engine does next, as data.
+//! The next action of the engine, as data.
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::id::{AgentName, Digest};
@@ -8,93 +8,93 @@ use switchboard_protocol::run::way::RoleId;
 use super::at::{At, Check};
 use super::{Ask, Known, Question, State};
 
-/// What to do next. The outcome is an event with the same `step`.
+/// Next action of the engine. Its outcome is an event with the same `step`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Record how the run begins.
+    /// Record the beginning of the run.
     Begin,
     /// Start a worker in a role.
     AskRole {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// What for.
+        /// Question to the role.
         ask: Ask,
-        /// In which mode.
+        /// Mode of the question.
         mode: Mode,
-        /// Which role.
+        /// Role to start.
         role: RoleId,
-        /// Which answer.
+        /// Kind of answer expected.
         answer: AnswerKind,
-        /// What it is told besides.
+        /// Additional texts for the prompt.
         inputs: Vec<ModeInput>,
         /// Why the last answer was refused, if one was.
         refused: Option<String>,
     },
     /// Ask a person.
     AskPerson {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// Whom.
+        /// Person to ask.
         person: AgentName,
-        /// What.
+        /// Question to the person.
         question: Question,
-        /// What can be chosen; none where the answer is a text.
+        /// Possible choices; empty if the answer is a text.
         choices: Vec<Choice>,
     },
-    /// Look for what a phase needs or left.
+    /// Check what a phase needs or left.
     Check {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// What.
+        /// Check to perform.
         check: Check,
     },
     /// Carry out the tasks of a phase.
     RunPhase {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// Record that the next phase begins by a setting.
+    /// Record that a setting lets the next phase begin.
     Proceed {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
-        /// By which setting.
+        /// Setting that allows it.
         because: Proceed,
     },
-    /// Wait for the agent that leads the run: it answers what an architect is asked, or begins the step of another role.
+    /// Wait for the agent that leads the run: it answers in the architect's place, or begins the step of another role.
     AwaitSeat {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
     },
-    /// Ask a person who leads the run, since nobody does.
+    /// Ask a person who should lead the run, since its seat is vacant.
     FillSeat {
-        /// The number of the wait.
+        /// Number of the wait.
         step: u32,
-        /// Whom.
+        /// Person to ask.
         person: AgentName,
-        /// Who had the seat.
+        /// Agent that last had the seat.
         agent: AgentName,
-        /// With which fence.
+        /// Fence of that agent.
         fence: u64,
     },
     /// The run is done.
     Done {
-        /// How many phases it had.
+        /// Number of phases of the run.
         phases: usize,
     },
-    /// The run is stopped until a person lets it go on.
+    /// The run is stopped until a person lets it continue.
     Stop {
         /// A code of the error table.
         code: &'static str,
-        /// Why.
+        /// Reason for the stop.
         why: String,
     },
 }
 
-/// What a role is told besides what it is asked for: digests of texts in the record.
+/// Additional input of a role's prompt: digests of texts in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is explained at `Known`")]
 pub enum ModeInput {
@@ -111,22 +111,22 @@ pub enum ModeInput {
     },
     Spec(Digest),
     Plan(Digest),
-    /// What a revision heeds: a review, a reality check, a decision of the architect or a person's note.
+    /// Reason for a revision: a review, a reality check, a decision of the architect or a person's note.
     Revise(Digest),
-    /// What was tried of a task that has failed.
+    /// Attempts at a task that has failed.
     Failure(Digest),
 }
 
 // === impl State ===
 
 impl State {
-    /// What to do next. The same for the same state.
+    /// Returns the next action. It depends on the state only.
     #[must_use]
     pub fn next(&self) -> Action {
         self.by_form(self.driven())
     }
 
-    /// What comes next where the engine drives the run.
+    /// Returns the next action of a run that the engine drives.
     #[must_use]
     pub fn driven(&self) -> Action {
         let step = self.step;
@@ -156,7 +156,7 @@ impl State {
         }
     }
 
-    /// A record whose beginning can't be read has nobody to ask.
+    /// Stops a run whose beginning can't be read, since the record names nobody to ask.
     fn before_begin(&self) -> Action {
         match &self.at {
             At::Stopped { code, why, .. } => Action::Stop { code, why: why.clone() },
@@ -176,7 +176,7 @@ impl State {
     }
 }
 
-/// What a role is told for a question.
+/// Returns the additional inputs for a question to a role.
 fn inputs(known: &Known, ask: &Ask) -> Vec<ModeInput> {
     let some = |text: Option<Digest>, input: fn(Digest) -> ModeInput| text.map(input).into_iter();
     let request = || some(known.request, ModeInput::Request);

@@ -1,4 +1,4 @@
-//! The parts of an answer that the modes depend on, and what is wrong with one that has the form of its schema.
+//! Extracts the parts of an answer that the modes depend on, and checks answers beyond their schema.
 
 use std::collections::BTreeSet;
 
@@ -15,25 +15,25 @@ use crate::prepare::prepare;
 use crate::subtasks::expand;
 use crate::way::{self, compile};
 
-/// Violations that a refusal names.
+/// Maximum number of violations that a refusal names.
 const NAMED: usize = 5;
 
-/// Why an answer has no place in a mode.
+/// Why an answer can't be used in a mode.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModeAnswer {
-    /// It is one of a task's steps.
+    /// The answer belongs to a step of a task.
     #[error("an answer of the kind `{0}` belongs to a step of a task")]
     OfATask(AnswerKind),
-    /// Its plan is no `plan.json`.
+    /// The plan in the answer is not a valid `plan.json`.
     #[error("the plan can't be used: {0}")]
     BadPlan(#[source] PlanError),
-    /// It does not serialise: a defect of its type.
+    /// The answer can't be serialised; a defect of its type.
     #[error("the answer can't be written as JSON")]
     Unwritable(#[source] serde_json::Error),
 }
 
-/// Returns what is wrong with an answer beyond its schema, in words for the role; `None` if it can be used. A plan is read, expanded and compiled as that of
-/// a file is.
+/// Returns what is wrong with an answer beyond its schema, as text for the role; `None` if it can be used. A plan is
+/// read, expanded and compiled like one from a file.
 #[must_use]
 pub fn fault_of(answer: &Answer) -> Option<String> {
     match answer {
@@ -58,7 +58,7 @@ pub fn fault_of(answer: &Answer) -> Option<String> {
     }
 }
 
-/// Refuses a plan that a run would refuse, whoever its agents are.
+/// Rejects a plan that a run would refuse for any agents.
 fn fault_of_plan(draft: &serde_json::Value) -> Result<(), Failure> {
     let parsed = plan_json::parse(&draft.to_string()).map_err(|error| error.failure("the plan"))?;
     if let Some(task) = parsed.tasks().find(|task| task.switchboard.as_ref().is_some_and(|own| own.asks.is_some())) {
@@ -83,10 +83,10 @@ fn told(failure: &Failure) -> String {
     format!("the plan can't be run: {failure}{cause}{hint}")
 }
 
-/// The facts of an answer, and the text whose digest they hold: the body of the event.
+/// Returns the facts of an answer, and the event's body, whose digest the facts hold.
 ///
 /// # Errors
-/// When it is an answer of a task's step, or its plan is not one.
+/// When the answer belongs to a step of a task, or its plan is invalid.
 pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> {
     let body = if let Answer::PlanDraft(draft) = answer {
         plan_json::write(&plan(&draft.plan)?)
@@ -130,7 +130,8 @@ pub fn facts_of(answer: &Answer) -> Result<(AnswerFacts, String), NoModeAnswer> 
     Ok((facts, body))
 }
 
-/// What the modes depend on of a plan; the digest is that of its `plan.json` as [`plan_json::write`] writes it.
+/// Returns the facts of a plan that the modes depend on; the digest is that of its `plan.json` as [`plan_json::write`]
+/// writes it.
 #[must_use]
 pub fn facts_of_plan(plan: &Plan) -> PlanFacts {
     let mut phases: Vec<_> = plan.phases.iter().map(|phase| phase.id).collect();

@@ -1,4 +1,4 @@
-//! What roles are asked for in the modes: who, for which answer, and from what.
+//! Questions to roles in the modes: the role, the kind of answer, and the inputs.
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::modes::Mode;
@@ -8,19 +8,19 @@ use switchboard_protocol::role::RoleName;
 /// A question to a role.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ask {
-    /// What earlier runs have taught, in one briefing.
+    /// A briefing on what earlier runs have learned.
     Briefing,
-    /// What the request leaves open.
+    /// Questions that the request leaves open.
     Questions,
-    /// What is there.
+    /// An exploration of the repository.
     Discover,
-    /// How far each thing is that the request or plan refers to.
+    /// The state of each thing that the request or plan refers to.
     Reality,
     /// Advice on one domain.
     Consult {
-        /// Which.
+        /// Name of the domain.
         domain: String,
-        /// For which phase.
+        /// Number of the phase that needs the advice.
         phase: u64,
     },
     /// The specification.
@@ -29,36 +29,36 @@ pub enum Ask {
     Plan,
     /// The review of the plan.
     Critique,
-    /// What becomes of a task that has failed.
+    /// A decision about a task that has failed.
     Decision {
-        /// In which phase.
+        /// Number of the task's phase.
         phase: u64,
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
     },
-    /// What a phase left.
+    /// A new exploration after a phase.
     Rescan {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
     /// Documentation of a phase.
     Docs {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// What a phase taught.
+    /// A retrospective of a phase.
     Retrospective {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// Whether what was built is what was asked for.
+    /// A check that the result matches the request.
     Drift {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// Whether what was said about the code is true.
+    /// A check that statements about the code are true.
     Hallucination {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
 }
@@ -66,7 +66,7 @@ pub enum Ask {
 // === impl Ask ===
 
 impl Ask {
-    /// The mode that it belongs to.
+    /// Returns the mode that the question belongs to.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         match self {
@@ -87,7 +87,7 @@ impl Ask {
         }
     }
 
-    /// Who is asked.
+    /// Returns the role that is asked.
     #[must_use]
     pub const fn role(&self) -> RoleName {
         match self {
@@ -103,7 +103,7 @@ impl Ask {
         }
     }
 
-    /// The answer that it wants.
+    /// Returns the kind of answer that the question needs.
     #[must_use]
     pub const fn answer(&self) -> AnswerKind {
         match self {
@@ -122,7 +122,7 @@ impl Ask {
         }
     }
 
-    /// The domain that it is about, if it is about one.
+    /// Returns the domain that the question is about, if any.
     #[must_use]
     pub const fn domain(&self) -> Option<&String> {
         match self {
@@ -143,7 +143,8 @@ impl Ask {
         }
     }
 
-    /// Whether a person may let the run go on without an answer. What guards a plan or a phase can't be left out.
+    /// Returns true if a person may let the run continue without an answer. Questions that guard a plan or a phase
+    /// can't be skipped.
     #[must_use]
     pub const fn may_skip(&self) -> bool {
         match self {

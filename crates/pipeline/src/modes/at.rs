@@ -1,4 +1,4 @@
-//! What a run of a team waits for.
+//! Waits of a team's run.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use super::{Ask, Question};
 /// What a run waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum At {
-    /// To be begun.
+    /// The beginning of the run.
     #[default]
     Unbegun,
     /// A role's answer.
     Asking {
-        /// Which.
+        /// Question to the role.
         ask: Ask,
-        /// How often its answer did not fit.
+        /// Number of rejected answers.
         tries: u32,
-        /// Why it is asked again.
+        /// Why the last answer was rejected.
         refused: Option<String>,
     },
     /// A person's answer to a question.
@@ -27,38 +27,39 @@ pub enum At {
     Checking(Check),
     /// The tasks of a phase.
     Running {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// That the next phase may begin.
+    /// The permission to begin the next phase.
     Ready {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
     /// Nothing: all phases are done.
     Done,
-    /// That a person lets it go on.
+    /// A person who lets the run continue.
     Stopped {
         /// A code of the error table.
         code: &'static str,
-        /// Why.
+        /// Reason for the stop.
         why: String,
-        /// What it waited for.
+        /// What the run waited for before the stop.
         from: Box<Self>,
     },
 }
 
-/// What is looked for without a role.
+/// A check without a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Before a phase: its tasks are complete and of a size that is allowed, their dependencies known, the evidence of earlier tasks is there.
+    /// Before a phase: its tasks are complete and of an allowed size, their dependencies exist, and the evidence of
+    /// earlier tasks exists.
     Preflight {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// After a phase: every task that is done has its evidence.
+    /// After a phase: every completed task has its evidence.
     Evidence {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
 }
@@ -66,7 +67,7 @@ pub enum Check {
 // === impl At ===
 
 impl At {
-    /// The mode that it belongs to.
+    /// Returns the mode that the wait belongs to.
     #[must_use]
     pub fn mode(&self) -> Mode {
         match self {

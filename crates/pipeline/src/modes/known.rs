@@ -1,4 +1,4 @@
-//! What a run of a team knows, and what it therefore needs next.
+//! The knowledge of a team's run, and what it needs next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,103 +8,104 @@ use switchboard_protocol::plan::TaskId;
 
 use super::{Ask, At, Check, Question};
 
-/// What a run knows. Texts are digests.
+/// Everything known about a run. Texts are digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// How it began.
+    /// Setup at the beginning of the run.
     pub setup: Setup,
-    /// The request; a run that began with a plan may have none.
+    /// The request; may be missing in a run that began with a plan.
     pub request: Option<Digest>,
-    /// What earlier runs have taught, in the words of an explorer.
+    /// Explorer's briefing on what earlier runs have learned.
     pub briefing: Option<Digest>,
-    /// The questions to a person, once they are asked: none where the request is clear.
+    /// Questions to a person, once the role has listed them; empty if the request is clear.
     pub questions: Option<Digest>,
-    /// How many there are.
+    /// Number of questions.
     pub question_count: u32,
     /// A person's answers so far.
     pub answers: Vec<Digest>,
     /// The last report of an explorer.
     pub exploration: Option<Digest>,
-    /// Domains that its reports named.
+    /// Domains that the reports named.
     pub domains: BTreeSet<String>,
-    /// How far each thing is that the request or plan refers to.
+    /// State of each thing that the request or plan refers to.
     pub reality: Option<Digest>,
-    /// Guidance by domain, with the phase in which it was given. A domain is asked about once.
+    /// Guidance by domain, with the phase in which it was given. Each domain is asked about once.
     pub guidance: BTreeMap<String, (u64, Digest)>,
     /// The specification.
     pub spec: Option<Digest>,
     /// The plan.
     pub plan: Option<PlanFacts>,
-    /// What a revision of the plan is to heed: a review, a reality check or a person's note.
+    /// Reason for the next revision of the plan: a review, a reality check or a person's note.
     pub revise: Option<Digest>,
-    /// Plans that were refused.
+    /// Digests of refused plans.
     pub refused: BTreeSet<Digest>,
-    /// Revisions that the critic has asked for since a person last decided.
+    /// Revisions that the critic requested since a person's last decision.
     pub cycles: u32,
-    /// Who approved which plan.
+    /// Approval of a plan.
     pub approval: Option<Approval>,
-    /// Questions that a person let the run go on without.
+    /// Questions that a person skipped.
     pub skipped: BTreeSet<Ask>,
-    /// Phases that are done.
+    /// Numbers of completed phases.
     pub done: BTreeSet<u64>,
-    /// The task of the present phase that has failed, until the architect or a person has decided about it, and why the phase is held.
+    /// Failed task of the current phase, until the architect or a person decides about it, and why the phase is held.
     pub failed: Option<(FailedTask, String)>,
-    /// Tasks that the architect was asked about since a person last decided about the phase: it is asked once.
+    /// Tasks that the architect was asked about since a person's last decision about the phase; each is asked about
+    /// once.
     pub decided: BTreeSet<TaskId>,
-    /// A decision of the architect with a note for the task that is tried again.
+    /// Decision of the architect with a note for the task that is retried.
     pub advice: Option<(TaskId, Digest)>,
-    /// How far the present phase is.
+    /// Progress of the current phase.
     pub work: PhaseWork,
-    /// Phases that began without a person having been asked, with the setting that said so.
+    /// Phases that began without a question to a person, with the setting that allowed it.
     pub proceeded: BTreeMap<u64, Proceed>,
 }
 
-/// The approval of a plan. It holds for that plan only.
+/// Approval of a plan. It is valid for that plan only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     /// Digest of the plan.
     pub plan: Digest,
-    /// Who gave it.
+    /// Author of the approval.
     pub by: Approver,
 }
 
-/// Who approved a plan.
+/// Author of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approver {
-    /// The critic, with the review.
+    /// The critic; the digest of the review.
     Critic(Digest),
-    /// A person.
+    /// A person, by name.
     Person(AgentName),
-    /// Somebody in an earlier run.
+    /// An approval in an earlier run.
     Earlier,
 }
 
-/// How far a phase is.
+/// Progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "a step each")]
 pub struct PhaseWork {
-    /// It may begin.
+    /// The phase may begin.
     pub is_let_in: bool,
-    /// What it needs is there.
+    /// The preflight check passed.
     pub is_ready: bool,
-    /// Its tasks are done.
+    /// The tasks of the phase are done.
     pub has_run: bool,
-    /// What it left was explored.
+    /// The explorer has rescanned the result.
     pub is_rescanned: bool,
-    /// Its documentation is written.
+    /// The documentation is written.
     pub is_documented: bool,
-    /// Its retrospective is written.
+    /// The retrospective is written.
     pub has_retrospective: bool,
-    /// What was built is what was asked for.
+    /// The result was verified against the request.
     pub is_verified: bool,
-    /// What was said about the code is true.
+    /// Statements about the code were verified.
     pub is_true: bool,
 }
 
 // === impl Known ===
 
 impl Known {
-    /// What a run knows at its beginning.
+    /// Returns what is known at the beginning of a run.
     pub(super) fn new(setup: Setup) -> Self {
         let plan = setup.plan.clone();
         let approved = setup.approved.filter(|approved| plan.as_ref().is_some_and(|plan| plan.plan == *approved));
@@ -137,21 +138,22 @@ impl Known {
         }
     }
 
-    /// Whether the plan as it stands is approved.
+    /// Returns true if the current plan is approved.
     #[must_use]
     pub fn is_approved(&self) -> bool {
         let plan = self.plan.as_ref().map(|plan| plan.plan);
         self.revise.is_none() && plan.is_some() && self.approval.as_ref().map(|approval| approval.plan) == plan
     }
 
-    /// The phase that is worked on: the first of the plan that is not done. 1 before there is a plan, `None` after the last one.
+    /// Returns the current phase: the first one of the plan that is not done. 1 before there is a plan, `None` after
+    /// the last phase.
     #[must_use]
     pub fn phase(&self) -> Option<u64> {
         let Some(plan) = &self.plan else { return Some(1) };
         plan.phases.iter().copied().find(|phase| !self.done.contains(phase))
     }
 
-    /// What the run waits for next.
+    /// Returns what the run waits for next.
     pub(super) fn needs(&self) -> At {
         let ask = |ask| At::Asking { ask, tries: 0, refused: None };
         if self.request.is_none() && self.plan.is_none() {
@@ -166,7 +168,7 @@ impl Known {
         }
     }
 
-    /// What is asked before the plan goes to the critic.
+    /// Returns the next question before the plan goes to the critic.
     fn before_approval(&self) -> Option<Ask> {
         let steps = self.setup.steps;
         let is_brownfield = !self.setup.is_empty_project;
@@ -182,7 +184,7 @@ impl Known {
             .or_else(|| wants(self.plan.is_none() || self.revise.is_some(), Ask::Plan))
     }
 
-    /// The first domain without guidance.
+    /// Returns a question about the first domain without guidance.
     fn open_domain(&self) -> Option<Ask> {
         let phase = self.phase().unwrap_or(1);
         let left_out: BTreeSet<&String> = self.skipped.iter().filter_map(Ask::domain).collect();
@@ -209,7 +211,7 @@ impl Known {
         self.of_wrap(phase).map_or(At::Checking(Check::Evidence { phase }), ask)
     }
 
-    /// What is asked at the end of a phase before its evidence is checked.
+    /// Returns the next question at the end of a phase, before its evidence is checked.
     fn of_wrap(&self, phase: u64) -> Option<Ask> {
         let steps = self.setup.steps;
         let wants = |is_wanted: bool, ask: Ask| (is_wanted && !self.skipped.contains(&ask)).then_some(ask);
@@ -220,7 +222,7 @@ impl Known {
             .or_else(|| wants(steps.hallucination && !self.work.is_true, Ask::Hallucination { phase }))
     }
 
-    /// The plan is to be made anew or changed: what was true of the code for it is looked at again.
+    /// Starts a revision of the plan and discards the checks of the code that were made for it.
     pub(super) fn revise_for(&mut self, reason: Digest) {
         self.refused.extend(self.plan.as_ref().map(|plan| plan.plan));
         self.approval = None;
@@ -228,14 +230,15 @@ impl Known {
         self.cycles = 0;
     }
 
-    /// The same after tasks have changed the code.
+    /// As [`revise_for`](Self::revise_for), after tasks have changed the code.
     pub(super) fn replan_for(&mut self, reason: Digest) {
         self.revise_for(reason);
         self.reality = None;
         self.begin_phase(self.work.is_let_in);
     }
 
-    /// Tasks of the phase can't go on: the architect is asked about one that has failed, unless it was asked before.
+    /// Holds the phase. The architect is asked about a failed task, unless it was asked before; else returns a question
+    /// to a person.
     pub(super) fn hold(&mut self, phase: u64, why: String, failed: Option<FailedTask>) -> Option<Question> {
         self.advice = None;
         match failed.filter(|failed| self.decided.insert(failed.task.clone())) {
@@ -247,19 +250,19 @@ impl Known {
         }
     }
 
-    /// The architect leaves a task that has failed to a person.
+    /// Passes a failed task from the architect to a person.
     pub(super) fn give_up_task(&mut self, phase: u64, decision: Option<Digest>, words: &str) -> Question {
         let why = self.failed.take().map(|(_, why)| why).unwrap_or_default();
         Question::PhaseHeld { phase, why: format!("{words}: {why}"), decision }
     }
 
-    /// A person decides about a phase that is held.
+    /// Clears the hold of a phase after a person's decision.
     pub(super) fn let_go_on(&mut self) {
         self.failed = None;
         self.decided.clear();
     }
 
-    /// The phase begins, or begins again.
+    /// Begins the phase, or begins it again.
     pub(super) fn begin_phase(&mut self, is_let_in: bool) {
         let is_of_wrap = |ask: &Ask| matches!(ask, Ask::Rescan { .. } | Ask::Docs { .. });
         self.skipped.retain(|ask| !is_of_wrap(ask));
@@ -267,7 +270,7 @@ impl Known {
         self.work = PhaseWork { is_let_in, ..PhaseWork::default() };
     }
 
-    /// The phase is done; the next one waits to be let in.
+    /// Ends the phase; the next one waits for permission to begin.
     pub(super) fn end_phase(&mut self, phase: u64) {
         self.done.insert(phase);
         self.begin_phase(false);

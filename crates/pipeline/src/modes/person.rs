@@ -1,4 +1,4 @@
-//! What follows from a person's answers.
+//! Applies the answers of a person.
 
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::modes::{Choice, PersonAnswer};
@@ -7,13 +7,13 @@ use super::known::{Approval, Approver};
 use super::refused::{Refused, RefusedCode};
 use super::{Ask, At, Known, Question};
 
-/// What follows from an answer.
+/// Consequence of an answer.
 pub(super) enum Follows {
-    /// The run goes on with what it knows.
+    /// The run continues with what it needs next.
     GoOn,
-    /// It waits for something in particular.
+    /// The run waits for this.
     At(At),
-    /// It ends.
+    /// The run stops.
     Stop,
 }
 
@@ -66,7 +66,7 @@ fn chose(known: &mut Known, question: &Question, choice: Choice, note: Option<Di
     }
     match choice {
         Choice::Stop => return Follows::Stop,
-        // What is asked, checked or run anew follows from what is known: nothing of it is there.
+        // The next action follows from what is known. Since the result is missing, it is asked, checked or run again.
         Choice::Retry => {}
         Choice::Skip => skip(known, question),
         Choice::Approve => approve(known, question, by),

@@ -10,72 +10,72 @@ use super::Ask;
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// What the request leaves open.
+    /// A question that the request leaves open.
     Clarify {
-        /// The questions.
+        /// Digest of all questions.
         questions: Digest,
-        /// Which of them, from 1.
+        /// Number of this question, from 1.
         number: u32,
-        /// How many there are.
+        /// Number of all questions.
         of: u32,
     },
     /// A role does not answer.
     NoAnswer {
-        /// What it was asked.
+        /// Question to the role.
         ask: Ask,
-        /// Why there is no answer.
+        /// Why the answer is missing.
         why: String,
     },
     /// The critic rejects the plan.
     PlanRejected {
-        /// The review.
+        /// Digest of the review.
         review: Digest,
     },
-    /// The critic wants one more revision than there may be.
+    /// The critic requests more revisions than the limit allows.
     RevisionsSpent {
-        /// The review.
+        /// Digest of the review.
         review: Digest,
-        /// How many revisions there were.
+        /// Number of revisions so far.
         cycles: u32,
     },
     /// A phase can't begin.
     Blocked {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
-        /// What is missing.
+        /// List of what is missing.
         missing: Vec<String>,
     },
-    /// Tasks of a phase can't go on.
+    /// Tasks of a phase can't continue.
     PhaseHeld {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
-        /// Why.
+        /// Why the tasks can't continue.
         why: String,
-        /// What the architect has decided about a task that has failed.
+        /// Decision of the architect about a failed task.
         decision: Option<Digest>,
     },
     /// Tasks lack evidence.
     EvidenceMissing {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
-        /// What is missing.
+        /// List of what is missing.
         missing: Vec<String>,
     },
-    /// A verifier finds that something does not hold.
+    /// A verifier found a violation.
     Unverified {
-        /// What was asked.
+        /// Question to the verifier.
         ask: Ask,
-        /// What it found.
+        /// Digest of the findings.
         findings: Digest,
     },
     /// "Ready for phase N?"
     NextPhase {
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
     },
-    /// What the run is at.
+    /// The state of the run is unknown.
     Unknown {
-        /// Why that can't be told.
+        /// Why the state is unknown.
         why: String,
     },
 }
@@ -83,7 +83,7 @@ pub enum Question {
 // === impl Question ===
 
 impl Question {
-    /// The mode that it belongs to.
+    /// Returns the mode that the question belongs to.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         match self {
@@ -96,7 +96,7 @@ impl Question {
         }
     }
 
-    /// What can be chosen; none where the answer is a text.
+    /// Returns the possible choices; empty if the answer is a text.
     #[must_use]
     pub fn choices(&self) -> Vec<Choice> {
         match self {
@@ -117,7 +117,7 @@ impl Question {
         }
     }
 
-    /// Whether the answer may be a text.
+    /// Returns true if the answer may be a text.
     #[must_use]
     pub const fn takes_text(&self) -> bool {
         match self {

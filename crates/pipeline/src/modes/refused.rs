@@ -1,31 +1,31 @@
-//! Why the machine refuses an event.
+//! Reasons why the machine refuses an event.
 
 /// An event that the machine refuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refused {
-    /// In which way.
+    /// Kind of refusal.
     pub code: RefusedCode,
-    /// Why: what is missing.
+    /// What is missing, as text.
     pub why: String,
-    /// How to get it.
+    /// How to provide it.
     pub hint: String,
 }
 
-/// In which way an event is refused.
+/// Kind of refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusedCode {
-    /// The run has not begun, or began before.
+    /// The run has not begun, or has already begun.
     WrongOrder,
-    /// It is about an earlier wait.
+    /// The event belongs to an earlier wait.
     Stale,
-    /// It is not what is waited for.
+    /// The run doesn't wait for this event.
     Unexpected,
-    /// The choice is none of the question's.
+    /// The question doesn't offer this choice.
     NoChoice,
-    /// A setting that would allow it is off.
+    /// A setting that would allow the event is off.
     NotAllowed,
-    /// How the run begins can't be used.
+    /// The setup of the run is invalid.
     BadSetup,
 }
 

@@ -7,9 +7,10 @@
 //!     └───────────────── SeatLeft ◀─────────────┴─────────────────────┘ SeatTaken ▶ led
 //! ```
 //!
-//! Who has the seat answers what an architect is asked, and begins the steps of the other roles; nothing of that happens without it. What a check or a
-//! person decides, and what is under way, goes on as ever. A vacant seat is a person's to fill: another agent takes it, the engine drives the run, or the run
-//! ends. Events of the seat carry its fence: those of a holder that has lost it are refused.
+//! The holder of the seat answers in the architect's place, and begins the steps of the other roles; none of these
+//! happens without it. Checks, decisions of a person and work in progress continue as usual. A person decides about a
+//! vacant seat: another agent takes it, the engine drives the run, or the run ends. Events of the seat carry its fence;
+//! those of a former holder are refused.
 
 use std::fmt;
 
@@ -21,56 +22,56 @@ use super::action::Action;
 use super::refused::{Refused, RefusedCode};
 use super::{At, State};
 
-/// Most gates that a holder of the seat adds.
+/// Maximum number of gates that holders of the seat may add.
 const MOST_GATES: usize = 32;
 
-/// Who says what comes next.
+/// What decides the next action.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Form {
     /// The engine.
     #[default]
     Driven,
-    /// The agent that has the seat.
+    /// The agent that holds the seat.
     Led(Seat),
-    /// Nobody, since that agent has lost it: a person decides.
+    /// Nothing, since the agent lost the seat; a person decides.
     Vacant(Seat),
 }
 
 /// The seat of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seat {
-    /// Who has it, or had it last.
+    /// Agent that holds the seat, or held it last.
     pub agent: AgentName,
-    /// The number of its taking: higher than all before.
+    /// Fencing number of this holder; higher than all before.
     pub fence: u64,
-    /// How long it lasts without a call of the agent, in milliseconds.
+    /// How long the seat lasts without a call of the agent, in milliseconds.
     pub lease_ms: u64,
-    /// The step that it has begun last.
+    /// The step that the agent began last.
     begun: Option<u32>,
 }
 
 // === impl State ===
 
 impl State {
-    /// Who says what comes next.
+    /// Returns what decides the next action.
     #[must_use]
     pub const fn form(&self) -> &Form {
         &self.form
     }
 
-    /// The fence that the next holder of the seat has.
+    /// Returns the fence of the next holder of the seat.
     #[must_use]
     pub const fn next_fence(&self) -> u64 {
         self.fence + 1
     }
 
-    /// Gates that holders of the seat have added to what the plan says.
+    /// Returns the gates that holders of the seat added to those of the plan.
     #[must_use]
     pub fn gates(&self) -> &[String] {
         &self.gates
     }
 
-    /// What comes next, with regard to who says so.
+    /// Adapts the next action to the form of the run.
     pub(super) fn by_form(&self, driven: Action) -> Action {
         let (step, seat) = (self.step, self.form.seat());
         let wants_seat = match &driven {
@@ -124,7 +125,7 @@ impl State {
         Ok(())
     }
 
-    /// The engine drives the run from here on.
+    /// Returns control of the run to the engine.
     pub(super) fn leave_seat(&mut self, fence: u64) -> Result<(), Refused> {
         match &self.form {
             Form::Led(seat) | Form::Vacant(seat) if seat.fence == fence => self.form = Form::Driven,
@@ -174,10 +175,10 @@ impl State {
         Ok(())
     }
 
-    /// Who has the seat with a fence.
+    /// Returns the seat if this fence is its current one.
     ///
     /// # Errors
-    /// When nobody has it, or its holder has another fence by now.
+    /// When the seat is not held, or its holder has another fence.
     pub fn expect_seat(&self, fence: u64) -> Result<&Seat, Refused> {
         match &self.form {
             Form::Led(seat) if seat.fence == fence => Ok(seat),
@@ -186,7 +187,7 @@ impl State {
         }
     }
 
-    /// What the holder of the seat does to get on, in words.
+    /// Returns what the holder of the seat has to do next, as text.
     #[must_use]
     pub fn remedy(&self) -> String {
         match &self.at {
@@ -206,7 +207,7 @@ impl State {
         }
     }
 
-    /// What it waits for, in words.
+    /// Returns what the run waits for, as text.
     #[must_use]
     pub fn now(&self) -> String {
         match self.next() {
@@ -237,7 +238,7 @@ impl State {
 // === impl Form ===
 
 impl Form {
-    /// The seat, where somebody has it or had it last.
+    /// Returns the seat if it is held or vacant.
     #[must_use]
     pub const fn seat(&self) -> Option<&Seat> {
         match self {
@@ -246,7 +247,7 @@ impl Form {
         }
     }
 
-    /// Whether an agent leads the run, or its seat is vacant: the engine begins nothing by itself.
+    /// Returns true if an agent leads the run or its seat is vacant; the engine then begins nothing by itself.
     #[must_use]
     pub const fn is_led(&self) -> bool {
         matches!(self, Self::Led(_) | Self::Vacant(_))

@@ -1,4 +1,4 @@
-//! One event: what is known after it, and what is waited for.
+//! Folds one event into what is known and what is waited for.
 
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::modes::{AnswerFacts, ModeEvent, PersonAnswer, PhaseOutcome, PlanFacts, Proceed, Setup};
@@ -11,10 +11,10 @@ use super::{Ask, At, Check, Known, Question, State};
 /// Code of a run that a person ended.
 const STOPPED: &str = "dispatch.partial";
 
-/// Code of a run that ended because nobody answered.
+/// Code of a run that ended because a question was not answered in time.
 const EXPIRED: &str = "need.expired";
 
-/// Code of a record that can't be made sense of before anybody is named in it.
+/// Code of an unreadable record that names nobody to ask.
 const UNREADABLE: &str = "store.corrupt";
 
 // === impl State ===
@@ -23,7 +23,7 @@ impl State {
     /// Folds one event.
     ///
     /// # Errors
-    /// When the event can't have happened here: too early, too late, or not what is waited for.
+    /// When the event is impossible in this state: too early, too late, or not what is waited for.
     pub fn step(&self, event: &ModeEvent) -> Result<Self, Refused> {
         let mut next = self.clone();
         match event {
@@ -43,14 +43,14 @@ impl State {
             ModeEvent::StepBegun { step, fence } => next.begin_step(*step, *fence)?,
             ModeEvent::GatesAdded { gates, fence } => next.add_gates(*fence, gates)?,
         }
-        // The seat changes who says what comes next, and not what is waited for.
+        // A seat event changes what decides the next action, but not what is waited for.
         if !event.is_of_seat() {
             next.step += 1;
         }
         Ok(next)
     }
 
-    /// The state after an event that can't have happened.
+    /// Returns the state after an impossible event.
     pub(super) fn lose_track(self, refused: &Refused) -> Self {
         let why = format!("its record has an event that can't follow: {refused}");
         let at = match &self.known {
@@ -104,7 +104,7 @@ impl State {
         Ok(())
     }
 
-    /// Asks a person in place of a role that gives no answer.
+    /// Asks a person in place of a role that returns no answer.
     fn give_up(&mut self, step: u32, why: &str) -> Result<(), Refused> {
         self.is_now(step)?;
         let At::Asking { ask, .. } = &self.at else { return Err(self.unexpected("no answer of a role")) };
@@ -113,7 +113,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts an answer that did not fit.
+    /// Counts a rejected answer.
     fn ask_again(&mut self, why: String) -> Result<(), Refused> {
         let limit = self.known_mut()?.setup.limits.malformed;
         let At::Asking { ask, tries, refused } = &mut self.at else {
@@ -213,7 +213,7 @@ impl State {
         Ok(())
     }
 
-    /// Waits for what is needed next.
+    /// Waits for what the run needs next.
     fn go_on(&mut self) {
         if let Some(known) = &self.known {
             self.at = known.needs();
@@ -240,7 +240,8 @@ impl State {
     }
 }
 
-/// Whom a role's silence is a question to: a person, who decides in the architect's place about a task that has failed.
+/// Returns the question to a person about a role's missing answer. For a failed task, the person decides in the
+/// architect's place.
 fn no_answer(known: &mut Known, ask: Ask, why: String) -> Question {
     if let Ask::Decision { phase, .. } = ask {
         return known.give_up_task(phase, None, &format!("the architect gives no answer ({why})"));

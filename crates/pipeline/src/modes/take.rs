@@ -1,4 +1,4 @@
-//! What a role's answer adds to what is known.
+//! Adds a role's answer to what is known.
 
 use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::id::Digest;
@@ -7,17 +7,17 @@ use switchboard_protocol::modes::{AnswerFacts, PlanFacts};
 use super::known::{Approval, Approver};
 use super::{Ask, Known, Question};
 
-/// What became of an answer.
+/// Result of an answer.
 pub(super) enum Taken {
-    /// It is known now.
+    /// The answer was added.
     Known,
-    /// It is known, and a person has to decide about it.
+    /// The answer was added, and a person has to decide about it.
     Asks(Question),
-    /// It can't be used.
+    /// The answer can't be used.
     Bad(String),
 }
 
-/// Takes a role's answer in.
+/// Adds a role's answer.
 pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken {
     match (ask, answer) {
         (Ask::Questions, AnswerFacts::Questions { text, count }) => {
@@ -42,7 +42,7 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken 
         }
         (Ask::Reality, AnswerFacts::Reality { text, complete, incorrect, .. }) => {
             known.reality = Some(*text);
-            // The architect looks at a plan that was given before the critic does; it may find that nothing has to change.
+            // The architect reviews a given plan before the critic does, and may decide that nothing has to change.
             if known.plan.is_some() && complete + incorrect > 0 && known.revise.is_none() {
                 known.revise = Some(*text);
             }
@@ -85,14 +85,14 @@ pub(super) fn take(known: &mut Known, ask: &Ask, answer: &AnswerFacts) -> Taken 
     Taken::Known
 }
 
-/// What the architect decides about a task that has failed: it goes on as it says, or a person decides.
+/// Applies the architect's decision about a failed task: the run continues as decided, or a person decides.
 fn take_decision(known: &mut Known, phase: u64, text: Digest, decision: DecisionKind) -> Taken {
     match decision {
         DecisionKind::RetryWith => {
             known.advice = known.failed.take().map(|(failed, _)| (failed.task, text));
             Taken::Known
         }
-        // What a task may change, and which tasks there are, is the plan's: it is revised and reviewed like every other.
+        // The plan defines the tasks and what they may change, so it is revised and reviewed like every other.
         DecisionKind::Rescope | DecisionKind::Split => {
             known.replan_for(text);
             Taken::Known

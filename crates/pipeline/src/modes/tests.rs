@@ -48,7 +48,7 @@ fn begun(setup: Setup) -> State {
     State::new().step(&ModeEvent::Began { setup }).unwrap()
 }
 
-/// The state after answers to what it waits for, one after the other.
+/// Returns the state after these answers, each to what the state waits for.
 fn after(state: &State, answers: impl IntoIterator<Item = AnswerFacts>) -> State {
     answers.into_iter().fold(state.clone(), |state, answer| {
         let event = ModeEvent::Answered { step: state.step_number(), answer };
@@ -112,19 +112,19 @@ fn retrospective(phase: u64) -> AnswerFacts {
     AnswerFacts::Retrospective { text: text("retrospective"), phase }
 }
 
-/// A run that is at the critic's gate with a plan of two phases.
+/// Returns a run at the critic's gate with a plan of two phases.
 fn at_critic_gate() -> State {
     let state = begun(request());
     after(&state, [questions(0), explored(&[]), real(0), drafted("first", &[1, 2])])
 }
 
-/// The same with an approved plan, in phase 1.
+/// As [`at_critic_gate`], with an approved plan, in phase 1.
 fn in_phase_1(setup: Setup) -> State {
     let answers = [questions(0), explored(&[]), real(0), drafted("first", &[1, 2]), reviewed(PlanVerdict::Approved)];
     checked(&after(&begun(setup), answers), &[])
 }
 
-/// The same after phase 1, wrapped up but for the question.
+/// As [`in_phase_1`], after phase 1, wrapped up except for the question to a person.
 fn wrapped(setup: Setup) -> State {
     let state = ran(&in_phase_1(setup), 1);
     checked(&after(&state, [explored(&[]), documented(), retrospective(1)]), &[])
@@ -392,7 +392,7 @@ fn what_a_phase_lacks_goes_to_a_person_and_is_looked_for_again() {
     assert_eq!(chooses(&missing, Choice::Redo).at(), &At::Checking(Check::Preflight { phase: 1 }));
 }
 
-/// The phase that runs is held for a task that has failed.
+/// Returns the state after a task has failed and its phase is held.
 fn fails(state: &State, id: &str) -> State {
     let why = format!("task {id} has no attempts left");
     let outcome = PhaseOutcome::Held { why, failed: Some(failed(id)) };

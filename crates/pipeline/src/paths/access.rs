@@ -1,4 +1,4 @@
-//! What tasks do with files: one that writes keeps others from writing and reading the same, readers don't keep each other.
+//! Conflicts between tasks on files: a writer excludes other writers and readers, readers don't exclude each other.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use switchboard_protocol::run::Access;
 
 use super::{PathIndex, Pattern, UnsafePath};
 
-/// What a task declares to write and to read.
+/// Paths that a task declares to write and to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Claims {
     writes: Vec<Pattern>,
@@ -14,10 +14,10 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Reads declared paths.
+    /// Parses declared paths.
     ///
     /// # Errors
-    /// The first that is no safe path, and why.
+    /// The first unsafe path, and why.
     pub(crate) fn parse(writes: &[String], reads: &[String]) -> Result<Self, (String, UnsafePath)> {
         let all = |texts: &[String]| {
             texts.iter().map(|text| Pattern::parse(text).map_err(|why| (text.clone(), why))).collect::<Result<_, _>>()
@@ -25,7 +25,7 @@ impl Claims {
         Ok(Self { writes: all(writes)?, reads: all(reads)? })
     }
 
-    /// As [`parse`](Self::parse), without the paths that are not safe.
+    /// As [`parse`](Self::parse), but drops unsafe paths.
     pub(crate) fn of_safe(writes: &[String], reads: &[String]) -> Self {
         let safe = |texts: &[String]| texts.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
         Self { writes: safe(writes), reads: safe(reads) }
@@ -36,7 +36,7 @@ impl Claims {
         self.reads.extend(more.reads);
     }
 
-    /// What two tasks have in common of which one writes it, each path once, as this one declares it.
+    /// Returns the paths that two tasks share and at least one of them writes, each once, as this task declares it.
     pub(crate) fn shared<'a>(&'a self, other: &Self) -> Vec<(&'a str, Access, Access)> {
         let meets = |path: &Pattern, others: &[Pattern]| others.iter().any(|theirs| theirs.overlaps(path));
         let written = self.writes.iter().filter_map(|path| {
@@ -50,7 +50,7 @@ impl Claims {
     }
 }
 
-/// Why a task waits for another one with which it has this in common, told by what the other one declares.
+/// Returns why a task waits for another one with which it shares these paths, by the other one's declarations.
 pub(crate) fn reasons(shared: &[(&str, Access, Access)]) -> String {
     let with = |of_holder: Access, of_waiting: Access| {
         let meant = shared.iter().filter(|(_, a, b)| (*a, *b) == (of_holder, of_waiting));
@@ -76,7 +76,7 @@ impl ClaimIndex {
         claims.reads.iter().for_each(|path| self.reads.insert(path, owner));
     }
 
-    /// Owners of claims that conflict with these, without `owner` itself, ascending.
+    /// Returns the owners of claims that conflict with these, except `owner`, in ascending order.
     pub(crate) fn rivals(&self, claims: &Claims, owner: usize) -> BTreeSet<usize> {
         let mut found = self.writes.rivals(&claims.writes, owner);
         if !claims.reads.is_empty() {

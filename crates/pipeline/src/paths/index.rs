@@ -1,4 +1,4 @@
-//! Which owners declare what: finds overlapping declarations without comparing all pairs.
+//! Index of declared paths: finds overlapping declarations without comparing all pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ impl PathIndex {
         }
     }
 
-    /// Owners of declarations that overlap with any of these, without `owner` itself, ascending.
+    /// Returns the owners of declarations that overlap with any of these, except `owner`, in ascending order.
     pub(crate) fn rivals(&self, patterns: &[Pattern], owner: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         if self.literal.is_empty() && self.globs.is_empty() {
@@ -51,12 +51,12 @@ impl PathIndex {
         if folder.is_empty() {
             return Box::new(self.literal.iter());
         }
-        // '0' is the character after '/'.
+        // '0' follows '/' in ASCII.
         Box::new(self.literal.range(format!("{folder}/")..format!("{folder}0")))
     }
 }
 
-/// The path itself and all folders above it, the root (an empty text) included.
+/// Returns the path itself and all folders above it, including the root (an empty text).
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let cuts = path.match_indices('/').map(|(at, _)| &path[..at]);
     std::iter::once("").chain(cuts).chain((!path.is_empty()).then_some(path))

@@ -1,11 +1,11 @@
-//! One part of a declared path, and the meeting of two patterns.
+//! Parts of a declared path, and whether two patterns overlap.
 
 /// A part between slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Segment {
     /// `**`: any number of parts.
     Any,
-    /// A part with its wildcards.
+    /// A part with its text and its wildcards.
     Part { text: String, tokens: Vec<Token> },
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Token {
 }
 
 impl Segment {
-    /// The text that all names begin with which fit it, and whether that is all of the name.
+    /// Returns the longest common prefix of all matching names, and whether it is the whole name.
     pub(super) fn stem(&self) -> (&str, bool) {
         match self {
             Self::Any => ("", false),
@@ -44,7 +44,7 @@ impl Segment {
     }
 }
 
-/// `[…]` counts as any one character and `{…}` as any text, which is more than they mean.
+/// Parses a part. `[…]` counts as any one character and `{…}` as any text, which matches more than they mean.
 fn tokens(part: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut chars = part.chars();
@@ -67,7 +67,7 @@ fn bracket(chars: &mut std::str::Chars<'_>, close: char, means: Token, open: cha
     means
 }
 
-/// Whether some path fits both patterns, or lies below what fits one of them.
+/// Returns true if a path matches both patterns, or lies below a match of one of them.
 pub(super) fn meet(a: &[Segment], b: &[Segment]) -> bool {
     table(a.len(), b.len(), |i, j, next| {
         if i == a.len() || j == b.len() {
@@ -82,7 +82,7 @@ pub(super) fn meet(a: &[Segment], b: &[Segment]) -> bool {
     })
 }
 
-/// Whether a path fits the pattern, or lies below what fits it.
+/// Returns true if a path matches the pattern, or lies below a match.
 pub(super) fn covers(pattern: &[Segment], path: &[&str]) -> bool {
     table(pattern.len(), path.len(), |i, j, next| {
         if i == pattern.len() {
@@ -98,7 +98,7 @@ pub(super) fn covers(pattern: &[Segment], path: &[&str]) -> bool {
     })
 }
 
-/// A part with brackets may be the name of a folder (`[id]`), so it counts as both.
+/// Checks whether two parts overlap. A part with brackets may be a folder's name (`[id]`), so it counts as both.
 fn either_meets((s, x): (&str, &[Token]), (t, y): (&str, &[Token])) -> bool {
     parts_meet(x, y)
         || (has_brackets(s) && parts_meet(&literal(s), y))
@@ -132,7 +132,7 @@ fn parts_meet(a: &[Token], b: &[Token]) -> bool {
     })
 }
 
-/// Fills a table of answers from its end, so that every question about a rest of both sides is asked once.
+/// Fills a table of answers from its end, so that each pair of remainders is computed once.
 fn table(rows: usize, columns: usize, answer: impl Fn(usize, usize, &dyn Fn(usize, usize) -> bool) -> bool) -> bool {
     let mut answers = vec![false; (rows + 2) * (columns + 2)];
     for i in (0..=rows).rev() {

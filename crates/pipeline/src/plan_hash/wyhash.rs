@@ -1,8 +1,8 @@
-//! Wyhash, final version 4, with seed 0: what the hash function of the JavaScript runtime Bun computes.
+//! Wyhash, final version 4, with seed 0: the hash function of the JavaScript runtime Bun.
 
 const SECRET: [u64; 4] = [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3];
 
-/// Bytes that one round takes in.
+/// Number of bytes that one round hashes.
 const ROUND: usize = 48;
 
 /// Hashes bytes with seed 0.
@@ -29,7 +29,7 @@ fn short_b(input: &[u8]) -> u64 {
     }
 }
 
-/// Takes in all but the last 16 bytes, which stay for the end.
+/// Hashes all but the last 16 bytes, which are left for the end.
 fn long(seed: u64, input: &[u8]) -> (u64, u64, u64) {
     let mut at = 0;
     let mut lanes = [seed; 3];

@@ -1,32 +1,32 @@
-//! What is wrong with a plan, and where.
+//! Errors in a plan, with their position.
 
 use std::fmt;
 
 use switchboard_protocol::error::Failure;
 
-/// The first thing in the file that is wrong.
+/// The first error in a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PlanError {
     /// A code of the error table: `plan.…`.
     pub code: &'static str,
-    /// Line and column in the file, from 1, when the plan came from a text.
+    /// Position in the file if the plan came from a text.
     pub place: Option<Position>,
     /// JSON pointer to the field; empty for the plan itself.
     pub pointer: Box<str>,
-    /// What should stand there.
+    /// Expected content.
     pub expected: String,
-    /// What stands there.
+    /// Content found.
     pub found: String,
-    /// What to do; may be empty.
+    /// How to fix it; may be empty.
     pub hint: String,
 }
 
-/// A place in a file, from 1 (a plan has at most 4 MB).
+/// A position in a file (a plan has at most 4 MB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line.
+    /// Line number, from 1.
     pub line: u32,
-    /// Column, in characters.
+    /// Column in characters, from 1.
     pub column: u32,
 }
 
@@ -65,7 +65,7 @@ impl PlanError {
         Self { place, ..Self::new("plan.syntax", "", expected, found) }
     }
 
-    /// The failure that faces show, for a plan that was read from `file`.
+    /// Returns the failure that users see, for a plan that was read from `file`.
     #[must_use]
     pub fn failure(&self, file: &str) -> Failure {
         let place = match self.place {

@@ -1,4 +1,4 @@
-//! What only shows when all tasks are seen together: ids, dependencies, circles of what is declared and what follows from inputs.
+//! Checks all tasks together: ids, dependencies, and cycles of declared and derived dependencies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,14 +11,14 @@ use super::error::PlanError;
 use crate::circle::circle;
 use crate::dataflow::{self, MAX_DERIVED};
 
-/// A task, where it stands, and what it waits for: what it declares, then what follows from its inputs.
+/// A task, its pointer, and what it waits for: its declared dependencies, then those derived from its inputs.
 struct Node<'a> {
     task: &'a Task,
     pointer: String,
     waits: Vec<Wait<'a>>,
 }
 
-/// A task that another one waits for, and the input because of which it does.
+/// A dependency on a task, and the input that causes it.
 #[derive(Clone, Copy)]
 struct Wait<'a> {
     on: &'a TaskId,
@@ -76,7 +76,7 @@ fn check_dependencies(node: &Node<'_>, nodes: &BTreeMap<&TaskId, Node<'_>>) -> R
     })
 }
 
-/// A report leaves no files.
+/// Rejects outputs of a task whose result is a report, because a report produces no files.
 fn check_outputs(node: &Node<'_>) -> Result<(), PlanError> {
     let settings = node.task.switchboard.as_ref();
     let makes = settings.filter(|settings| settings.is_report());
@@ -91,7 +91,7 @@ fn check_outputs(node: &Node<'_>) -> Result<(), PlanError> {
 fn cycle(path: &[&TaskId], nodes: &BTreeMap<&TaskId, Node<'_>>) -> PlanError {
     let next = path.iter().skip(1).chain(path.first());
     let edges: Vec<_> = path.iter().copied().zip(next.copied()).collect();
-    // What is declared goes before what follows from inputs.
+    // Declared dependencies come before derived ones.
     let input = |(from, to): &(&TaskId, &TaskId)| nodes[*from].waits.iter().find(|wait| wait.on == *to)?.input;
     let derived: Vec<_> = edges.iter().filter_map(|edge| Some((*edge, input(edge)?))).collect();
     let ids = path.iter().chain(path.first()).map(|id| id.as_str());
@@ -100,7 +100,7 @@ fn cycle(path: &[&TaskId], nodes: &BTreeMap<&TaskId, Node<'_>>) -> PlanError {
         let _ = write!(found, "; {from} on {to} because {input} is an input of the one and an output of the other");
     }
     found.push(')');
-    // What can be mended: an input, where there is one.
+    // Report the dependency that can be fixed: an input, if there is one.
     let (at, field, what) = match derived.first() {
         Some(((from, _), _)) => (Some(from), "x-switchboard/inputs", "inputs or dependencies"),
         None => (path.first(), "depends", "dependencies"),

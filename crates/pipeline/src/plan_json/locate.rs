@@ -1,15 +1,15 @@
-//! From a JSON pointer, or a byte, to a line and column.
+//! Converts a JSON pointer or a byte offset to a line and column.
 
 use super::error::Position;
 
-/// The place of a byte.
+/// Returns the position of a byte.
 pub(super) fn place(text: &str, at: usize) -> Position {
     let before = &text[..at];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     numbers(before.matches('\n').count(), before[line_start..].chars().count())
 }
 
-/// Turns a column in bytes, from 1 (0 for the line break before the line), into one in characters.
+/// Converts a column in bytes, from 1 (0 for the line break before the line), to one in characters.
 pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Position {
     let content = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
     let end = column.saturating_sub(1).min(content.len());
@@ -17,13 +17,13 @@ pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Position {
     numbers(line.saturating_sub(1), before)
 }
 
-/// A place from numbers that begin at 0.
+/// Returns a position from zero-based numbers.
 fn numbers(line: usize, column: usize) -> Position {
     let number = |from_zero: usize| u32::try_from(from_zero + 1).unwrap_or(u32::MAX);
     Position { line: number(line), column: number(column) }
 }
 
-/// The place of the value that a pointer leads to, in a text that is valid JSON.
+/// Returns the position of the value that a pointer names, in a text that is valid JSON.
 pub(super) fn locate(text: &str, pointer: &str) -> Option<Position> {
     let mut cursor = Cursor { text: text.as_bytes(), at: 0 };
     cursor.space();
@@ -38,7 +38,7 @@ pub(super) fn locate(text: &str, pointer: &str) -> Option<Position> {
     Some(place(text, cursor.at))
 }
 
-/// A field's name as a part of a pointer.
+/// Escapes a field's name for a JSON pointer.
 pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -59,7 +59,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// From `{` to the value of a field.
+    /// Advances from `{` to the value of a field.
     fn enter_field(&mut self, name: &str) -> Option<()> {
         self.at += 1;
         loop {
@@ -76,7 +76,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// From `[` to an item.
+    /// Advances from `[` to an item.
     fn enter_item(&mut self, number: usize) -> Option<()> {
         self.at += 1;
         self.space();
@@ -87,7 +87,7 @@ impl Cursor<'_> {
         Some(())
     }
 
-    /// Over a `:` or `,` with the space around it.
+    /// Skips a `:` or `,` with the space around it.
     fn skip_separator(&mut self) {
         self.space();
         if matches!(self.peek(), Some(b':' | b',')) {
@@ -96,7 +96,7 @@ impl Cursor<'_> {
         self.space();
     }
 
-    /// Over a whole value.
+    /// Skips a whole value.
     fn value(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -119,7 +119,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Over a text in quotes.
+    /// Skips a string literal.
     fn text_literal(&mut self) -> Option<()> {
         if self.peek()? != b'"' {
             return None;

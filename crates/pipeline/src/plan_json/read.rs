@@ -1,4 +1,4 @@
-//! Reads a plan's JSON, and says what is wrong with it where.
+//! Reads a plan's JSON, and reports the position of an error.
 
 use serde_json::Value;
 use switchboard_protocol::strict_json;
@@ -10,7 +10,7 @@ pub(super) fn parse(text: &str) -> Result<Value, PlanError> {
     strict_json::parse(text).map_err(|error| explain(text, &error))
 }
 
-/// Puts the parser's message into our form: what was expected where.
+/// Converts the parser's message to a [`PlanError`] with its position.
 fn explain(text: &str, error: &serde_json::Error) -> PlanError {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The shape of a plan, field by field. Tables say what a field holds; one walk checks them.
+//! The schema of a plan: tables describe the fields, one walk checks them.
 
 use serde_json::{Map, Value};
 use switchboard_protocol::error::near_matches;
@@ -11,28 +11,28 @@ use super::error::PlanError;
 use super::locate;
 use crate::paths;
 
-/// What a field holds.
+/// Type of a field's value.
 enum Kind {
     /// The version of the format.
     Version,
     Text,
     FilledText,
     Texts,
-    /// Names of gates, each perhaps with `-` before it.
+    /// Names of gates, each optionally with `-` before it.
     Gates,
     Flag,
-    /// A flag, or a question.
+    /// A boolean, or the text of a question.
     FlagOrText,
-    /// A whole number from the first to the second.
+    /// A whole number in this range, both ends included.
     Number(u64, u64),
     /// An amount of US dollars.
     Dollars,
     OneOf(&'static [&'static str]),
-    /// An argument list or a line for the shell.
+    /// An argument list or a shell command line.
     Command,
     /// As [`Kind::Command`]; an empty list means none.
     CommandOrNone,
-    /// A name that becomes part of a file name.
+    /// A name that is used in a file name.
     Name,
     TaskId,
     TaskIds,
@@ -40,12 +40,12 @@ enum Kind {
     Paths,
     /// Hosts, each with its port.
     Hosts,
-    /// An object of the shared format: other tools put fields of their own beside those that are known here.
+    /// An object of the shared format, in which other tools add fields of their own.
     Object(&'static [Field]),
     Objects(&'static [Field]),
-    /// An `x-switchboard` object: only this program reads it, so a field that is not known is a mistake.
+    /// An `x-switchboard` object: only this program reads it, so an unknown field is an error.
     Settings(&'static [Field]),
-    /// A list of settings of workers, and how many there may be.
+    /// A list of worker settings, with its minimum and maximum length.
     Workers(&'static [Field], u64, u64),
     /// A number of workers, or a list of agents.
     BestOf,
@@ -65,33 +65,34 @@ const fn optional(name: &'static str, kind: Kind) -> Field {
     Field { name, needed: false, kind }
 }
 
-/// Edits between a key and [`SETTINGS`] up to which it counts as a misspelling: one wrong and one missing letter, or a missing `x-`.
+/// Maximum number of edits between a key and [`SETTINGS`] for a misspelling: one wrong and one missing letter, or a
+/// missing `x-`.
 const MAX_TYPOS: usize = 2;
-/// The largest whole number that JavaScript tells from its neighbours.
+/// Largest whole number that JavaScript represents exactly.
 const LARGEST: u64 = (1 << 53) - 1;
-/// Most dollars of a ceiling.
+/// Maximum ceiling in US dollars.
 const MOST_DOLLARS: f64 = 1e6;
-/// A week.
+/// Maximum time limit in minutes: a week.
 const MAX_MINUTES: u64 = 7 * 24 * 60;
-/// A day.
+/// Maximum time limit of a set-up in minutes: a day.
 const MAX_SETUP_MINUTES: u64 = 24 * 60;
-/// TCP ports of one work tree.
+/// Maximum number of TCP ports of one work tree.
 const MAX_PORTS: u64 = 100;
 
-/// The object in which a plan speaks to Switchboard.
+/// Key of the object that holds the plan's settings for Switchboard.
 const SETTINGS: &str = "x-switchboard";
 
-/// Most attempts that a plan may ask for.
+/// Maximum number of attempts that a plan may set.
 const MAX_ATTEMPTS: u64 = 20;
-/// Fewest workers that share a task.
+/// Minimum number of workers that share a task.
 const FEWEST_SHARED: u64 = job::MIN_SHARED as u64;
-/// Most participants of a debate, and most that try the same task.
+/// Maximum number of participants of a debate, and of workers that try the same task.
 const MOST_SHARED: u64 = job::MAX_SHARED as u64;
-/// Workers of a run at once.
+/// Maximum number of concurrent workers of a run.
 const MOST_WORKERS: u64 = switchboard_protocol::run::MAX_WORKERS as u64;
-/// Most steps of a chain.
+/// Maximum number of steps of a chain.
 const MAX_STEPS: u64 = job::MAX_STEPS as u64;
-/// Most rounds of a debate.
+/// Maximum number of rounds of a debate.
 const MAX_ROUNDS: u64 = 5;
 
 const PLAN: &[Field] = &[
@@ -269,7 +270,7 @@ const PARTICIPANT: &[Field] = &[
     optional("prompt", Kind::FilledText),
 ];
 
-/// Checks a plan's shape. Takes out known fields that are null (the same as not being there) and writes `1.0` as `1`.
+/// Checks a plan's shape. Removes known fields that are null (equivalent to missing) and rewrites `1.0` as `1`.
 pub(super) fn check(value: &mut Value) -> Result<(), PlanError> {
     check_object("", value, PLAN)?;
     let phases = value.get("phases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -300,13 +301,13 @@ fn check_object(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<()
             None => {}
         }
     }
-    // A misspelt name of ours would hide everything in it.
+    // A misspelt `x-switchboard` would hide all of its settings.
     let is_misspelt = |key: &&String| key.as_str() != SETTINGS && strsim::osa_distance(key, SETTINGS) <= MAX_TYPOS;
     let misspelt = object.keys().find(is_misspelt).filter(|_| fields.iter().any(|field| field.name == SETTINGS));
     misspelt.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
 }
 
-/// As [`check_object`], for an object in which every field has to be known.
+/// As [`check_object`], for an object that may have known fields only.
 fn check_settings(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<(), PlanError> {
     check_object(pointer, value, fields)?;
     let is_unknown = |key: &&String| fields.iter().all(|field| field.name != key.as_str());
@@ -325,20 +326,20 @@ fn unknown(pointer: &str, key: &str, fields: &[Field]) -> PlanError {
     }
 }
 
-/// The fields of the shared format that are not known here, each with its pointer and the known field that is spelt like it. They mean nothing
-/// to a run.
+/// Returns the unknown fields of the shared format, each with its pointer and the known field with a similar name. A
+/// run ignores them.
 pub(super) fn unknown_fields(value: &Value) -> Vec<UnknownField> {
     let mut found = Vec::new();
     collect("", value, PLAN, &mut found);
     found
 }
 
-/// A field that is not known.
+/// An unknown field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
-    /// JSON pointer to it.
+    /// JSON pointer to the field.
     pub pointer: String,
-    /// A known field of the same object that is spelt nearly like it.
+    /// A known field of the same object with a similar name.
     pub near: Option<&'static str>,
 }
 
@@ -397,7 +398,7 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::CommandOrNone if value.as_array().is_some_and(Vec::is_empty) => Ok(()),
         Kind::Command | Kind::CommandOrNone => command(pointer, value),
         Kind::Number(from, to) => number(pointer, value, *from, *to),
-        // Less than a millionth is nothing.
+        // Amounts below a millionth count as zero.
         Kind::Dollars if value.as_f64().is_some_and(|dollars| (1e-6..=MOST_DOLLARS).contains(&dollars)) => Ok(()),
         Kind::Dollars => Err(wrong(pointer, "an amount in dollars above 0, such as 20 or 0.5", describe(value))),
         Kind::OneOf(words) => one_of(pointer, value, words),
@@ -419,7 +420,7 @@ fn items<'a>(
     Ok(list.iter_mut().enumerate().map(move |(at, item)| (format!("{pointer}/{at}"), item)))
 }
 
-/// Checks how many items a list has.
+/// Checks the length of a list.
 fn counted(pointer: &str, value: &Value, from: u64, to: u64) -> Result<(), PlanError> {
     let count = value.as_array().map(|list| list.len() as u64);
     if count.is_some_and(|count| (from..=to).contains(&count)) {
@@ -474,7 +475,7 @@ fn name(pointer: &str, value: &Value) -> Result<(), PlanError> {
     id::check("name", text(pointer, value)?).map_err(rule)
 }
 
-/// A gate's name, with `-` before it where it is to be left out.
+/// Checks a gate's name, with `-` before it if the gate is left out.
 fn gate(pointer: &str, value: &Value) -> Result<(), PlanError> {
     let text = text(pointer, value)?;
     name(pointer, &Value::from(text.strip_prefix('-').unwrap_or(text)))
@@ -528,7 +529,7 @@ fn wrong(pointer: &str, expected: impl Into<String>, found: String) -> PlanError
     PlanError::new("plan.schema", pointer, expected, found)
 }
 
-/// A value as an error shows it: short, and never more than one line.
+/// Formats a value for an error: short, on a single line.
 fn describe(value: &Value) -> String {
     const SHOWN: usize = 40;
     match value {

@@ -2,7 +2,7 @@ use super::*;
 
 const DEMO: &str = include_str!("../../tests/plans/demo.json");
 
-/// The demo plan with one thing replaced.
+/// Returns the demo plan with one text replaced.
 fn with(what: &str, by: &str) -> String {
     assert!(DEMO.contains(what), "{what}");
     DEMO.replacen(what, by, 1)
@@ -141,7 +141,7 @@ fn a_failure_names_the_file_and_the_place() {
     assert_eq!(failure.code, "plan.schema");
 }
 
-/// A task: its id, what it depends on, what it needs, and what it makes.
+/// A task: id, dependencies, inputs and outputs.
 type Spec<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
 
 fn flow(tasks: &[Spec<'_>]) -> Result<Plan, PlanError> {

@@ -1,11 +1,11 @@
-//! Time limits that belong together: an agent is told to finish before its time is over.
+//! Checks that the time limits of a plan fit together: an agent is asked to finish before its time is over.
 
 use switchboard_protocol::frame::DEFAULT_TIMEOUT_MS;
 use switchboard_protocol::plan::Plan;
 
 use super::error::PlanError;
 
-/// Minutes of an attempt where nothing is said.
+/// Default time limit of an attempt in minutes.
 const USUAL: u64 = DEFAULT_TIMEOUT_MS / 60_000;
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {

@@ -1,4 +1,4 @@
-//! What is said about files that a task does not declare has to go together with the rest.
+//! Checks that settings about undeclared files fit the other settings.
 
 use switchboard_protocol::plan::{OnViolation, Plan};
 

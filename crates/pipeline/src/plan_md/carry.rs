@@ -1,7 +1,8 @@
-//! Comments that carry what a line can't: `<!-- switchboard task {"of":"1.2","set":{…},"if":{…}} -->`.
+//! Comments with the fields that a line can't hold: `<!-- switchboard task {"of":"1.2","set":{…},"if":{…}} -->`.
 //!
-//! `set` holds the fields in which the plan differs from what the line says (null: the field is not there), `if` what the line said
-//! about them. A field whose line says something else by now was edited by hand, and the edit stands.
+//! `set` holds the fields in which the plan differs from the line (null: the field is missing), `if` the values of
+//! these fields according to the line. If the line now has another value, it was edited by hand, and the edit takes
+//! precedence.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 /// The fields of a plan, phase or task that are not the default, without phases and tasks below it.
 pub(super) type Sparse = Map<String, Value>;
 
-/// What a comment is about.
+/// Kind of object that a comment belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Plan,
@@ -26,7 +27,7 @@ impl Level {
         }
     }
 
-    /// Fields whose absence means this word, or an empty list.
+    /// Returns the fields whose absence means this value, or an empty list.
     fn defaults(self) -> &'static [(&'static str, Option<&'static str>)] {
         match self {
             Self::Plan => &[("schema_version", Some("1.0.0"))],
@@ -38,24 +39,24 @@ impl Level {
     }
 }
 
-/// A comment's content.
+/// Content of a comment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Carry {
-    /// The id that the line above shows, to find it again.
+    /// Id in the line above, to find that line again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<Value>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     set: Sparse,
     #[serde(default, rename = "if", skip_serializing_if = "Map::is_empty")]
     was: Sparse,
-    /// Ids of what is below, where the plan has them in another order than the file.
+    /// Ids of the children, if the plan's order differs from the file's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) order: Vec<Value>,
 }
 
 impl Carry {
-    /// What is to be carried so that `line`, which the lines say, becomes `actual`.
+    /// Returns the comment that turns `line`, the fields in the lines, into `actual`.
     pub(super) fn between(line: &Sparse, actual: &Sparse, of: Option<Value>, order: Vec<Value>) -> Self {
         let mut carry = Self { of, order, ..Self::default() };
         for (name, value) in actual {
@@ -80,7 +81,7 @@ impl Carry {
         self.set.is_empty() && self.order.is_empty()
     }
 
-    /// Puts what is carried into what the lines say; edited lines win.
+    /// Applies the comment to the fields of the lines; edited lines take precedence.
     pub(super) fn apply(self, line: &mut Sparse) {
         let Self { set, was, .. } = self;
         let said = line.clone();
@@ -96,14 +97,14 @@ impl Carry {
         }
     }
 
-    /// The comment line; nothing in it can end the comment early.
+    /// Returns the comment line; no content can end the comment early.
     pub(super) fn write(&self, level: Level) -> String {
         let json = serde_json::to_string(self).expect("a carried field is JSON");
         let json = json.replace("--", "-\\u002d").replace("--", "-\\u002d");
         format!("<!-- switchboard {} {json} -->", level.word())
     }
 
-    /// Reads a comment line; nothing when it is another kind of line.
+    /// Reads a comment line; `None` for any other line.
     pub(super) fn read(line: &str) -> Option<(Level, Result<Self, String>)> {
         let content = line.trim().strip_prefix("<!-- switchboard ")?.strip_suffix("-->")?;
         let (word, json) = content.trim().split_once(' ')?;
@@ -112,7 +113,7 @@ impl Carry {
     }
 }
 
-/// Takes the fields that have their default value out.
+/// Removes the fields that have their default value.
 pub(super) fn sparse(level: Level, value: &impl Serialize) -> Sparse {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(value) else { return Sparse::new() };
     fields.shift_remove("phases");
@@ -130,12 +131,12 @@ pub(super) fn sparse(level: Level, value: &impl Serialize) -> Sparse {
     fields
 }
 
-/// What `items` are called in the order they have, if that is another than `sorted`.
+/// Returns `original` if it differs from `sorted`, else an empty list.
 pub(super) fn order(original: Vec<Value>, sorted: &[Value]) -> Vec<Value> {
     if original == sorted { Vec::new() } else { original }
 }
 
-/// Puts items back into a carried order; those that it doesn't name go to the end.
+/// Restores a carried order; items that it doesn't name go to the end.
 pub(super) fn reorder<T>(items: Vec<T>, order: &[Value], id: impl Fn(&T) -> Option<Value>) -> Vec<T> {
     if order.is_empty() {
         return items;

@@ -9,9 +9,9 @@ use super::carry::{self, Carry, Level, Sparse};
 use super::{Parsed, Warning, task_line};
 use crate::plan_json::{self, PlanError, Position};
 
-/// Title of a plan that has none.
+/// Title of a plan without one.
 pub(super) const UNTITLED: &str = "Untitled Plan";
-/// Swarm of a plan that names none.
+/// Swarm of a plan without one.
 pub(super) const DEFAULT_SWARM: &str = "default-swarm";
 
 const HASH_MARK: &str = "<!-- PLAN_HASH:";
@@ -40,12 +40,12 @@ pub(super) fn has_phase(text: &str) -> bool {
     text.lines().any(|line| phase_header(line).is_some())
 }
 
-/// The hash in the first line.
+/// Returns the hash in the first line.
 pub(super) fn header_hash(text: &str) -> Option<&str> {
     Some(text.lines().next()?.trim().strip_prefix(HASH_MARK)?.strip_suffix("-->")?.trim())
 }
 
-/// When the text says it was changed.
+/// Returns the time of the last change according to the text.
 pub(super) fn updated(text: &str) -> Option<String> {
     let line = |line: &str| {
         let shown = line.split_once("| Updated:").filter(|_| line.starts_with("Phase:")).map(|(_, updated)| updated);
@@ -58,7 +58,7 @@ fn before_phases(text: &str) -> impl Iterator<Item = &str> {
     text.lines().take_while(|line| phase_header(line).is_none())
 }
 
-/// What the lines before the first phase say about the plan.
+/// Reads the fields of the plan from the lines before the first phase.
 pub(super) fn header_fields(text: &str) -> Sparse {
     let mut fields = Sparse::new();
     let mut overview: Option<Vec<&str>> = None;
@@ -114,7 +114,7 @@ fn header_line(fields: &mut Sparse, line: &str) {
 pub(super) struct PhaseHeader {
     /// Id, name and status; defaults left out.
     pub(super) fields: Sparse,
-    /// A status word that is not known.
+    /// A status word that is unknown.
     pub(super) unknown: Option<String>,
 }
 
@@ -169,7 +169,7 @@ struct Reader {
     fields: Sparse,
     order: Vec<Value>,
     phases: Vec<PhaseDraft>,
-    /// Whether lines still belong to the last phase.
+    /// True if lines still belong to the last phase.
     inside: bool,
     warnings: Vec<Warning>,
 }
@@ -237,7 +237,7 @@ impl Reader {
         }
     }
 
-    /// Finds what a comment is about: the line that shows its id, else the last one that shows none.
+    /// Assigns a comment to the line that shows its id, else to the last line without an id.
     fn carry(&mut self, at: u32, level: Level, mut carry: Carry) {
         let of = carry.of.take();
         let order = std::mem::take(&mut carry.order);
@@ -271,7 +271,7 @@ impl Reader {
         self.warnings.push(Warning { line, what });
     }
 
-    /// The plan as JSON, and the line of each phase and task by its pointer.
+    /// Returns the plan as JSON, and the line of each phase and task by its pointer.
     fn finish(self) -> (Value, BTreeMap<String, u32>) {
         let mut lines = BTreeMap::from([(String::new(), 1)]);
         let phases = carry::reorder(self.phases, &self.order, |phase| phase.fields.get("id").cloned());
@@ -297,7 +297,7 @@ impl Reader {
 }
 
 impl PhaseDraft {
-    /// The tasks with ids and phases filled in, in the plan's order.
+    /// Returns the tasks with ids and phases filled in, in the plan's order.
     fn finish_tasks(&self) -> Vec<TaskDraft> {
         let id = self.fields.get("id").cloned().unwrap_or(Value::Null);
         let mut tasks = Vec::new();
@@ -311,7 +311,7 @@ impl PhaseDraft {
     }
 }
 
-/// Lines below a task: acceptance, the reason why it is blocked, and earlier attempts.
+/// Reads a line below a task: acceptance, the reason why it is blocked, or an earlier attempt.
 fn note(fields: &mut Sparse, line: &str) {
     let Some((name, rest)) = line.trim_start_matches(['-', '*']).trim_start().split_once(':') else { return };
     let rest = rest.trim();
@@ -331,7 +331,7 @@ fn note(fields: &mut Sparse, line: &str) {
     }
 }
 
-/// The line of the phase or task that a pointer leads into.
+/// Returns the line of the phase or task that contains a pointer.
 fn nearest(lines: &BTreeMap<String, u32>, pointer: &str) -> Option<Position> {
     let mut at = pointer;
     loop {

@@ -8,7 +8,7 @@ use super::parse;
 use super::task_line::{self, CURRENT};
 use crate::plan_hash::{plan_hash, utf16_order};
 
-/// Whether to carry along what the lines can't hold.
+/// Whether to write comments for what the lines can't hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comments {
     Write,
@@ -79,7 +79,7 @@ fn push_task(text: &mut String, phase: &Phase, task: &Task, is_current: bool, co
     push_comment(text, &carry, Level::Task);
 }
 
-/// A task's fields, its phase left out where it is the one it stands in.
+/// Returns a task's fields, without its phase if it is the one that contains the task.
 fn task_fields(phase: &Phase, task: &Task) -> Sparse {
     let mut fields = carry::sparse(Level::Task, task);
     if task.phase == phase.id {
@@ -135,7 +135,7 @@ fn status_word(status: PhaseStatus) -> &'static str {
     }
 }
 
-/// A text as a line can hold it; where that changes it, the comment below carries the original.
+/// Converts a text to a single line; if that changes it, the comment below holds the original.
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }

@@ -4,21 +4,21 @@ use serde_json::Value;
 
 use super::carry::Sparse;
 
-/// Marks the task that is worked on.
+/// Marks the current task.
 pub(super) const CURRENT: &str = "← CURRENT";
 
 const SIZES: [&str; 3] = ["small", "medium", "large"];
 
-/// What a line says about a task.
+/// Fields in a task's line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Id (only where one is shown), status, size, description, depends, blocked_reason; defaults left out.
+    /// Id (if the line shows one), status, size, description, depends, blocked_reason; defaults left out.
     pub(super) fields: Sparse,
-    /// Something odd about the line.
+    /// A problem in the line.
     pub(super) odd: Option<String>,
 }
 
-/// Reads `- [x] …`; nothing when the line is no checkbox.
+/// Reads `- [x] …`; `None` if the line is not a checkbox.
 pub(super) fn checkbox(line: &str) -> Option<Line> {
     let rest = line.trim().strip_prefix(['-', '*'])?.trim_start().strip_prefix('[')?;
     let (mark, text) = rest.split_once(']')?;
@@ -31,7 +31,7 @@ pub(super) fn checkbox(line: &str) -> Option<Line> {
     Some(line)
 }
 
-/// Reads `3. description [SIZE]`; nothing when the line is no item of a numbered list.
+/// Reads `3. description [SIZE]`; `None` if the line is not an item of a numbered list.
 pub(super) fn numbered(line: &str) -> Option<Line> {
     if line.starts_with("  ") || line.starts_with('\t') {
         return None;
@@ -56,7 +56,7 @@ fn status(mark: &str) -> Option<(&'static str, Option<String>)> {
         _ if mark.chars().count() == 1 => {
             return Some(("pending", Some(format!("[{mark}] is no known mark; taken as not done"))));
         }
-        // A link, or text in brackets.
+        // A link, or other text in brackets.
         _ => return None,
     };
     Some((known, None))
@@ -74,7 +74,7 @@ impl Line {
         self.suffixes(text, status);
     }
 
-    /// Takes the parts at the end of a line off, in any order, each once; what is left is the description.
+    /// Removes the parts at the end of a line, in any order, each once; the rest is the description.
     fn suffixes(&mut self, text: &str, status: &'static str) {
         let mut text = text.trim();
         let (mut current, mut size, mut depends) = (false, None, None);
@@ -115,7 +115,7 @@ impl Line {
     }
 }
 
-/// `1.2: …`, `1.2.3: …` or `Task 1.2: …`; after `Task` any id.
+/// Reads `1.2: …`, `1.2.3: …` or `Task 1.2: …`; after `Task`, any id is allowed.
 fn explicit_id(text: &str) -> Option<(&str, &str)> {
     let (head, rest) = text.split_once(':')?;
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {

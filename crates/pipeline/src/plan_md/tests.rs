@@ -145,7 +145,7 @@ fn text() -> impl Strategy<Value = String> {
         "\\PC{1,20}",
         "(a| |-|\\[|\\]|\\(|\\)|:|#|`|<!--|-->|--|\\n|\\r|\\t|←|depends|SMALL|LARGE|CURRENT|Task|1\\.1|Phase 1|\\\\|\"|é|😀){1,10}",
     ]
-    // U+FFFD only stands in damaged files.
+    // U+FFFD occurs only in damaged files.
     .prop_map(|text: String| text.replace('\u{fffd}', "?"))
 }
 
@@ -235,7 +235,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 type Header = (String, String, Option<u64>, Extra, Option<Value>);
 type PhaseParts = (Value, String, Extra, Option<Value>, Vec<(Fields, Extra, Vec<prop::sample::Index>)>);
 
-/// Puts the parts together; ids count down, so that the file's order is not the natural one.
+/// Assembles a plan; ids may count down, so that the file's order is not the natural one.
 fn build((header, profile, phases, ids, down): (Header, Option<Value>, Vec<PhaseParts>, &str, bool)) -> Plan {
     let (title, swarm, current, more, plan_settings) = header;
     let total: usize = phases.iter().map(|phase| phase.4.len()).sum();

@@ -1,4 +1,4 @@
-//! Who would run beside whom if every task took equally long.
+//! Forecasts which tasks would run in parallel if all took equally long.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::order::Ancestors;
 use super::{MAX_CONFLICTS, Nodes};
 use crate::paths::reasons;
 
-/// Pairs that are looked at before a forecast gives up; about 100 ms.
+/// Maximum number of pairs that a forecast compares before it gives up; about 100 ms.
 const MAX_PAIRS: usize = 1_000_000;
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ fn list_conflicts(nodes: &Nodes<'_>, forecast: &mut Forecast) {
     }
 }
 
-/// What two tasks have in common of which one writes it, as `a` declares it.
+/// Returns the paths that two tasks share and at least one of them writes, as `a` declares them.
 fn shared(nodes: &Nodes<'_>, a: usize, b: usize) -> Vec<SharedPath> {
     let shared = nodes.claims[a].shared(&nodes.claims[b]).into_iter();
     shared.map(|(path, a, b)| SharedPath { path: path.to_owned(), a, b }).collect()
@@ -92,7 +92,7 @@ fn list_waves(nodes: &Nodes<'_>, max_workers: usize, forecast: &mut Forecast) {
 #[derive(Default)]
 struct Wave {
     chosen: Vec<usize>,
-    /// Who holds files of a task that is not chosen.
+    /// For each task that conflicts with a chosen one, the chosen task that holds its files.
     holders: BTreeMap<usize, usize>,
     pairs: usize,
 }
@@ -117,7 +117,7 @@ impl Wave {
         wave
     }
 
-    /// Ready tasks that are not chosen, and why.
+    /// Returns the ready tasks that were not chosen, and why.
     fn deferred(&self, nodes: &Nodes<'_>, ready: &BTreeSet<usize>) -> Vec<Skipped> {
         let left = ready.iter().filter(|at| !self.chosen.contains(at));
         left.filter_map(|at| self.deferral(nodes, *at)).collect()

@@ -1,25 +1,25 @@
-//! Phases and slices: groups of tasks, and which of them wait for each other.
+//! Phases and slices as groups of tasks, and which groups wait for each other.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::plan::{Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::way::UnitId;
 
-/// A group of the tasks that a run will do.
+/// A group of the tasks that a run will carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group<'a> {
     pub(crate) unit: UnitId,
-    /// The group around this one, by its place in the list.
+    /// Index of the group that contains this one.
     pub(crate) within: Option<usize>,
-    /// The group that must be merged whole before a task of this one starts.
+    /// Index of the group that must be merged as a whole before a task of this one starts.
     pub(crate) after: Option<usize>,
-    /// Its tasks; those of a slice are in its phase's list, too.
+    /// Tasks of the group; those of a slice are in its phase's list, too.
     pub(crate) tasks: Vec<&'a TaskId>,
 }
 
-/// Lists the phases in the order of their numbers, each followed by its slices in the order of their first tasks; groups without a
-/// task that `takes_part` are left out. A phase waits for the one before it unless the plan's `x-switchboard.barrier` is
-/// false; a slice only where that is true.
+/// Returns the phases in the order of their numbers, each followed by its slices in the order of their first tasks.
+/// Groups without a task that `takes_part` are left out. A phase waits for the one before it unless the plan's
+/// `x-switchboard.barrier` is false; a slice only if it is true.
 pub(crate) fn groups<'a>(plan: &'a Plan, takes_part: impl Fn(&TaskId) -> bool) -> Vec<Group<'a>> {
     let barrier = plan.switchboard.as_ref().and_then(|settings| settings.barrier);
     let mut phases: Vec<_> = plan.phases.iter().collect();

@@ -1,11 +1,11 @@
-//! The tasks that a run of a plan leaves out, and why.
+//! Determines the tasks that a run of a plan leaves out, and why.
 
 use std::collections::{BTreeSet, HashMap};
 
 use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus};
 use switchboard_protocol::run::{SkipCode, Skipped};
 
-/// The tasks that a run of the plan leaves out, each with the reason.
+/// Returns the tasks that a run of the plan leaves out, each with the reason.
 #[must_use]
 pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
     let mut skipped = Vec::new();
@@ -13,19 +13,19 @@ pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
     skipped
 }
 
-/// All tasks in their natural order.
+/// Returns all tasks in their natural order.
 fn sorted(plan: &Plan) -> Vec<&Task> {
     let mut tasks: Vec<_> = plan.tasks().collect();
     tasks.sort_by(|a, b| a.id.cmp(&b.id));
     tasks
 }
 
-/// Where each task stands in a list; only ever asked, never walked, so that its order doesn't matter.
+/// Returns the position of each task in a list. The map is only looked up, never iterated, so its order doesn't matter.
 pub(super) fn numbers<'a>(tasks: &[&'a Task]) -> HashMap<&'a TaskId, usize> {
     tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect()
 }
 
-/// Leaves out what is done, parked, or depends on what is parked. A phase that is parked parks its tasks.
+/// Leaves out tasks that are done, parked, or depend on a parked task. A parked phase parks its tasks.
 pub(super) fn leave_out<'a>(plan: &'a Plan, finished: &BTreeSet<TaskId>, skipped: &mut Vec<Skipped>) -> Vec<&'a Task> {
     let tasks = sorted(plan);
     let of_phases = parked_by_phase(plan);
@@ -55,7 +55,7 @@ pub(super) fn leave_out<'a>(plan: &'a Plan, finished: &BTreeSet<TaskId>, skipped
     tasks.into_iter().zip(left_out).filter(|(_, left_out)| !left_out).map(|(task, _)| task).collect()
 }
 
-/// Why a task is left out for its own sake, and whether those that depend on it may go on.
+/// Returns why a task is left out by its own status, and whether tasks that depend on it may run.
 fn standing(task: &Task, finished: &BTreeSet<TaskId>) -> Option<(SkipCode, String, bool)> {
     if finished.contains(&task.id) {
         return Some((SkipCode::Complete, "an earlier run has merged it".to_owned(), true));
@@ -71,7 +71,7 @@ fn standing(task: &Task, finished: &BTreeSet<TaskId>) -> Option<(SkipCode, Strin
     }
 }
 
-/// Why tasks are left out since their phase is put away, and whether those that depend on them may go on.
+/// Returns why tasks are left out because their phase is parked, and whether tasks that depend on them may run.
 fn parked_by_phase(plan: &Plan) -> HashMap<&TaskId, (SkipCode, String, bool)> {
     let parked = plan.phases.iter().filter_map(|phase| {
         let (word, met) = parked_as(phase.status)?;
@@ -81,7 +81,8 @@ fn parked_by_phase(plan: &Plan) -> HashMap<&TaskId, (SkipCode, String, bool)> {
     parked.flatten().collect()
 }
 
-/// The word for a phase that is put away, and whether what depends on its tasks may go on; `None` where they can be done.
+/// Returns the word for a parked phase, and whether tasks that depend on its tasks may run; `None` if the phase can
+/// run.
 const fn parked_as(status: PhaseStatus) -> Option<(&'static str, bool)> {
     match status {
         PhaseStatus::Pending | PhaseStatus::InProgress | PhaseStatus::Complete | PhaseStatus::Completed => None,
@@ -90,7 +91,7 @@ const fn parked_as(status: PhaseStatus) -> Option<(&'static str, bool)> {
     }
 }
 
-/// For each task, those that depend on it, each once.
+/// Returns, for each task, the tasks that depend on it, each once.
 pub(super) fn dependents(tasks: &[&Task]) -> Vec<Vec<usize>> {
     let numbers = numbers(tasks);
     let mut dependents = vec![Vec::new(); tasks.len()];

@@ -1,4 +1,4 @@
-//! The events with which a run begins.
+//! The events that open a run.
 
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::RunEvent;
@@ -6,26 +6,27 @@ use switchboard_protocol::run::way::UnitId;
 
 use crate::way::{Compiled, UnitPlan, parts};
 
-/// Bytes of JSON that the lists of one event may take, so that its facts fit ([`switchboard_protocol::event::MAX_FACTS_BYTES`])
-/// beside the longest names of unit and group and the digest of the way.
+/// Byte budget for the JSON lists of one event, so that its facts fit
+/// ([`switchboard_protocol::event::MAX_FACTS_BYTES`]) beside the longest names of unit and group and the digest of the
+/// way.
 const LISTS_BUDGET: usize = 500;
 
-/// What a run begins with beside its plan.
+/// Input for the opening of a run, beside its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// The hash of all of the plan ([`crate::plan_hash::whole`]).
+    /// Hash of the whole plan ([`crate::plan_hash::whole`]).
     pub plan_hash: &'a str,
-    /// The commit that the run's branch begins at.
+    /// Commit that the run's branch starts from.
     pub base: &'a str,
-    /// Most workers at once.
+    /// Maximum number of concurrent workers.
     pub max_workers: u32,
 }
 
-/// The events that begin a run of a plan whose ways are compiled, to be recorded in one transaction, each small enough for the
-/// log: the plan, each way once, the units.
+/// Returns the events that open a run of a plan whose ways are compiled: the plan, each way once, the units. They are
+/// recorded in one transaction, and each is small enough for the log.
 ///
 /// # Errors
-/// When plan or way don't serialise: a defect of their types.
+/// When plan or way can't be serialised; a defect of their types.
 pub fn opening(plan: &Plan, compiled: &Compiled, opening: Opening<'_>) -> Result<Vec<RunEvent>, serde_json::Error> {
     let mut events =
         text_in_parts(&serde_json::to_string(plan)?, |part, of, text| RunEvent::PlanRecorded { part, of, text });
@@ -51,7 +52,7 @@ fn text_in_parts(text: &str, event: impl Fn(u32, u32, String) -> RunEvent) -> Ve
     (1..=of).zip(parts).map(|(part, text)| event(part, of, text.to_owned())).collect()
 }
 
-/// One entry of a unit's lists.
+/// An entry in the lists of a unit.
 enum Entry {
     After(UnitId),
     Writes(String),
@@ -59,9 +60,9 @@ enum Entry {
 }
 
 impl Entry {
-    /// Bytes in JSON, the comma included.
+    /// Returns the length of the entry's JSON in bytes, with the comma.
     fn len(&self) -> usize {
-        /// Braces, names and numbers around the name of a unit.
+        /// Bytes for braces, names and numbers around the name of a unit.
         const AROUND: usize = 60;
         match self {
             Self::After(UnitId::Task(task)) => AROUND + task.as_str().len(),
@@ -83,7 +84,7 @@ struct Lists {
     reads: Vec<String>,
 }
 
-/// Spreads a unit's lists over as many events as they need.
+/// Splits a unit's lists into as many events as needed.
 fn split(unit: &UnitPlan) -> Vec<RunEvent> {
     let after = unit.after.iter().cloned().map(Entry::After);
     let writes = unit.writes.iter().cloned().map(Entry::Writes);
@@ -91,7 +92,7 @@ fn split(unit: &UnitPlan) -> Vec<RunEvent> {
     let mut chunks = vec![Lists::default()];
     let mut used = 0;
     for entry in entries {
-        // The first event holds the way, too: a long entry goes into the next.
+        // The first event also holds the way, so a long entry goes into the next one.
         if (used > 0 || chunks.len() == 1) && used + entry.len() > LISTS_BUDGET {
             chunks.push(Lists::default());
             used = 0;

@@ -1,10 +1,10 @@
-//! The order of dependencies.
+//! Orders nodes by their dependencies.
 
 use std::collections::BTreeSet;
 
 use super::Nodes;
 
-/// All nodes, each after those it depends on, otherwise in their natural order. Nodes of a circle are missing.
+/// Returns all nodes, each after those it depends on, otherwise in their natural order. Nodes of a cycle are left out.
 pub(super) fn topological(nodes: &Nodes<'_>) -> Vec<usize> {
     let mut unmet: Vec<_> = nodes.depends.iter().map(Vec::len).collect();
     let mut ready: BTreeSet<_> = (0..nodes.len()).filter(|at| unmet[*at] == 0).collect();
@@ -21,7 +21,7 @@ pub(super) fn topological(nodes: &Nodes<'_>) -> Vec<usize> {
     order
 }
 
-/// Which nodes come before which: a bit per pair.
+/// Records which nodes precede which, with one bit per pair.
 pub(super) struct Ancestors {
     words: usize,
     bits: Vec<u64>,
@@ -43,7 +43,7 @@ impl Ancestors {
         Self { words, bits }
     }
 
-    /// Whether one of the two must be merged before the other starts.
+    /// Returns true if one of the two nodes must be merged before the other starts.
     pub(super) fn are_ordered(&self, a: usize, b: usize) -> bool {
         let before = |a: usize, b: usize| self.bits[b * self.words + a / 64] >> (a % 64) & 1 == 1;
         before(a, b) || before(b, a)

@@ -212,7 +212,7 @@ fn a_phase_waits_for_the_one_before_it_unless_the_plan_says_no() {
     assert_eq!(waves(json!(false)), ["1.1 2.1", "1.2"]);
 }
 
-/// A plan of the largest size: layers with random edges and files.
+/// Creates a plan of the maximum size: layers with random edges and files.
 fn large(count: usize, files: usize) -> Plan {
     let mut seed = 7_u64;
     let mut random = move |end: usize| {

@@ -6,71 +6,71 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {reason}", place(file, *line))]
 pub struct BadRole {
-    /// The role that it is about: its name, or the file's where it has none.
+    /// Name of the role according to the file, else according to the file's name.
     pub role: Box<str>,
-    /// The file.
+    /// Path of the file.
     pub file: Box<str>,
-    /// The line, from 1; `None` for the file as a whole.
+    /// Line number, from 1; `None` for the whole file.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Error in the file.
     pub reason: Reason,
-    /// What to do; may be empty.
+    /// How to fix it; may be empty.
     pub hint: Box<str>,
 }
 
-/// What is wrong with a role file.
+/// Error in a role file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// It has more bytes than are read.
+    /// The file exceeds the size limit.
     TooLarge {
-        /// How many it has.
+        /// Size of the file in bytes.
         bytes: usize,
     },
-    /// It does not begin with a frontmatter that can be read.
+    /// The file does not begin with a readable frontmatter.
     Frontmatter(String),
-    /// A key does not exist.
+    /// The key does not exist.
     UnknownKey(String),
-    /// A key that it needs is not there.
+    /// A required key is missing.
     Missing(&'static str),
-    /// The value of a key is not one that it takes.
+    /// The value of a key is invalid.
     BadValue {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// What is wrong with the value.
+        /// Error in the value.
         what: String,
     },
-    /// A project sets what only the user may set.
+    /// A project sets a key that only the user may set.
     ForUser(&'static str),
-    /// What a role that ships answers is fixed by the steps that ask it.
+    /// The file changes the answers of a shipped role, which are fixed by the steps that ask it.
     AnswersOfShipped(String),
-    /// A project's file is about a role that neither ships nor is the user's.
+    /// A project's file is about a role that is neither shipped nor the user's.
     NotARole,
-    /// A project asks for more than the role has.
+    /// A project requests more than the role has.
     Beyond {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// What it asks for.
+        /// The value requested.
         what: String,
     },
     /// Another file is about the same role.
     Twice {
-        /// That file.
+        /// Path of the other file.
         other: String,
     },
 }
 
-/// Why there is no role of a name.
+/// Why a role can't be found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRole {
-    /// No file defines it.
+    /// No file defines the role.
     #[error("there is no role `{name}`{}", nearest(near))]
     None {
-        /// The name.
+        /// Requested name.
         name: String,
-        /// Names like it, best first.
+        /// Similar names, best match first.
         near: Vec<String>,
     },
-    /// A file does that can't be used.
+    /// The role's file can't be used.
     #[error("the role can't be used: {0}")]
     Bad(#[source] Box<BadRole>),
 }

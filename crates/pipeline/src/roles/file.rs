@@ -1,4 +1,4 @@
-//! One role file: what it says, key by key, with the line of each.
+//! Parses one role file: the values of its keys, with the line of each.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use switchboard_protocol::run::way::RoleId;
 use super::bad::{BadRole, Reason};
 use crate::paths::Pattern;
 
-/// Most bytes of a role file: more would be most of what a small model can take.
+/// Maximum size of a role file in bytes; more would fill most of a small model's context.
 pub const MAX_ROLE_BYTES: usize = 16 << 10;
 
 /// The keys of a frontmatter.
@@ -33,22 +33,22 @@ const KEYS: [&str; 16] = [
     "prompt",
 ];
 
-/// What `prompt` may be: whether the text below replaces the prompt of the role, or comes after it.
+/// Values of `prompt`: whether the text below replaces the prompt of the role, or is appended to it.
 const PROMPTS: [&str; 2] = ["replace", "append"];
 
-/// The rights that are words; what may be written has keys of its own.
+/// Rights that are single words; the rights to write have keys of their own.
 const RIGHTS: [&str; 3] = ["read", "execute", "delegate"];
 
-/// A role file: its path, as it is shown, and its text.
+/// A role file: its displayed path and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoleFile<'a> {
-    /// The path.
+    /// Path of the file.
     pub file: &'a str,
-    /// The text.
+    /// Text of the file.
     pub text: &'a str,
 }
 
-/// The rights that are words.
+/// Rights that are single words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Words {
     pub(super) read: bool,
@@ -56,7 +56,7 @@ pub(super) struct Words {
     pub(super) delegate: bool,
 }
 
-/// What a file says; `None` for a key that it doesn't have.
+/// Values in a file; `None` for a missing key.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Said {
     pub(super) description: Option<String>,
@@ -77,7 +77,7 @@ pub(super) struct Said {
     pub(super) body: String,
 }
 
-/// A file that was read.
+/// A parsed file.
 #[derive(Debug, Clone)]
 pub(super) struct Read<'a> {
     pub(super) file: &'a str,
@@ -89,7 +89,7 @@ pub(super) struct Read<'a> {
 // === impl Read ===
 
 impl<'a> Read<'a> {
-    /// Reads a file.
+    /// Parses a file.
     pub(super) fn of(source: RoleFile<'a>) -> Result<Self, BadRole> {
         let stem = source.file.rsplit('/').next().unwrap_or_default().trim_end_matches(".md");
         let whole =
@@ -110,19 +110,19 @@ impl<'a> Read<'a> {
         Ok(Self { file: source.file, id, said, lines })
     }
 
-    /// A refusal of a key.
+    /// Returns an error about a key.
     pub(super) fn refuse(&self, key: Option<&str>, reason: Reason) -> BadRole {
         let line = key.and_then(|key| self.lines.iter().find(|(name, _)| name == key)).map(|(_, line)| *line);
         BadRole { role: self.id.as_str().into(), file: self.file.into(), line, reason, hint: Box::default() }
     }
 
-    /// The first of the keys that the file has.
+    /// Returns the first of the keys that the file has.
     pub(super) fn first_of(&self, keys: &[&'static str]) -> Option<&'static str> {
         keys.iter().copied().find(|key| self.lines.iter().any(|(name, _)| name == key))
     }
 }
 
-/// The keys of a file while it is read.
+/// Keys of a file during parsing.
 struct Keys<'a> {
     file: &'a str,
     stem: &'a str,
@@ -195,7 +195,7 @@ impl Keys<'_> {
 
     fn temperature(&self) -> Result<Option<f64>, BadRole> {
         let Some(text) = self.text("temperature")? else { return Ok(None) };
-        // The range that the interfaces of model services take.
+        // The range that the APIs of model services accept.
         let number = text.parse().ok().filter(|number| (0.0..=2.0).contains(number));
         let what = || self.value("temperature", format!("is a number from 0 to 2, not `{text}`"), String::new());
         number.map(Some).ok_or_else(what)
@@ -231,7 +231,7 @@ impl Keys<'_> {
         Err(self.value(key, format!("is one of {}, not `{text}`", words.join(", ")), near(&text, words)))
     }
 
-    /// A list of words, each of which has to be one of a set; `[]` for none.
+    /// Reads a list of words, each from a fixed set; `[]` for none.
     fn words(&self, key: &'static str, words: &[&str]) -> Result<Option<Vec<String>>, BadRole> {
         let Some(list) = self.list(key) else { return Ok(None) };
         match list.iter().find(|word| !words.contains(&word.as_str())) {
@@ -243,7 +243,7 @@ impl Keys<'_> {
         }
     }
 
-    /// A list, or words with commas between; empty ones left out.
+    /// Reads a list, or words separated by commas; drops empty ones.
     fn list(&self, key: &str) -> Option<Vec<String>> {
         let mut list: Vec<String> = match &self.field(key)?.value {
             Value::Text(text) => text.split(',').map(|word| word.trim().to_owned()).collect(),

@@ -1,4 +1,5 @@
-//! Puts role files together. The user's replace or add; a project's narrow, and what they ask for beyond the role is an error, not a wish.
+//! Merges role files. The user's files replace or add; a project's files only restrict, and a request beyond the role
+//! is an error.
 
 use switchboard_protocol::role::{Rights, RoleLimits, WriteRights};
 
@@ -6,13 +7,13 @@ use super::bad::{BadRole, Reason};
 use super::file::{Read, Said, Words};
 use super::{Origin, Role, RoleFile};
 
-/// What only the user sets.
+/// Keys that only the user may set.
 const FOR_USER: [&str; 6] = ["description", "model", "fallback_models", "temperature", "answers", "prompt"];
 
-/// Share of a limit at which a worker is told, where a role file doesn't say: 75 of 100, the `warn_threshold` of opencode-swarm.
+/// Default share of a limit in percent at which a worker is warned: 75, the `warn_threshold` of opencode-swarm.
 const WARN_AT: u8 = 75;
 
-/// Adds the files of one origin.
+/// Merges the files of one origin into the list.
 pub(super) fn add(list: &mut Vec<Role>, bad: &mut Vec<BadRole>, files: &[RoleFile<'_>], origin: Origin) {
     let mut read = Vec::new();
     for file in files {
@@ -51,7 +52,7 @@ fn added(list: &[Role], all: &[Read<'_>], one: &Read<'_>, origin: Origin) -> Res
     }
 }
 
-/// A role with what a file of the user says in place of what it was.
+/// Returns a role with the values of a user's file in place of its own.
 fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
     let said = said.clone();
     let words = said.rights.unwrap_or(Words {
@@ -93,7 +94,7 @@ fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
     }
 }
 
-/// A role that is new: without rights but to read, and with no limits, where its file says nothing.
+/// Returns a new role. Keys that its file lacks grant no rights except to read, and set no limits.
 fn new(one: &Read<'_>, origin: Origin) -> Result<Role, BadRole> {
     let missing = |key| one.refuse(None, Reason::Missing(key));
     if one.said.description.is_none() {
@@ -121,7 +122,7 @@ fn new(one: &Read<'_>, origin: Origin) -> Result<Role, BadRole> {
     Ok(replaced(&empty, &Said { appends: false, ..one.said.clone() }, origin))
 }
 
-/// A role with less, as a project wants it. Its text is added to the prompt.
+/// Returns a role restricted by a project's file. The file's text is added to the prompt.
 fn narrowed(role: &Role, one: &Read<'_>) -> Result<Role, BadRole> {
     if let Some(key) = one.first_of(&FOR_USER) {
         return Err(one.refuse(Some(key), Reason::ForUser(key)));
@@ -141,10 +142,10 @@ fn narrowed(role: &Role, one: &Read<'_>) -> Result<Role, BadRole> {
     Ok(role)
 }
 
-/// What a file asks for beyond a role: the key, and what.
+/// A request beyond a role: the key, and the value.
 type Beyond = (&'static str, String);
 
-/// A role, and what a project says of it.
+/// A role, and a project's file that restricts it.
 struct Narrow<'a> {
     role: &'a Role,
     said: &'a Said,
@@ -195,7 +196,7 @@ impl Narrow<'_> {
     }
 }
 
-/// A limit that is no higher than the role's; 0 is none.
+/// Returns a limit that is at most the role's; 0 means no limit.
 fn limit(key: &'static str, own: u32, said: Option<u32>) -> Result<u32, Beyond> {
     match said {
         None => Ok(own),
@@ -206,7 +207,8 @@ fn limit(key: &'static str, own: u32, said: Option<u32>) -> Result<u32, Beyond> 
     }
 }
 
-/// Whether all files of a glob surely lie in another one: the same, or below a folder that the other names.
+/// Returns true if all files of a glob certainly lie in another one: it is the same, or below a folder that the other
+/// one names.
 fn lies_in(glob: &str, other: &str) -> bool {
     let folder = other.strip_suffix("/**").unwrap_or(other);
     let is_literal = !folder.contains(['*', '?', '[', '{']);

@@ -1,10 +1,11 @@
-//! Names of roles and tools as agents write them.
+//! Resolves names of roles and tools as agents write them.
 
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
 
-/// The role that a name means: its id in any case, with `-` or a space for `_`, and behind the name of a team, `mega_coder`. `None` for any other
-/// name: only a team that is given counts as a prefix, so `decoder` and `code-reviewer` are no roles.
+/// Returns the role with this name: its id in any case, with `-` or a space for `_`, optionally after the name of a
+/// team (`mega_coder`). `None` for any other name: only the given team counts as a prefix, so `decoder` and
+/// `code-reviewer` are not roles.
 #[must_use]
 pub fn role_of<'a>(
     name: &str,
@@ -20,15 +21,15 @@ pub fn role_of<'a>(
     })
 }
 
-/// The role that ships and that a name means, perhaps behind the name of a plan's swarm.
+/// Returns the shipped role with this name, optionally after the name of a plan's swarm.
 #[must_use]
 pub fn shipped_role_of(name: &str, swarm: &str) -> Option<RoleName> {
     let ids = RoleName::ALL.map(RoleName::id);
     role_of(name, [swarm], &ids).and_then(RoleName::of)
 }
 
-/// The name of a tool without the name of its server or team: `mega:search`, `mega.search` and `mcp__mega__search` are `search`. For counting and for
-/// showing; what a tool may do is never decided by it.
+/// Returns the name of a tool without the name of its server or team: `search` for `mega:search`, `mega.search` and
+/// `mcp__mega__search`. Used for counting and display only; the rights of a tool never depend on it.
 #[must_use]
 pub fn tool_of(name: &str) -> &str {
     let name = name.trim();
@@ -42,7 +43,7 @@ pub fn tool_of(name: &str) -> &str {
     behind.map_or(name, |(_, tool)| tool)
 }
 
-/// A name in lower case, with `_` for every run of spaces, `-` and `_`.
+/// Returns a name in lower case, with `_` for every run of spaces, `-` and `_`.
 pub(super) fn fold(name: &str) -> String {
     switchboard_protocol::id::fold(name).replace('-', "_")
 }

@@ -1,8 +1,8 @@
-//! What a worker in a role is told about its answer.
+//! Prompt text about the answer of a worker in a role.
 
 use switchboard_protocol::answer::{AnswerKind, example, outline};
 
-/// What a worker is told about the form of its answer.
+/// Returns the prompt text about the form of an answer.
 #[must_use]
 pub fn form(kind: AnswerKind) -> String {
     format!(

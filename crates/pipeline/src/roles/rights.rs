@@ -1,4 +1,4 @@
-//! Whether a role may change a file.
+//! Checks whether a role may change a file.
 
 use switchboard_protocol::role::{Rights, Zone};
 use switchboard_protocol::run::way::RoleId;
@@ -6,45 +6,46 @@ use switchboard_protocol::run::way::RoleId;
 use super::zone_of;
 use crate::paths::{self, Pattern};
 
-/// Folders that no role changes: the repository itself, our files, and the evidence of a plan, which is written for a team and not by it.
+/// Folders that no role may change: git's, Switchboard's own, and the evidence of a plan, which is written about a team
+/// and not by it.
 const PROTECTED: [&str; 3] = [".git", ".switchboard", ".swarm"];
 
-/// A change that a role may not make.
+/// A change that a role's rights forbid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{role} may not change {path}: {why}")]
 pub struct Denied {
-    /// The role.
+    /// Name of the role.
     pub role: String,
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Why not.
+    /// Why the change is forbidden.
     pub why: Why,
 }
 
 /// Why a role may not change a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// It may change nothing.
+    /// The role may change no files.
     #[error("it only reads")]
     ReadOnly,
     /// The path could leave the repository.
     #[error("{0}")]
     Unsafe(#[source] paths::UnsafePath),
-    /// Nobody may.
+    /// The path lies in a folder that no role may change.
     #[error("nobody changes `{0}/`")]
     Protected(&'static str),
-    /// Its rights don't name the zone.
+    /// The role's rights don't include the zone.
     #[error("it is in the zone `{0}`")]
     Zone(Zone),
-    /// It lies in none of the globs that the role is held to.
+    /// The path lies in none of the globs that the role is limited to.
     #[error("it lies outside of {}", .0.join(", "))]
     Outside(Vec<String>),
-    /// It lies in a glob that the role must leave alone.
+    /// The path lies in a glob that the role must not change.
     #[error("`{0}` leaves it out")]
     Except(String),
 }
 
-/// Holds a changed file to the rights of a role. The path is relative to the repository's root.
+/// Checks a changed file against the rights of a role. The path is relative to the repository's root.
 ///
 /// # Errors
 /// Why the role may not change it.
@@ -58,7 +59,7 @@ fn check(rights: &Rights, path: &str) -> Result<(), Why> {
     }
     paths::check(path).map_err(Why::Unsafe)?;
     let path = path.replace('\\', "/");
-    // A file system may take `.GIT` for `.git`.
+    // A file system may treat `.GIT` as `.git`.
     let is_in = |folder: &&str| path.split('/').any(|part| part.eq_ignore_ascii_case(folder));
     if let Some(folder) = PROTECTED.into_iter().find(|folder| is_in(folder)) {
         return Err(Why::Protected(folder));

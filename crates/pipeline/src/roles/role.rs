@@ -1,13 +1,13 @@
-//! A role, as its files have it.
+//! A role, as merged from its files.
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::role::{Rights, RoleLimits};
 use switchboard_protocol::run::way::RoleId;
 
-/// Where a role file comes from.
+/// Origin of a role file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// It ships with the binary.
+    /// The role is shipped with the binary.
     Shipped,
     /// A file in the user's settings folder.
     User,
@@ -15,29 +15,30 @@ pub enum Origin {
     Project,
 }
 
-/// What a worker is in a step.
+/// What a worker is in a step: its rights, prompt and answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Role {
-    /// Its name.
+    /// Name of the role.
     pub id: RoleId,
-    /// What it is for, in a sentence.
+    /// Purpose of the role in one sentence.
     pub description: String,
-    /// The model, by its agent's own name for it; the agent's where nothing is said.
+    /// Model, by its agent's own name for it; `None` uses the agent's model.
     pub model: Option<String>,
-    /// Models that take over one after the other when that one is not available, at most [`MAX_FALLBACK_MODELS`](switchboard_protocol::role::MAX_FALLBACK_MODELS).
+    /// Models to use in this order if that one is not available, at most
+    /// [`MAX_FALLBACK_MODELS`](switchboard_protocol::role::MAX_FALLBACK_MODELS).
     pub fallback_models: Vec<String>,
-    /// The model's temperature, 0 to 2; the agent's where nothing is said.
+    /// Temperature of the model, 0 to 2; `None` uses the agent's.
     pub temperature: Option<f64>,
-    /// Whether no worker may be started in it.
+    /// True if no worker may be started in the role.
     pub is_disabled: bool,
-    /// What a worker in it may use up before it is stopped.
+    /// Limits at which a worker in the role is stopped.
     pub limits: RoleLimits,
-    /// What it may do.
+    /// Rights of the role.
     pub rights: Rights,
-    /// The kinds of answers that it may give.
+    /// Kinds of answers that the role may give.
     pub answers: Vec<AnswerKind>,
-    /// Its part of the prompt.
+    /// The role's part of the prompt.
     pub prompt: String,
-    /// The kind of file that changed it last.
+    /// Origin of the last file that changed the role.
     pub origin: Origin,
 }

@@ -1,4 +1,4 @@
-//! The roles that ship, as files of the same form as the user's.
+//! The shipped roles, in files of the same format as the user's.
 
 use super::bad::BadRole;
 use super::{Origin, Role, RoleFile, merge};
@@ -17,7 +17,7 @@ const FILES: &[RoleFile<'static>] = files! {
     "critic_hallucination_verifier" "docs"
 };
 
-/// Reads them.
+/// Parses the shipped role files.
 pub(super) fn roles() -> Vec<Role> {
     let (mut roles, mut bad) = (Vec::new(), Vec::<BadRole>::new());
     merge::add(&mut roles, &mut bad, FILES, Origin::Shipped);

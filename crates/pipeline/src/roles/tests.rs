@@ -14,7 +14,7 @@ fn user(text: &str) -> Roles {
     Roles::read(&[file("roles/a.md", text)], &[])
 }
 
-/// The one refusal of a user's file with this frontmatter.
+/// Returns the only refusal of a user's file with this frontmatter.
 fn refused(lines: &str) -> BadRole {
     let roles = user(&format!("---\n{lines}---\nText.\n"));
     assert_eq!(roles.bad().len(), 1, "{lines}: {:?}", roles.bad());
@@ -25,7 +25,7 @@ fn id(name: &str) -> RoleId {
     RoleId::new(name).unwrap()
 }
 
-/// The coder, as a project's file leaves it.
+/// Returns the coder as restricted by a project's file with these lines.
 fn narrowed(lines: &str) -> Result<Role, BadRole> {
     let text = format!("---\nname: coder\n{lines}---\n");
     let roles = Roles::read(&[], &[file(".switchboard/roles/coder.md", &text)]);
@@ -123,7 +123,7 @@ fn prompts_are_short() {
         for kind in &role.answers {
             let form = form(*kind);
             let most = if role.id == RoleName::Coder.id() { 2_100 } else { 3_600 };
-            // Three characters are about a token.
+            // Assumes about three characters per token.
             let found = role.prompt.chars().count() + form.chars().count();
             assert!(found <= most, "{} {kind}: {found} characters", role.id);
             assert!(form.contains("fenced JSON block") && form.contains(&outline_of(*kind)), "{}", role.id);

@@ -1,4 +1,4 @@
-//! The zone of a file: what it is for, by its folders and its name. No file is read.
+//! The zone of a file, which is its purpose according to its folders and its name. No file is read.
 
 mod names;
 
@@ -9,8 +9,8 @@ use names::{
     CONFIG, DOCS, FIXTURES, GENERATED, INSTALLED, MANIFESTS, OUTPUTS, SOURCES, SPECS, TESTS, fits, is_test_name,
 };
 
-/// The zone of a file, given by its path from the repository's root. What protects comes first: a runner's configuration within the tests is
-/// configuration.
+/// Returns the zone of a file, given by its path from the repository's root. Protected zones take precedence: a
+/// runner's configuration among the tests is configuration.
 #[must_use]
 pub fn zone_of(path: &str) -> Zone {
     let path = path.replace('\\', "/");
@@ -22,7 +22,7 @@ pub fn zone_of(path: &str) -> Zone {
     by_folder(&folders).or_else(|| by_name(&folders, name, &lower)).unwrap_or(Zone::Production)
 }
 
-/// The zone of a file as the steps of ways tell zones: tests, and everything else.
+/// Returns the zone of a file in the terms of a way's steps: tests, or everything else.
 #[must_use]
 pub fn way_zone_of(path: &str) -> way::Zone {
     match zone_of(path) {
@@ -31,7 +31,7 @@ pub fn way_zone_of(path: &str) -> way::Zone {
     }
 }
 
-/// What one of its folders decides whatever its name: the outermost counts.
+/// Returns the zone that a folder decides regardless of the file's name; the outermost folder takes precedence.
 fn by_folder(folders: &[&str]) -> Option<Zone> {
     let mut is_below_sources = false;
     for (at, folder) in folders.iter().enumerate() {
@@ -41,7 +41,7 @@ fn by_folder(folders: &[&str]) -> Option<Zone> {
         if FIXTURES.contains(folder) {
             return Some(Zone::Test);
         }
-        // `.github`, `.vscode`, `.husky`, `.cargo`: folders of tools.
+        // Folders of tools, such as `.github`, `.vscode`, `.husky`, `.cargo`.
         if at == 0 && folder.starts_with('.') {
             return Some(Zone::Config);
         }
@@ -71,14 +71,14 @@ fn by_name(folders: &[&str], name: &str, lower: &str) -> Option<Zone> {
     if is_test_name(name) || (is_test_folder && !fits(lower, "readme*")) {
         return Some(Zone::Test);
     }
-    // What begins with a dot is read by a tool.
+    // Files whose names begin with a dot are read by a tool.
     if name.starts_with('.') {
         return Some(Zone::Config);
     }
     is_text.then_some(Zone::Docs)
 }
 
-/// Whether a file describes something: `spec/` of a service holds such.
+/// Returns true if a file is a description, such as those in `spec/` of a service.
 fn is_data(lower: &str) -> bool {
     ["*.json", "*.yaml", "*.yml", "*.toml", "*.xml"].iter().any(|pattern| fits(lower, pattern))
 }

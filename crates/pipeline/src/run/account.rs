@@ -1,7 +1,9 @@
-//! What a run has cost, what its workers may still cost, and whether another fits below the ceiling.
+//! The cost of a run so far, the possible further cost of its workers, and whether another worker fits below the
+//! ceiling.
 //!
-//! Before a turn of a worker begins, its reservation is set aside. What is spent and what is set aside for the workers at work never exceed the ceiling
-//! then, so that a run can exceed it by no more than turns exceed their reservations; at the ceiling they are cancelled.
+//! Before a turn of a worker begins, its reservation is set aside. At that time, spending plus reservations never
+//! exceed the ceiling. A run can therefore exceed it only by what turns cost beyond their reservations; at the ceiling,
+//! turns are cancelled.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,31 +16,31 @@ use switchboard_protocol::run::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Account {
     budget: Option<Budget>,
-    /// The ceiling for all runs of its plan.
+    /// Ceiling for all runs of its plan.
     plan: Option<u64>,
-    /// Whether there is a ceiling for all runs of a day.
+    /// True if there is a ceiling for all runs of a day.
     day: bool,
-    /// Whether a task had a ceiling of its own.
+    /// True if a task has had a ceiling of its own.
     units: bool,
     spent: u64,
-    /// The highest share, in percent, that an alert has named.
+    /// Highest share, in percent, that an alert has reported.
     alerted: u8,
-    /// Workers at work.
+    /// Active workers.
     live: BTreeSet<WorkerId>,
-    /// The total cost of each worker, as it reported or as it is estimated.
+    /// Total cost of each worker, as reported or estimated.
     costs: BTreeMap<WorkerId, u64>,
-    /// What each worker had cost when its present turn began, where that is not its first.
+    /// Cost of each worker at the beginning of its current turn, unless that is its first.
     begun: BTreeMap<WorkerId, u64>,
-    /// What the turns that have ended cost as far as that was reported, in ascending order.
+    /// Costs of completed turns, as far as reported, in ascending order.
     turns: Vec<u64>,
-    /// What the tasks that were done last have cost, the newest last.
+    /// Costs of the most recently completed tasks, the newest last.
     done: VecDeque<u64>,
 }
 
 // === impl Account ===
 
 impl Account {
-    /// The budget, if there is one.
+    /// Returns the budget, if there is one.
     pub(super) const fn budget(&self) -> Option<&Budget> {
         self.budget.as_ref()
     }
@@ -55,50 +57,50 @@ impl Account {
         self.day
     }
 
-    /// Sets the ceilings that it has in common with other runs.
+    /// Sets the ceilings that the run shares with other runs.
     pub(super) const fn set_shared(&mut self, plan: Option<u64>, day: bool) {
         (self.plan, self.day) = (plan, day);
     }
 
-    /// A task has a ceiling of its own: workers that tell no cost count as their reservations.
+    /// Records that a task has its own ceiling, so that workers without a reported cost count as their reservations.
     pub(super) const fn limit_units(&mut self) {
         self.units = true;
     }
 
-    /// Sets another budget. Shares of the new ceiling that are spent already cause no alert.
+    /// Replaces the budget. Shares of the new ceiling that are already spent cause no alert.
     pub(super) fn set(&mut self, budget: Option<Budget>) {
         self.budget = budget;
         self.alerted = self.share().unwrap_or(0);
     }
 
-    /// What happens at the ceiling, if that is reached.
+    /// Returns the consequence of the ceiling if it is reached.
     pub(super) fn reached(&self) -> Option<AtCeiling> {
         self.budget.filter(|budget| self.spent >= budget.ceiling).map(|budget| budget.at_ceiling)
     }
 
-    /// Whether so many more workers fit below the ceiling.
+    /// Returns true if this many more workers fit below the ceiling.
     pub(super) fn has_room(&self, workers: usize) -> bool {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
         let reserve = self.reservation();
         let left: u64 = self.live.iter().map(|worker| self.left_of(worker)).sum();
         let more = reserve.saturating_mul(u64::try_from(workers).unwrap_or(u64::MAX));
         let taken = self.spent.saturating_add(left).saturating_add(more);
-        // A reservation of zero sets nothing aside: then the ceiling itself must not be reached.
+        // With a reservation of zero, the check is whether the ceiling itself is reached.
         taken <= budget.ceiling && self.spent < budget.ceiling
     }
 
-    /// What is left of the reservation of a worker at work.
+    /// Returns the rest of an active worker's reservation.
     pub(super) fn left_of(&self, worker: &WorkerId) -> u64 {
         self.reservation().saturating_sub(self.cost_of_turn(worker).unwrap_or(0))
     }
 
-    /// What the present turn of a worker has cost, as far as that is known.
+    /// Returns the cost of a worker's current turn, as far as known.
     fn cost_of_turn(&self, worker: &WorkerId) -> Option<u64> {
         let before = self.begun.get(worker).copied().unwrap_or(0);
         self.cost(worker).map(|cost| cost.saturating_sub(before))
     }
 
-    /// Whether a worker at work may begin another turn: what is left of the one that has ended is free.
+    /// Returns true if an active worker may begin another turn: the rest of its last reservation is free.
     pub(super) fn has_room_for_turn(&self, worker: &WorkerId) -> bool {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
         let others = self.live.iter().filter(|other| *other != worker).map(|other| self.left_of(other));
@@ -106,7 +108,7 @@ impl Account {
         taken <= budget.ceiling && self.spent < budget.ceiling
     }
 
-    /// A further turn of a worker at work begins.
+    /// Begins another turn of an active worker.
     pub(super) fn begin_turn(&mut self, worker: &WorkerId) {
         if !self.live.contains(worker) {
             return;
@@ -121,7 +123,7 @@ impl Account {
         self.turns.insert(place, cost);
     }
 
-    /// What is set aside for a turn.
+    /// Returns the reservation for a turn.
     pub(super) fn reservation(&self) -> u64 {
         let (ceiling, task) = self.budget.map_or((None, None), |budget| (Some(budget.ceiling), budget.task));
         let lowest = [ceiling, task, self.plan].into_iter().flatten().min().unwrap_or(u64::MAX);
@@ -136,8 +138,8 @@ impl Account {
         self.live.insert(worker.clone());
     }
 
-    /// A worker has cost so much in all; returns the shares of the ceiling, in percent, that are spent by it. A total that is no more than what is
-    /// known changes nothing.
+    /// Sets a worker's total cost; returns the shares of the ceiling, in percent, that are newly spent. A total that is
+    /// not above the known one changes nothing.
     pub(super) fn count(&mut self, worker: &WorkerId, total: u64) -> Vec<u8> {
         let known = self.costs.entry(worker.clone()).or_default();
         self.spent = self.spent.saturating_add(total.saturating_sub(*known));
@@ -147,7 +149,7 @@ impl Account {
         ALERTS.into_iter().filter(|share| *share > before && *share <= self.alerted).collect()
     }
 
-    /// A worker has ended; returns its estimated cost if it reported none and there is a ceiling.
+    /// Ends a worker; returns its estimated cost if it reported none and there is a ceiling.
     pub(super) fn end(&mut self, worker: &WorkerId) -> Option<u64> {
         if !self.live.remove(worker) {
             return None;
@@ -161,7 +163,7 @@ impl Account {
         }
     }
 
-    /// A task is done and has cost so much in all.
+    /// Records the total cost of a completed task.
     pub(super) fn task_done(&mut self, cost: u64) {
         if self.done.len() == ROLLING {
             self.done.pop_front();
@@ -169,12 +171,12 @@ impl Account {
         self.done.push_back(cost);
     }
 
-    /// The ceiling of a task, whose own is `own`.
+    /// Returns the effective ceiling of a task; `own` is its own ceiling.
     pub(super) fn ceiling_of_task(&self, own: Option<u64>) -> Option<u64> {
         own.or_else(|| self.budget?.task)
     }
 
-    /// What happens to a task that has cost so much, if anything; `own` is its own ceiling.
+    /// Returns the pause and consequence for a task with this cost, if any; `own` is its own ceiling.
     pub(super) fn limit_of_task(&self, own: Option<u64>, cost: u64) -> Option<(TaskPauseCause, AtCeiling)> {
         let at_ceiling = self.budget.map_or(AtCeiling::default(), |budget| budget.at_ceiling);
         if self.ceiling_of_task(own).is_some_and(|ceiling| cost >= ceiling) {
@@ -186,18 +188,18 @@ impl Account {
         (is_dear && budget.at_ceiling == AtCeiling::Pause).then_some((TaskPauseCause::Dear, AtCeiling::Pause))
     }
 
-    /// What a worker has cost, as far as that is known.
+    /// Returns the cost of a worker, as far as known.
     pub(super) fn cost(&self, worker: &WorkerId) -> Option<u64> {
         self.costs.get(worker).copied()
     }
 
-    /// The highest of [`ALERTS`] that is spent, 0 below all of them.
+    /// Returns the highest of [`ALERTS`] that is spent, 0 below all of them.
     fn share(&self) -> Option<u8> {
         Some(share_of(self.spent, self.budget?.ceiling))
     }
 }
 
-/// The highest of [`ALERTS`] that so much is of a ceiling, 0 below all of them.
+/// Returns the highest of [`ALERTS`] that the spending has reached of a ceiling, 0 below all of them.
 pub(super) fn share_of(spent: u64, ceiling: u64) -> u8 {
     let is_spent = |share: &u8| u128::from(spent) * 100 >= u128::from(ceiling) * u128::from(*share);
     ALERTS.into_iter().rev().find(is_spent).unwrap_or(0)
@@ -315,7 +317,7 @@ mod tests {
         account.set(Some(Budget { ceiling: 10_000, task: Some(500), reserve: None, at_ceiling: AtCeiling::Pause }));
         assert_eq!((limit(&account, 499), limit(&account, 500)), (None, Some(TaskPauseCause::Budget)));
 
-        // The last 20 cost 100 each on average.
+        // The last 20 tasks cost 100 each on average.
         for cost in [9_000].into_iter().chain([50, 150].repeat(10)) {
             account.task_done(cost);
         }

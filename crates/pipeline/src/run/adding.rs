@@ -1,4 +1,4 @@
-//! How a run gets its plan, its ways and its units.
+//! Adds plan, ways and units to a run.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Part<'a> {
     pub(super) text: &'a str,
 }
 
-/// A unit as an event has it.
+/// A unit as recorded in an event.
 pub(super) struct Added<'a> {
     pub(super) unit: &'a UnitId,
     pub(super) within: Option<&'a UnitId>,
@@ -40,7 +40,7 @@ impl RunState {
         }
     }
 
-    /// The plan's text is for others: only its parts are counted.
+    /// Counts a part of the plan's text, which the run itself doesn't read.
     pub(super) fn plan_recorded(&mut self, part: u32, of: u32) -> Result<Consequences, Refused> {
         if part <= self.plan_parts {
             return Ok(Vec::new());
@@ -114,7 +114,7 @@ impl RunState {
         self.join(at);
         self.extend(at, lists);
         if let Some(whole) = self.records[at].whole {
-            // It waits for one more.
+            // The parent waits for one more subtask.
             self.reindex(whole);
         }
         Ok(Vec::new())
@@ -153,7 +153,7 @@ impl RunState {
         self.by_id.get(other).copied().filter(|_| other != id).ok_or_else(unknown)
     }
 
-    /// Reads the lists of a unit, all of them or none.
+    /// Resolves the lists of a unit, all of them or none.
     fn resolve(
         &self,
         id: &UnitId,
@@ -168,7 +168,7 @@ impl RunState {
         })
     }
 
-    /// The groups around a unit wait for it, and it for what they wait for.
+    /// Makes the groups around a unit wait for it, and the unit for what these groups wait for.
     fn join(&mut self, at: usize) {
         let Some(group) = self.records[at].within else { return };
         self.depend(group, at);
@@ -181,7 +181,8 @@ impl RunState {
         }
     }
 
-    /// What the members of a group wait for; for the subtasks of a task, what that waits for beside them.
+    /// Returns what the members of a group wait for. For the subtasks of a task, these are the task's dependencies
+    /// other than the subtasks.
     fn barrier_of(&self, group: usize) -> Vec<usize> {
         let record = &self.records[group];
         if record.task().is_none() {
@@ -213,7 +214,7 @@ impl RunState {
     }
 }
 
-/// The lists of a unit, read.
+/// The resolved lists of a unit.
 struct Lists {
     after: Vec<usize>,
     claims: Claims,
@@ -228,7 +229,7 @@ fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
     Graph::recorded(way, digest).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Refuses ways with steps that a run can't carry out.
+/// Rejects ways with steps that a run can't carry out.
 fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
     let fits = |does: &Do| match does {
         Do::Work { .. }

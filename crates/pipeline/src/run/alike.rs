@@ -1,8 +1,9 @@
-//! Attempts that end alike: one that ends as the one before did is not tried until the attempts are used up.
+//! Stops early if attempts end alike: a task whose attempt ends like the one before is held before its attempts are
+//! used up.
 //!
-//! A worker ends alike when it fails for the same reason with the same words. Gates end an attempt alike when the same ones refuse the same
-//! tree with the same words; a worker that leaves a refused change as it is has them refuse it again. Other words, or another tree, are an
-//! honest retry, and so is what a person asks for.
+//! Workers end alike if they fail for the same reason with the same text. Gates end attempts alike if the same gates
+//! refuse the same tree with the same text. If a worker leaves a refused change as it is, that counts as the same
+//! refusal. A different text, a different tree, or a retry that a person requested counts as a new try.
 
 use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::{RefusalCause, Verdict};
@@ -13,7 +14,7 @@ use super::record::Record;
 use crate::way::{Hold, Moved};
 
 impl RunState {
-    /// Takes note that a worker has failed; returns why the task is held, if that has happened too often.
+    /// Records that a worker has failed; returns why the task is held if that happened too often.
     pub(super) fn worker_failed(
         &mut self,
         at: usize,
@@ -31,7 +32,7 @@ impl RunState {
             && record.retry_from() == RetryFrom::Change
             && let Some(Alike { end: AttemptEnd::Gates { .. }, times }) = &mut record.alike
         {
-            // The refused change stands as it was.
+            // The worker left the refused change as it was.
             *times += 1;
             return held(step, limits.refusals, *times);
         }
@@ -40,7 +41,7 @@ impl RunState {
         held(step, limits.repeats, times)
     }
 
-    /// Takes note that gates have refused a change; returns why the task is held, if they have refused it too often.
+    /// Records that gates have refused a change; returns why the task is held if they refused it too often.
     pub(super) fn gates_refused(&mut self, at: usize) -> Option<Hold> {
         let record = &mut self.records[at];
         let step = record.unit.way().maker()?;
@@ -55,7 +56,7 @@ impl RunState {
         held(step, limit, times)
     }
 
-    /// Holds a task whose gates refused what they refused before, as it was before the last of them spoke.
+    /// Holds a task whose gates repeated a refusal. The unit is reset to its state before the last verdict.
     pub(super) fn hold_if_alike(&mut self, at: usize, before: crate::way::Unit, moved: Moved) -> Moved {
         let hold = match moved {
             Moved::Back { .. } | Moved::Held => self.gates_refused(at),
@@ -72,7 +73,7 @@ impl RunState {
 }
 
 impl Record {
-    /// Whether a gate with this verdict refuses the change.
+    /// Returns true if a gate with this verdict refuses the change.
     pub(super) fn is_refused_by(&self, gate: &str, verdict: Verdict) -> bool {
         let way = self.unit.way();
         way.check_of(gate).is_some_and(|step| !way.steps()[step].need.accepts(verdict))

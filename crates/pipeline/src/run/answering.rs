@@ -1,7 +1,7 @@
-//! Steps whose worker answers: what a reviewer or a test engineer says is the verdict of its step.
+//! Steps whose worker answers: the answer of a reviewer or test engineer is the verdict of its step.
 //!
-//! An answer that can't be used and a worker that fails say nothing about the change: another worker is asked, and after too many of them the task
-//! waits for a person. Only a verdict sends the change back to the step that makes it.
+//! An unusable answer or a failed worker is no verdict on the change: another worker is asked, and after too many of
+//! them the task waits for a person. Only a verdict sends the change back to the step that makes it.
 
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -13,7 +13,7 @@ use super::record::{Answer, OpenFor, Record};
 use super::{Refused, RunState};
 use crate::way::{Judgement, Moved, Slot};
 
-/// What a worker has answered.
+/// Answer of a worker.
 pub(super) struct Answered<'a> {
     pub(super) step: &'a StepId,
     pub(super) attempt: u32,
@@ -21,24 +21,24 @@ pub(super) struct Answered<'a> {
     pub(super) input: Digest,
     pub(super) verdict: Verdict,
     pub(super) reasons: &'a [String],
-    /// What it has written, where it refuses the change.
+    /// Tests that the worker wrote, if it refuses the change.
     pub(super) change: Option<&'a Change>,
 }
 
 impl Record {
-    /// The role, rights and kind of answer that a step wants of its worker.
+    /// Returns the role, rights and kind of answer for the worker of a step.
     pub(super) fn step_work(&self, at: usize) -> Option<StepWork> {
         let Do::Work { role, writes, answer, .. } = &self.unit.way().steps()[at].does else { return None };
         Some(StepWork { role: role.clone(), writes: writes.clone(), answer: *answer, input: self.unit.input(at) })
     }
 
-    /// The change that a worker of a step that answers looks at.
+    /// Returns the change that the worker of an answering step examines.
     pub(super) fn looked_at(&self, at: usize) -> Option<StartFrom> {
         let Change { commit, base, .. } = self.unit.change().filter(|_| self.answers_in(at))?.clone();
         Some(StartFrom::Change { commit, base })
     }
 
-    /// The input of the step when its present worker began; `None` if nobody is at it.
+    /// Returns the input of the step at the start of its current worker; `None` if the step has none.
     pub(super) fn begun_with(&self, at: usize) -> Option<Digest> {
         match &self.unit.slots()[at] {
             Slot::Intended { input, .. } | Slot::Running { input, .. } | Slot::Ended { input, .. } => Some(*input),
@@ -46,14 +46,14 @@ impl Record {
         }
     }
 
-    /// Replaces what was said in the step before.
+    /// Replaces the previous answer of the same step.
     fn keep_answer(&mut self, answer: Answer) {
         self.answers.retain(|known| known.step != answer.step);
         self.answers.push(answer);
         (self.again, self.resume) = (None, false);
     }
 
-    /// Makes an answer the verdict of its step.
+    /// Records an answer as the verdict of its step.
     fn take_verdict(&mut self, step: usize, input: Digest, verdict: Verdict) -> Result<Moved, Refused> {
         let judged = self.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
         judged.map_err(|why| Refused::illegal(format!("task {}: {why}", self.id)))
@@ -78,7 +78,7 @@ impl RunState {
         record.keep_answer(Answer { step, attempt, input, verdict, reasons: reasons.clone() });
         let accepts = record.unit.way().steps()[step].need.accepts(verdict);
         if accepts && !record.unit.way().steps()[step].does.writes().is_empty() {
-            // What it wrote is captured next; only then has the step passed.
+            // The worker's tests are captured next; the step passes only after that.
             return Ok(Vec::new());
         }
         if let Some(change) = answered.change.filter(|_| !accepts) {
@@ -91,11 +91,11 @@ impl RunState {
         let cause = RefusalCause::Step { step: answered.step.clone() };
         let last = super::attempt::describe(&cause, &reasons);
         record.refusals.push(Refusal { attempt, cause, reasons });
-        // The attempt has ended in another way than those that gates or a worker's failure have ended.
+        // This refusal came neither from a gate nor from a worker's failure, so the count of similar ends starts anew.
         record.alike = None;
         record.begin_after_refusal();
         if let (Some(_), Some(Change { commit, base, .. })) = (answered.change, record.unit.change().cloned()) {
-            // The tests that refuse it have to be there, from wherever the plan has attempts begin.
+            // The next attempt needs the tests that refuse the change, whatever start point the plan sets.
             record.from = StartFrom::Change { commit, base };
         }
         Ok(self.after(at, moved, last))
@@ -116,7 +116,7 @@ impl RunState {
         }
         self.expect_ended(at, step, worker)?;
         let record = &mut self.records[at];
-        // An answer that was recorded before its tests were captured is void with them.
+        // An answer recorded before its tests were captured is void, like the tests.
         record.answers.retain(|known| known.step != step);
         record.again = Some(reason.to_owned());
         record.resume = false;
@@ -126,7 +126,7 @@ impl RunState {
         Ok(self.after(at, moved, reason.to_owned()))
     }
 
-    /// Records that nothing in the change calls for the step.
+    /// Records that no part of the change requires the step.
     pub(super) fn step_skipped(
         &mut self,
         id: &TaskId,
@@ -150,15 +150,15 @@ impl RunState {
         Ok(self.after(at, moved, String::new()))
     }
 
-    /// A step that was left out when the way was compiled counts as skipped.
+    /// Skips a step that was left out when the way was compiled.
     pub(super) fn pass_left_out(&mut self, at: usize, step: usize) -> Consequences {
         let judgement = Judgement { input: None, verdict: Verdict::Skipped, output: None };
-        // The step is open.
+        // The step is open, so this can't be refused.
         let Ok(moved) = self.records[at].unit.judge(step, judgement) else { return Vec::new() };
         self.after(at, moved, String::new())
     }
 
-    /// The worker of a step that answers has failed, which says nothing about the change.
+    /// Handles the failure of an answering step's worker, which is no verdict on the change.
     pub(super) fn answerer_failed(&mut self, at: usize, step: usize, last: String) -> Consequences {
         self.queue.set_live(at, false);
         let record = &mut self.records[at];
@@ -173,7 +173,7 @@ impl RunState {
         found.ok_or_else(|| Refused::illegal(format!("task {} has no step {step} that answers", record.id)))
     }
 
-    /// Refuses to capture what the worker of a step that answers has written before its answer is recorded.
+    /// Rejects a capture of what an answering step's worker wrote before its answer is recorded.
     pub(super) fn expect_answered(&self, at: usize, step: usize) -> Result<(), Refused> {
         let record = &self.records[at];
         let has_answered = |answer: &Answer| answer.step == step && record.begun_with(step) == Some(answer.input);
@@ -189,7 +189,7 @@ impl RunState {
         self.expect_ended(at, step, answered.worker)
     }
 
-    /// Refuses an answer unless the worker is the step's and its turn is over.
+    /// Rejects an answer unless its worker belongs to the step and its turn is over.
     fn expect_ended(&self, at: usize, step: usize, worker: &WorkerId) -> Result<(), Refused> {
         let record = &self.records[at];
         let is_theirs = record.unit.step_of(worker) == Some(step);

@@ -1,4 +1,4 @@
-//! How attempts end, and what follows for the task and for those that wait for it.
+//! The ends of attempts, and what follows for the task and for those that wait for it.
 
 use switchboard_protocol::run::{MAX_RATE_WAITS, PauseCause, Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
@@ -8,7 +8,7 @@ use super::record::{Ending, OpenFor};
 use crate::way::{Hold, Judgement, Moved};
 
 impl RunState {
-    /// Puts a unit into the lists that fit to what it is open for now.
+    /// Updates the lists that a unit is in to what it is open for.
     pub(super) fn reindex(&mut self, at: usize) {
         let record = &self.records[at];
         let Some(id) = record.task().cloned() else { return };
@@ -16,7 +16,7 @@ impl RunState {
         let deadline = record.deadline();
         let must_stop = record.stopping && record.live_worker().is_some();
         let is_capturing = record.capturing_step().is_some() && !record.is_settled();
-        // A paused task ends what is under way and is open for nothing.
+        // A paused task only finishes work in progress.
         let open = if record.paused.is_some() { OpenFor::Nothing } else { open };
         let is_asked = record.waiting.is_some();
         let is_due = must_stop
@@ -84,7 +84,7 @@ impl RunState {
         }
     }
 
-    /// The worker was interrupted: the attempt goes on in its tree with another.
+    /// Handles an interrupted worker: the attempt continues in its tree with another one.
     fn put_off(&mut self, at: usize, step: usize) -> Consequences {
         self.queue.set_live(at, false);
         let record = &mut self.records[at];
@@ -93,7 +93,8 @@ impl RunState {
         self.after(at, moved, String::new())
     }
 
-    /// The worker's service wants it to wait: the attempt goes on after that, unless it had to wait too often.
+    /// Handles a rate limit of the worker's service: the attempt continues after a wait, unless it has waited too
+    /// often.
     fn wait_for_limit(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
         let consequences = self.put_off(at, step);
         let record = &mut self.records[at];
@@ -106,7 +107,8 @@ impl RunState {
         self.after(at, moved, reason)
     }
 
-    /// The worker's model can't be reached for now: the attempt goes on with the next worker, unless that has happened too often in a row.
+    /// Handles a model that can't be reached: the attempt continues with the next worker, unless that happened too
+    /// often in a row.
     fn wait_for_model(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
         let consequences = self.put_off(at, step);
         let record = &mut self.records[at];
@@ -123,7 +125,7 @@ impl RunState {
         self.after(at, moved, reason)
     }
 
-    /// The worker says it is done: what it may write is captured next, or its answer taken; a report has passed.
+    /// Handles a worker that reports it is done: its writes are captured next, or its answer is taken; a report passes.
     fn finish_work(&mut self, at: usize, step: usize) -> Consequences {
         self.queue.set_live(at, false);
         self.records[at].rebase = false;
@@ -135,13 +137,14 @@ impl RunState {
         self.after(at, moved.unwrap_or(Moved::On), String::new())
     }
 
-    /// The worker is gone; the attempt goes on with another, unless too many were lost.
+    /// Handles a lost worker: the attempt continues with another one, unless too many were lost.
     pub(super) fn lose(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
         self.queue.set_live(at, false);
         if self.records[at].stopping {
             return self.stop_now(at);
         }
-        // One that a full disk has ended, or not let begin, is resumed when there is room, however often that takes.
+        // If a full disk ended a worker or prevented its start, the attempt resumes once there is room, any number of
+        // times.
         let is_disk_full = self.pause == Some(PauseCause::Disk);
         let record = &mut self.records[at];
         record.resume = true;
@@ -150,20 +153,21 @@ impl RunState {
         self.after(at, moved, format!("{reason} [worker.lost]"))
     }
 
-    /// The worker was not started, since its tree could not be set up: the same set-up would fail for the next one, so a person decides.
+    /// Handles a worker that could not start because the set-up of its tree failed. It would fail for the next one too,
+    /// so a person decides.
     pub(super) fn give_up_start(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
         self.queue.set_live(at, false);
         if self.records[at].stopping {
             return self.stop_now(at);
         }
         let record = &mut self.records[at];
-        // Its slot is intended, which the caller has looked at.
+        // The caller has checked that the slot is intended.
         let _moved = record.unit.take_back(step);
         record.unit.hold(Hold::Asked);
         self.block(at, reason.to_owned())
     }
 
-    /// A step is refused: the attempt ends, and another begins or the task is blocked.
+    /// Refuses a step: the attempt ends, and another begins or the task is blocked.
     pub(super) fn refuse(&mut self, at: usize, step: usize, cause: RefusalCause, reasons: Vec<String>) -> Consequences {
         let attempt = self.records[at].attempt();
         let last = describe(&cause, &reasons);
@@ -179,11 +183,11 @@ impl RunState {
         self.after(at, moved, last)
     }
 
-    /// What follows from where an event has left the unit. `last` says what happened last, for the reason of a block.
+    /// Applies what follows from the unit's new position. `last` describes the last event, for the reason of a block.
     pub(super) fn after(&mut self, at: usize, moved: Moved, last: String) -> Consequences {
         match moved {
             Moved::On => self.reindex(at),
-            // A merge settles its task by itself.
+            // A merge settles its own task.
             Moved::Done if self.records[at].merges() => self.reindex(at),
             Moved::Done => return self.finish_task(at),
             Moved::Back { .. } => {
@@ -240,7 +244,7 @@ impl RunState {
         consequences
     }
 
-    /// Why the first attempt was refused, where that is another reason than the last one's.
+    /// Returns why the first attempt was refused, if that differs from the last reason.
     fn first_refusal(&self, at: usize, last: &str) -> String {
         let record = &self.records[at];
         let first = record.refusals.get(record.old_refusals).map(|first| describe(&first.cause, &first.reasons));
@@ -254,7 +258,8 @@ impl RunState {
 
     // === stopping ===
 
-    /// Stops the task at once where no process, question or merge is under way, else as soon as that has ended; its subtasks before it.
+    /// Stops the task at once if no process, question or merge is in progress, else as soon as that has ended; stops
+    /// its subtasks first.
     pub(super) fn request_stop(&mut self, at: usize) -> Consequences {
         let mut consequences = Vec::new();
         for subtask in self.records[at].subtasks.clone() {
@@ -283,7 +288,7 @@ impl RunState {
         self.fail_dependents(at)
     }
 
-    /// Stops all tasks; none of them counts as failed because of another.
+    /// Stops all tasks; none of them counts as failed because of another one.
     pub(super) fn stop_all(&mut self) {
         for at in 0..self.records.len() {
             let record = &mut self.records[at];
@@ -300,7 +305,7 @@ impl RunState {
     }
 }
 
-/// What refused an attempt, in words, and the first of its reasons.
+/// Describes what refused an attempt, with the first of its reasons.
 #[must_use]
 pub fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
     let what = words_of(cause);
@@ -310,7 +315,7 @@ pub fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
     }
 }
 
-/// What refused an attempt, in words.
+/// Describes what refused an attempt.
 #[must_use]
 pub fn words_of(cause: &RefusalCause) -> String {
     match cause {

@@ -1,27 +1,27 @@
-//! Steps that the agent which leads a run begins.
+//! Steps that are begun by the agent that leads a run.
 
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 
-/// A step that the agent which leads the run has begun.
+/// A step that the leading agent has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Begun {
     pub(super) step: usize,
     pub(super) input: Digest,
-    /// The agent, where it does the work with its own hands.
+    /// The leading agent, if it does the work itself.
     pub(super) by: Option<AgentName>,
 }
 
 /// A step that may be begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenStep {
-    /// Of which task.
+    /// Id of the task.
     pub task: TaskId,
-    /// Which step.
+    /// Id of the step.
     pub step: StepId,
-    /// Which attempt.
+    /// Attempt number, from 1.
     pub attempt: u32,
-    /// Whether its worker answers: it judges a change, and makes none.
+    /// True if the worker answers: it judges a change, and makes none.
     pub answers: bool,
 }

@@ -1,4 +1,5 @@
-//! The branches that changes are merged into: the run's, and those of groups that are brought to it as a whole.
+//! The branches that changes are merged into: the run's branch, and the branches of groups, which are merged into it as
+//! a whole.
 
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{CommandStep, Do};
@@ -6,20 +7,20 @@ use switchboard_protocol::run::way::{CommandStep, Do};
 use super::RunState;
 
 impl RunState {
-    /// The task that brings the group of another one to the run's branch; `None` where the other is merged into the run's branch itself.
+    /// Returns the landing of a task's group; `None` if the task is merged into the run's branch itself.
     #[must_use]
     pub fn lands_with(&self, id: &TaskId) -> Option<&TaskId> {
         self.records[self.landing_of(*self.tasks.get(id)?)?].task()
     }
 
-    /// Whether a task brings a group to the run's branch.
+    /// Returns true if a task is the landing of a group.
     #[must_use]
     pub fn is_landing(&self, id: &TaskId) -> bool {
         let Some(record) = self.tasks.get(id).map(|at| &self.records[*at]) else { return false };
         record.maker().is_some_and(gathers)
     }
 
-    /// The task that brings the group of another one to the run's branch; `None` where the other is merged into the run's branch itself.
+    /// Returns the landing of a unit's group; `None` if the unit is merged into the run's branch itself.
     fn landing_of(&self, at: usize) -> Option<usize> {
         let mut around = self.records[at].within;
         while let Some(group) = around {
@@ -31,8 +32,8 @@ impl RunState {
         None
     }
 
-    /// Head of the branch that a task is merged into, as far as events tell: a group's branch begins where the run's does or later, and the first rebase in
-    /// it tells where.
+    /// Returns the head of the branch that a task is merged into, according to the events. A group's branch begins
+    /// where the run's does or later; the first rebase in it shows where.
     pub(super) fn head_of(&self, at: usize) -> &str {
         let Some(landing) = self.landing_of(at) else { return &self.head };
         let base = || self.header.as_ref().map_or("", |header| header.base.as_str());
@@ -46,7 +47,7 @@ impl RunState {
         }
     }
 
-    /// A task that brings its group to the run's branch is known to the group, so that the others are merged there.
+    /// Records a landing with its group, so that the group's other tasks are merged into its branch.
     pub(super) fn note_landing(&mut self, at: usize) {
         let record = &self.records[at];
         if let (true, Some(group)) = (record.maker().is_some_and(gathers), record.within) {

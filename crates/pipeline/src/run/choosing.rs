@@ -1,4 +1,4 @@
-//! The choice among changes of several workers, and what a tree that begins on another's change begins with.
+//! The choice among the changes of several workers, and the start point of a tree that builds on another task's change.
 
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::Do;
@@ -23,7 +23,7 @@ impl RunState {
         let record = &mut self.records[at];
         record.chosen.push(candidate.clone());
         let (commit, attempt) = (change.commit.clone(), record.attempt());
-        // The step is open and writes.
+        // The step is open and writes, so this can't be refused.
         let Ok(moved) = record.unit.capture(step, change) else { return Vec::new() };
         let Some(task) = record.task().cloned() else { return Vec::new() };
         let among = u32::try_from(among.len()).unwrap_or(u32::MAX);
@@ -32,7 +32,7 @@ impl RunState {
         consequences
     }
 
-    /// A change that the task may choose: of a candidate that is done, and not chosen before.
+    /// Returns a change that the task may choose: from a completed candidate that was not chosen before.
     fn candidate(&self, at: usize, id: &TaskId) -> Option<Candidate<'_>> {
         let (number, record) = self.tasks.get(id).map(|at| (*at, &self.records[*at]))?;
         let is_new = matches!(record.ending, Some(Ending::Done { .. })) && !self.records[at].chosen.contains(id);
@@ -42,7 +42,7 @@ impl RunState {
         Some(Candidate { task: record.task()?, change, rank: (warnings, change.lines, cost, number) })
     }
 
-    /// The event of a choice that was made when what it follows from was folded.
+    /// Folds the event of a choice, which was already made when its cause was folded.
     pub(super) fn candidate_chosen(&self, id: &TaskId, candidate: &TaskId) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         if self.records[at].chosen.contains(candidate) {
@@ -51,7 +51,7 @@ impl RunState {
         Err(Refused::stale(format!("task {id} has not chosen the change of {candidate}")))
     }
 
-    /// The event of an end that was reached when what it follows from was folded.
+    /// Folds the event of an end, which was already reached when its cause was folded.
     pub(super) fn task_done(&self, id: &TaskId) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         match &self.records[at].ending {
@@ -60,18 +60,18 @@ impl RunState {
         }
     }
 
-    /// The change of a task, or of the one that it began on where it left that as it was.
+    /// Returns the change of a task; if it left the change that it began with as it was, that change.
     pub(super) fn inherited(&self, at: usize) -> Option<Change> {
         let record = &self.records[at];
         record.unit.change().cloned().or_else(|| self.carried(record))
     }
 
-    /// The change that a task's tree begins with.
+    /// Returns the change that a task's tree begins with.
     pub(super) fn carried(&self, record: &Record) -> Option<Change> {
         self.inherited(*self.tasks.get(record.begins_on()?)?)
     }
 
-    /// What the tree of the next worker begins as.
+    /// Returns the start point of the next worker's tree.
     pub(super) fn start_from(&self, record: &Record) -> StartFrom {
         match (&record.from, self.carried(record)) {
             (StartFrom::RunHead, Some(Change { commit, base, .. })) => StartFrom::Change { commit, base },
@@ -79,7 +79,8 @@ impl RunState {
         }
     }
 
-    /// The subtasks of the same task that were before this one, the subtasks of a task, and the reports that it depends on: who answers for each.
+    /// Returns which tasks' answers a worker gets: earlier subtasks of the same task, subtasks of this task, and the
+    /// reports that it depends on.
     pub(super) fn answers(&self, at: usize) -> Vec<Answered> {
         let record = &self.records[at];
         let whole = record.whole.unwrap_or(at);
@@ -99,6 +100,6 @@ impl RunState {
 struct Candidate<'a> {
     task: &'a TaskId,
     change: &'a Change,
-    /// Warnings of gates, changed lines, cost, and the order of the plan.
+    /// Number of warnings from gates, changed lines, cost, and the order of the plan.
     rank: (usize, u32, u64, usize),
 }

@@ -1,4 +1,5 @@
-//! A person's yes to a change that has passed its gates: asked for where the plan wants it, and where a gate has found what a person should look at.
+//! A person's approval of a change that has passed its gates: required if the plan wants it, or if a gate's findings
+//! need a person's attention.
 
 use switchboard_protocol::id::{Digest, NeedId};
 use switchboard_protocol::plan::TaskId;
@@ -10,19 +11,19 @@ use super::record::{OpenFor, Record, Reported, Waiting};
 use super::{Refused, RunState};
 use crate::way::{Assignee, Hold, Judgement};
 
-/// What a person is asked about a change.
+/// Question to a person about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
-    /// The plan's question.
+    /// Question from the plan.
     pub(super) question: Option<String>,
-    /// What gates have found that a person should look at.
+    /// Findings of gates that need a person's attention.
     pub(super) findings: Vec<String>,
-    /// Digest of both and of what made the change. A rebase does not change it.
+    /// Digest of both and of what made the change. A rebase doesn't change it.
     pub(super) digest: Digest,
 }
 
 impl Record {
-    /// What a person is asked in a step.
+    /// Returns the question to a person in a step.
     pub(super) fn question(&self, step: usize) -> Question {
         let steps = self.unit.way().steps();
         let question = match &steps[step].does {
@@ -38,7 +39,7 @@ impl Record {
             let gate = reported.report.gate.clone();
             reported.report.reasons.iter().map(move |reason| format!("{gate}: {reason}")).collect::<Vec<_>>()
         };
-        // In the order of the way: who was asked again after a stop has reported last, and says the same.
+        // In the order of the way: a gate that was asked again after a stop reports last, with the same findings.
         let mut asking: Vec<_> = self.reports.iter().filter(|reported| reported.asks).collect();
         asking.sort_by_key(|reported| self.unit.way().check_of(&reported.report.gate));
         let findings: Vec<_> = asking.into_iter().flat_map(of_gate).collect();
@@ -51,7 +52,8 @@ impl Record {
 }
 
 impl RunState {
-    /// Passes the step without asking if neither the plan nor a gate asks, or if a person has allowed the same before.
+    /// Passes the step without a question if neither the plan nor a gate asks, or if a person has approved the same
+    /// before.
     pub(super) fn pass_unasked(&mut self, at: usize, step: usize) -> Consequences {
         let record = &mut self.records[at];
         let Question { question, findings, digest } = record.question(step);
@@ -60,7 +62,7 @@ impl RunState {
             return Vec::new();
         }
         let verdict = if is_asked { Verdict::Pass } else { Verdict::Skipped };
-        // The step is open.
+        // The step is open, so this can't be refused.
         let Ok(moved) = record.unit.judge(step, Judgement { input: None, verdict, output: None }) else {
             return Vec::new();
         };
@@ -90,7 +92,7 @@ impl RunState {
         intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         record.asked.insert(need.clone());
         record.waiting = Some(Waiting { need: need.clone(), reason: reason.to_owned(), step: Some(step) });
-        // Others are merged meanwhile.
+        // Other tasks may be merged meanwhile.
         self.queue.leave_turn(at);
         self.reindex(at);
         Ok(Vec::new())
@@ -125,7 +127,7 @@ impl RunState {
             PersonAnswer::GiveUp | PersonAnswer::Withdrawn => format!("a person gave it up; they were asked: {asked}"),
             PersonAnswer::Expired => format!("nobody answered: {asked} [need.expired]"),
         };
-        // The step is intended, which the question is the sign of.
+        // An open question means that the step is intended, so this can't be refused.
         let _withdrawn = record.unit.withdraw(step);
         record.unit.hold(Hold::Asked);
         self.block(at, last)

@@ -1,6 +1,7 @@
-//! What follows from an event.
+//! Consequences of an event.
 
 use switchboard_protocol::run::RunEvent;
 
-/// What else an event made true: `TaskBlocked` and `TaskDepFailed`, to be recorded in the same transaction.
+/// Further events that follow from an event, such as `TaskBlocked` and `TaskDepFailed`; recorded in the same
+/// transaction.
 pub type Consequences = Vec<RunEvent>;

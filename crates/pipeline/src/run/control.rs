@@ -1,4 +1,4 @@
-//! Pauses and the budget: what keeps workers, gates and merges from starting.
+//! Pauses and the budget, which keep workers, gates and merges from starting.
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -12,9 +12,9 @@ use super::{Refused, RefusedCode, RunState};
 impl RunState {
     // === the budget ===
 
-    /// A pause for want of budget ends where the new one has room.
+    /// Sets the budget. Ends a pause that the old budget caused if the new one has room.
     pub(super) fn budget_set(&mut self, budget: Option<Budget>, plan: Option<u64>, day: bool) -> Consequences {
-        // What counts for a day only is recorded beside the same budget, and is no reason to say shares again.
+        // If only the ceiling of a day changed, the budget is the same, and its shares are not reported again.
         if self.account.budget() != budget.as_ref() {
             self.account.set(budget);
         }
@@ -36,8 +36,8 @@ impl RunState {
         Ok(self.count(at, worker, total))
     }
 
-    /// Settles the cost of a worker that has ended. One that ran and reported no cost counts as its reservation, so that the ceiling holds for such
-    /// agents, too.
+    /// Settles the cost of a worker that has ended. If it ran and reported no cost, its reservation counts, so that the
+    /// ceiling also applies to such agents.
     pub(super) fn worker_ended(&mut self, id: &TaskId, worker: &WorkerId, has_run: bool) -> Consequences {
         let Some(total) = self.account.end(worker).filter(|_| has_run) else { return Vec::new() };
         let (task, worker) = (id.clone(), worker.clone());
@@ -52,7 +52,7 @@ impl RunState {
         let shares = self.account.count(worker, total);
         let spent = self.account.spent();
         if spent == before {
-            // Counted before: what followed from it then may have been taken back by a person.
+            // Already counted. A person may since have undone what followed from it.
             return Vec::new();
         }
         let mut consequences: Vec<_> = shares
@@ -61,7 +61,7 @@ impl RunState {
             .collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
-            // A run that is being stopped starts nobody any more.
+            // A run that is being stopped starts no workers, so it needs no pause.
             Some(AtCeiling::Pause) if self.pause.is_none() && !self.stopping => {
                 self.pause = Some(PauseCause::Budget);
                 consequences.push(RunEvent::RunPaused { cause: PauseCause::Budget });
@@ -76,7 +76,7 @@ impl RunState {
         consequences
     }
 
-    /// The shares of a task's ceiling that are spent and were not told.
+    /// Returns alerts for the shares of a task's ceiling that are newly spent.
     fn alert_task(&mut self, whole: usize) -> Consequences {
         let spent = self.cost_of_task(whole);
         let ceiling = self.account.ceiling_of_task(self.records[whole].ceiling);
@@ -90,13 +90,13 @@ impl RunState {
         new.map(alert).collect()
     }
 
-    /// Shares of a task's new ceiling that are spent already cause no alert.
+    /// Updates the reported share after a new ceiling: shares that are already spent cause no alert.
     fn forget_alerts(&mut self, at: usize) {
         let ceiling = self.account.ceiling_of_task(self.records[at].ceiling);
         self.records[at].alerted = ceiling.map_or(0, |ceiling| share_of(self.cost_of_task(at), ceiling));
     }
 
-    /// A further turn of a worker begins.
+    /// Records that a worker begins another turn.
     pub(super) fn turn_begun(&mut self, id: &TaskId, worker: &WorkerId) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         if !self.records[at].workers.contains(worker) {
@@ -106,14 +106,14 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// Whether a worker at work may begin a further turn.
+    /// Returns true if an active worker may begin another turn.
     #[must_use]
     pub fn has_room_for_turn(&self, worker: &WorkerId) -> bool {
         let is_spent = matches!(self.pause, Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day));
         !is_spent && self.account.has_room_for_turn(worker)
     }
 
-    /// Stops the run, unless it is being stopped.
+    /// Stops the run, unless it is already stopping.
     pub(super) fn halt(&mut self) -> Option<RunEvent> {
         if self.stopping || self.finished.is_some() {
             return None;
@@ -123,7 +123,8 @@ impl RunState {
         Some(RunEvent::RunStopRequested)
     }
 
-    /// Pauses a run in which no worker is live and none fits into the budget: it would otherwise wait for ever and look as if it were at work.
+    /// Pauses a run without a live worker if no worker fits into the budget. Otherwise it would wait for ever and look
+    /// active.
     pub(super) fn pause_without_room(&mut self) -> Option<RunEvent> {
         let is_idle = self.queue.live_count() == 0 && self.queue.startable().next().is_some();
         if !self.is_open() || self.stopping || self.pause.is_some() || !is_idle || self.account.has_room(1) {
@@ -136,12 +137,12 @@ impl RunState {
     // === pauses ===
 
     pub(super) fn run_paused(&mut self, cause: PauseCause) -> Result<Consequences, Refused> {
-        // Also a run that is being stopped has to write what its workers left.
+        // Applies to a stopping run as well, which has to write what its workers left.
         if cause != PauseCause::Disk || self.finished.is_some() {
             self.expect_live()?;
         }
         match cause {
-            // It holds back what other pauses let go on.
+            // A full disk also holds back what other pauses allow.
             PauseCause::Disk => self.pause = Some(cause),
             // An earlier pause keeps its cause.
             PauseCause::Requested | PauseCause::Budget | PauseCause::Plan | PauseCause::Day => {
@@ -151,7 +152,8 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// Lets the run go on. Workers that wait have their reservations, and gates and merges cost nothing: it is refused only where nothing could go on.
+    /// Resumes the run. Waiting workers have their reservations, and gates and merges cost nothing, so it is refused
+    /// only if nothing could continue.
     pub(super) fn run_resumed(&mut self) -> Result<Consequences, Refused> {
         let (was, is_short) = (self.pause, !self.account.has_room(1));
         let stays = match was {
@@ -169,7 +171,7 @@ impl RunState {
             return Err(Refused::new(RefusedCode::Budget, why).hint(hint));
         }
         self.pause = None;
-        // A run that is over, or ends, is not paused any more.
+        // A run that is over or ending stays resumed.
         let is_live = self.expect_live().is_ok();
         if is_live && was.is_some() && self.account.reached() == Some(AtCeiling::Pause) {
             self.pause = Some(PauseCause::Budget);
@@ -178,7 +180,7 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// Whether something is left that needs no further worker.
+    /// Returns true if work is left that needs no further worker.
     fn can_go_on_without_room(&self) -> bool {
         let is_due = |at| self.follow_up(&self.records[at]).is_some();
         self.queue.live_count() > 0
@@ -187,7 +189,8 @@ impl RunState {
             || self.queue.startable().next().is_none()
     }
 
-    /// A retry ends a pause that a person asked for, or that began with a full disk. Without room in the budget the run stays paused, for that reason.
+    /// Ends a pause that a person requested or a full disk caused, for a retry. Without room in the budget, the run
+    /// stays paused for that reason.
     pub(super) fn end_requested_pause(&mut self) -> Option<RunEvent> {
         if !matches!(self.pause, Some(PauseCause::Requested | PauseCause::Disk)) {
             return None;
@@ -202,7 +205,7 @@ impl RunState {
 
     pub(super) fn task_paused(&mut self, id: &TaskId, cause: TaskPauseCause) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
-        // What followed from a cost may have been followed by the task's end.
+        // A pause that follows from a cost may come after the task's end, so it is not refused.
         if cause.is_requested() {
             self.expect_live()?;
             if self.records[at].is_settled() {
@@ -235,7 +238,7 @@ impl RunState {
             // An earlier pause keeps its cause.
             self.records[unit].paused.get_or_insert(cause);
             if !self.records[unit].is_in_doubt() {
-                // Others may move the run's branch meanwhile.
+                // Other tasks may move the run's branch meanwhile.
                 self.queue.leave_turn(unit);
             }
             self.reindex(unit);
@@ -250,7 +253,7 @@ impl RunState {
         }
     }
 
-    /// Lets the time limits of paused workers stand still, and those of the others go on.
+    /// Stops the clock for the time limits of paused workers, and lets it run for the others.
     pub(super) fn stop_clocks(&mut self, now: Millis) {
         let is_all = self.pauses_workers();
         for at in self.queue.live().collect::<Vec<_>>() {
@@ -260,7 +263,7 @@ impl RunState {
         }
     }
 
-    /// Whether all workers of the run wait at their next boundary.
+    /// Returns true if all workers of the run wait at their next boundary.
     pub(super) fn pauses_workers(&self) -> bool {
         matches!(self.pause, Some(PauseCause::Requested | PauseCause::Disk))
     }
@@ -269,9 +272,9 @@ impl RunState {
         self.records[at].subtasks.iter().copied().chain([at]).collect()
     }
 
-    // === what a task may cost ===
+    // === cost limits of tasks ===
 
-    /// What a task and its subtasks have cost.
+    /// Returns the cost of a task and its subtasks.
     pub(super) fn cost_of_task(&self, at: usize) -> u64 {
         let workers = self.with_subtasks(at).into_iter().flat_map(|unit| &self.records[unit].workers);
         workers.map(|worker| self.account.cost(worker).unwrap_or(0)).fold(0, u64::saturating_add)
@@ -281,10 +284,10 @@ impl RunState {
         self.account.limit_of_task(self.records[at].ceiling, self.cost_of_task(at))
     }
 
-    /// Pauses or stops a task that has cost more than a task may.
+    /// Pauses or stops a task whose cost has reached its limit.
     pub(super) fn limit_task(&mut self, at: usize) -> Consequences {
         let whole = self.records[at].whole.unwrap_or(at);
-        // A subtask may be at work again though its task is settled.
+        // A subtask may be active again although its task is settled.
         let at = if self.records[whole].is_settled() { at } else { whole };
         let record = &self.records[at];
         let is_open = self.is_open() && self.finished.is_none() && !self.stopping && !record.is_settled();
@@ -312,14 +315,15 @@ impl RunState {
         }
     }
 
-    /// Pauses a task that is tried again and has cost as much as a task may. One that was stopped for it goes on until it reports a cost.
+    /// Pauses a retried task whose cost has reached its limit. If the limit had stopped it, it continues until it
+    /// reports a cost.
     pub(super) fn pause_at_limit(&mut self, at: usize) -> Consequences {
         let whole = self.records[at].whole.unwrap_or(at);
         let limit = self.limit_of_task(whole);
         if limit == Some((TaskPauseCause::Budget, AtCeiling::Pause)) { self.limit_task(at) } else { Vec::new() }
     }
 
-    /// Goes through all tasks after the budget has changed: some may cost more now, others no more.
+    /// Checks all tasks after a change of the budget: the limits of some may be higher now, or lower.
     fn limit_tasks(&mut self) -> Consequences {
         let mut consequences = Vec::new();
         if self.expect_live().is_err() {
@@ -336,7 +340,7 @@ impl RunState {
         consequences
     }
 
-    /// Looks at a task whose ceiling has changed: lets it go on where it may cost more now, and limits it where it may not.
+    /// Checks a task whose ceiling has changed: resumes it if it may cost more now, and limits it if not.
     fn limit_anew(&mut self, at: usize) -> Consequences {
         let whole = self.records[at].whole.unwrap_or(at);
         let was = self.records[at].paused == Some(TaskPauseCause::Budget);
@@ -348,7 +352,7 @@ impl RunState {
         self.limit_task(at)
     }
 
-    /// A task's own ceiling goes before what the budget says of each task.
+    /// Sets a task's own ceiling, which overrides the budget's ceiling for every task.
     pub(super) fn task_budget_set(&mut self, id: &TaskId, ceiling: Option<u64>) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_live()?;

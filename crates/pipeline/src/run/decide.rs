@@ -1,4 +1,4 @@
-//! What is to be done next.
+//! Decides what to do next.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,9 @@ use super::record::{OpenFor, Record, Waiting};
 use crate::paths::ClaimIndex;
 
 impl RunState {
-    /// Everything that is to be done now, in a fixed order: what ends (stops, captures, gates, one turn at the run's branch) before
-    /// what starts. Names an effect again until the event that answers it is folded; see [`Effect::key`].
+    /// Returns all effects to carry out now, in a fixed order: those that end something (stops, captures, gates, one
+    /// turn at the run's branch) come before those that start something. Repeats an effect until the event that answers
+    /// it is folded; see [`Effect::key`].
     #[must_use]
     pub fn decide(&self, now: Millis) -> Vec<Effect> {
         if !self.is_open() || self.finished.is_some() {
@@ -39,7 +40,8 @@ impl RunState {
         effects
     }
 
-    /// One task at a time moves the run's branch, in their natural order.
+    /// Returns the effect of the task that moves the run's branch next. One task at a time has its turn, in their
+    /// natural order.
     pub(super) fn next_turn(&self) -> Option<Effect> {
         let record = &self.records[self.queue.next_turn(&self.records)?];
         let OpenFor::Turn { step } = record.open_for() else { return None };
@@ -56,12 +58,12 @@ impl RunState {
         }
     }
 
-    /// Workers whose turns are cancelled, because a ceiling is reached: the run's, one that it has in common with others, or their task's. Those that are
-    /// `late` are stopped for that.
+    /// Returns the workers whose turns are cancelled because a ceiling is reached: the run's, one that it shares with
+    /// other runs, or their task's. Leaves out those that are `late`, which are stopped for that.
     fn interrupted(&self, late: &BTreeSet<usize>) -> impl Iterator<Item = Effect> {
         let is_all = match self.pause {
             Some(PauseCause::Budget) => self.account.reached() == Some(AtCeiling::Pause),
-            // Such a pause begins when the ceiling is reached, or while nobody is at work.
+            // Such a pause begins when the ceiling is reached, or while no worker is active.
             Some(PauseCause::Plan | PauseCause::Day) => true,
             Some(PauseCause::Requested | PauseCause::Disk) | None => false,
         };
@@ -93,7 +95,7 @@ impl RunState {
         chosen.into_iter().filter_map(|at| self.start(at)).collect()
     }
 
-    /// With one worker a task is brought to its end before the next begins.
+    /// Returns true if a task may start. With one worker, a task is brought to its end before the next one begins.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
         let is_active = |id| self.queue.is_active(id);
         let holder = self.records[at].whole.unwrap_or(at);
@@ -122,7 +124,7 @@ impl RunState {
         })
     }
 
-    /// What a begun task needs that waits for nobody else.
+    /// Returns the next effect of a begun task that waits for no other task.
     pub(super) fn follow_up(&self, record: &Record) -> Option<Effect> {
         let (task, attempt) = (record.task()?.clone(), record.attempt());
         if let Some(Waiting { need, .. }) = record.waiting.clone() {
@@ -190,10 +192,10 @@ impl RunState {
     }
 }
 
-/// Whether an effect ends something, rather than beginning it.
+/// Returns true if an effect ends something, rather than starting it.
 const fn ends(effect: &Effect) -> bool {
     match effect {
-        // Somebody has asked for a rebase, and its worker waits.
+        // A rebase was requested, and its worker waits for it.
         Effect::StopWorker { .. }
         | Effect::RebaseTree { .. }
         | Effect::Capture { .. }
@@ -211,7 +213,7 @@ const fn ends(effect: &Effect) -> bool {
     }
 }
 
-/// Whether an effect writes nothing but to the log.
+/// Returns true if an effect writes only to the log.
 const fn needs_no_room(effect: &Effect) -> bool {
     match effect {
         Effect::StopWorker { .. } | Effect::AwaitAnswer { .. } | Effect::WithdrawQuestion { .. } => true,

@@ -1,4 +1,5 @@
-//! A worker that ended without what it was denied: its task waits for a person, and goes on or is blocked by what that person says.
+//! Handles a worker that ended because something was denied to it: its task waits for a person, who lets it continue or
+//! blocks it.
 
 use switchboard_protocol::id::{NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -10,7 +11,8 @@ use super::{Refused, RunState};
 use crate::way::{Hold, Slot};
 
 impl RunState {
-    /// The worker is gone, and neither an attempt nor a loss is counted: the next one goes on in its tree once a person has answered.
+    /// Records that the worker ended and a person is asked. Counts neither as an attempt nor as a loss; the next worker
+    /// continues in its tree.
     pub(super) fn person_asked(
         &mut self,
         id: &TaskId,

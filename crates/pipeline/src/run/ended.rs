@@ -1,4 +1,4 @@
-//! How many tasks have ended in which way, kept up to date so that nobody has to count.
+//! Number of ended tasks by outcome, updated incrementally.
 
 use super::record::Counted;
 

@@ -1,4 +1,4 @@
-//! What an event has to fit to.
+//! Preconditions of events.
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -8,7 +8,7 @@ use super::{Refused, RefusedCode, RunState};
 use crate::way::Slot;
 
 impl RunState {
-    /// Whether the task may have a worker now.
+    /// Checks whether the task may have a worker now.
     pub(super) fn expect_room(&self, at: usize) -> Result<(), Refused> {
         let limit = |why: String| Err(Refused::new(RefusedCode::Limit, why));
         let id = &self.records[at].id;
@@ -45,7 +45,7 @@ impl RunState {
         Err(Refused::stale(format!("task {} is at attempt {}, not {attempt}", record.id, record.attempt())))
     }
 
-    /// The step whose change is being captured.
+    /// Returns the step whose change is being captured.
     pub(super) fn expect_capturing(&self, at: usize, attempt: u32) -> Result<usize, Refused> {
         self.expect_attempt(at, attempt)?;
         let record = &self.records[at];
@@ -53,13 +53,13 @@ impl RunState {
         step.ok_or_else(|| Refused::illegal(format!("task {} has no change that is being captured", record.id)))
     }
 
-    /// The step of the merge that is under way.
+    /// Returns the step of the merge in progress.
     pub(super) fn expect_merging(&self, at: usize) -> Result<usize, Refused> {
         let step = self.merge_step(at).filter(|_| self.records[at].is_merging());
         step.ok_or_else(|| Refused::illegal(format!("task {} is not being merged", self.records[at].id)))
     }
 
-    /// Whether nobody else moves the run's branch.
+    /// Checks that no other task moves the run's branch.
     pub(super) fn expect_turn(&self, at: usize) -> Result<(), Refused> {
         match self.queue.turn().filter(|other| *other != at) {
             None => Ok(()),
@@ -70,7 +70,7 @@ impl RunState {
         }
     }
 
-    /// A late event of a worker that has ended changes nothing; one of a worker that never was is refused.
+    /// Ignores a late event of a worker that has ended, and refuses an event of an unknown worker.
     pub(super) fn expect_past_worker(&self, at: usize, worker: &WorkerId) -> Result<Consequences, Refused> {
         let record = &self.records[at];
         let is_intended = |step: usize| matches!(record.unit.slots()[step], Slot::Intended { .. });

@@ -1,4 +1,4 @@
-//! What becomes of a captured change: gates, rebase, merge.
+//! Gates, rebase and merge of a captured change.
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{RetryFrom, TaskId};
@@ -10,7 +10,7 @@ use super::record::{Ending, OpenFor, Record, Reported};
 use super::{Refused, RefusedCode, RunState};
 use crate::way::{Assignee, Judgement, Moved, NotNow};
 
-/// What a gate says.
+/// Report of a gate.
 pub(super) struct Report<'a> {
     pub(super) gate: &'a str,
     pub(super) input: Option<Digest>,
@@ -54,7 +54,7 @@ impl RunState {
         Ok(self.after(at, moved, String::new()))
     }
 
-    /// The linter's command has mended the change, or left it as it was: the gates judge what stands now.
+    /// Records that the lint command has fixed the change, or left it as it was. The gates judge the result.
     pub(super) fn change_fixed(
         &mut self,
         id: &TaskId,
@@ -127,7 +127,8 @@ impl RunState {
         Ok(self.after_gate(at, attempt, moved))
     }
 
-    /// Once all gates have spoken, the change goes on or the attempt is refused with what each of them said.
+    /// Applies the verdicts once all gates have reported: the change moves on, or the attempt is refused with the
+    /// reasons of each gate.
     fn after_gate(&mut self, at: usize, attempt: u32, moved: Moved) -> Consequences {
         match moved {
             Moved::On | Moved::Done => return self.after(at, moved, String::new()),
@@ -143,7 +144,8 @@ impl RunState {
             record.refusals.push(Refusal { attempt, cause, reasons });
         }
         let halts = record.reports.iter().any(|reported| reported.halts);
-        // What takes away the tests that it was handed is nothing to begin with: the next attempt has them again.
+        // A change that removes the tests it was given is no start point: the next attempt begins with these tests
+        // again.
         if !record.lost_handed_tests() {
             record.begin_after_refusal();
         }
@@ -171,7 +173,7 @@ impl RunState {
         let (OpenFor::Turn { step }, Some(known)) = (self.records[at].open_for(), self.records[at].captured()) else {
             return Err(Refused::illegal(format!("task {id} has no change that waits for its turn")));
         };
-        // It is as large as it was.
+        // A rebase doesn't change the size.
         let (commit, tree, base) = (commit.to_owned(), tree.to_owned(), onto.to_owned());
         let change = Change { commit, tree, base, ..known.clone() };
         self.expect_turn(at)?;
@@ -192,7 +194,7 @@ impl RunState {
         Ok(self.after(at, moved, String::new()))
     }
 
-    /// The branch stands elsewhere than was known; a merge that was intended is off.
+    /// Records that the branch has moved unexpectedly; cancels an intended merge.
     pub(super) fn branch_moved(&mut self, id: &TaskId, from: &str, head: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let known = self.head_of(at);
@@ -215,7 +217,7 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// Another agent has reserved files of the change: the task lets the next one in line have its turn.
+    /// Records that another agent has leased files of the change. The task gives its turn to the next one in line.
     pub(super) fn merge_held(&mut self, id: &TaskId, attempt: u32, lease: &HeldBy) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_attempt(at, attempt)?;
@@ -242,7 +244,7 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// The lease is over: the task waits for its turn again.
+    /// Records that the lease has ended. The task waits for its turn again.
     pub(super) fn merge_released(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_attempt(at, attempt)?;
@@ -344,7 +346,7 @@ impl RunState {
         if let Some(change) = self.records[at].unit.change() {
             self.records[at].from = match self.records[at].retry_from() {
                 RetryFrom::Change => StartFrom::Rebased { commit: change.commit.clone() },
-                // What it begins on would conflict in the same way.
+                // The change that the task builds on would conflict in the same way.
                 RetryFrom::Clean if self.records[at].begins_on().is_some() => {
                     StartFrom::Rebased { commit: change.commit.clone() }
                 }
@@ -354,8 +356,8 @@ impl RunState {
         Ok(self.refuse(at, step, RefusalCause::MergeConflict, files.to_vec()))
     }
 
-    /// Tells the task whose turn is next where the branch stands. A change that stands on the head already needs no rebase. What
-    /// has used up its rebases is blocked, and the next in line is looked at.
+    /// Updates the branch's head for the task that has the next turn. A change that is based on the head needs no
+    /// rebase. A task that has used up its rebases is blocked, and the next one in line is checked.
     pub(super) fn freshen_turn(&mut self, consequences: &mut Consequences) {
         while let Some(at) = self.queue.next_turn(&self.records) {
             let head = self.head_of(at).to_owned();
@@ -385,7 +387,7 @@ pub(super) fn is_rebase(does: &Do) -> bool {
     matches!(does, Do::Command { kind: CommandStep::Rebase, .. })
 }
 
-/// Keeps what a gate said; an earlier word on another change gives way.
+/// Keeps a gate's report; it replaces an earlier one of the same gate.
 fn keep(record: &mut Record, report: &Report<'_>, required: bool) {
     let kept = Reported {
         input: report.input,

@@ -1,6 +1,8 @@
-//! A run that an agent leads: a worker starts when that agent has begun its step. Gates, rebases and merges need nobody's word.
+//! A run that an agent leads: a worker starts only after that agent has begun its step. Gates, rebases and merges don't
+//! depend on the agent.
 //!
-//! What is begun is a step with its input: a worker that is lost is started again without a further word, and a retry, which is a new input, is begun anew.
+//! A begun step includes its input: a lost worker is replaced without a new beginning. A retry is a new input, which
+//! must be begun again.
 
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -14,18 +16,18 @@ use super::{Refused, RunState};
 // === impl RunState ===
 
 impl RunState {
-    /// Whether an agent leads the run.
+    /// Returns true if an agent leads the run.
     #[must_use]
     pub const fn is_led(&self) -> bool {
         self.is_led
     }
 
-    /// The steps that the agent which leads the run may begin now.
+    /// Returns the steps that the leading agent may begin now.
     pub fn open_steps(&self) -> impl Iterator<Item = OpenStep> {
         self.tasks.keys().filter_map(|task| self.open_step(task)).filter(|_| self.is_led && self.finished.is_none())
     }
 
-    /// The step of a task that needs a worker and has not been begun; `None` if there is none.
+    /// Returns the step of a task that needs a worker and has not been begun; `None` if there is none.
     #[must_use]
     pub fn open_step(&self, task: &TaskId) -> Option<OpenStep> {
         let record = &self.records[*self.tasks.get(task)?];
@@ -37,7 +39,7 @@ impl RunState {
         Some(OpenStep { task: task.clone(), step: id, attempt: record.attempt(), answers })
     }
 
-    /// The steps of a task that have not passed on what stands now, in the order of its way.
+    /// Returns the steps of a task that have not passed for the current input, in the order of its way.
     #[must_use]
     pub fn missing_steps(&self, task: &TaskId) -> Vec<StepId> {
         let Some(record) = self.tasks.get(task).map(|at| &self.records[*at]) else { return Vec::new() };
@@ -46,7 +48,7 @@ impl RunState {
         steps.filter(is_missing).map(|(_, step)| step.id.clone()).collect()
     }
 
-    /// The workers that stand for the hands of the agent which leads the run, with their tasks.
+    /// Returns the workers that represent work by the leading agent itself, with their tasks.
     pub fn hands(&self) -> impl Iterator<Item = (&TaskId, &WorkerId)> {
         self.queue.live().filter_map(|at| {
             let record = &self.records[at];
@@ -59,7 +61,7 @@ impl RunState {
         self.is_led = is_led;
         for at in 0..self.records.len() {
             if !is_led && self.records[at].live_worker().is_none() {
-                // What is driven is done by workers of ours.
+                // In a run that the engine drives, workers do all steps.
                 self.records[at].begun = None;
             }
             self.reindex(at);
@@ -113,7 +115,7 @@ impl RunState {
         }
     }
 
-    /// Whether a worker may start for a step as far as the agent is concerned that leads the run.
+    /// Returns true if a worker may start for a step: the run has no leading agent, or the agent has begun the step.
     pub(super) fn may_begin(&self, record: &Record, step: usize) -> bool {
         !self.is_led || record.is_begun(step)
     }
@@ -122,12 +124,12 @@ impl RunState {
 // === impl Record ===
 
 impl Record {
-    /// Whether the agent that leads the run has begun a step with what it reads now.
+    /// Returns true if the leading agent has begun a step with its current input.
     pub(super) fn is_begun(&self, step: usize) -> bool {
         self.begun.as_ref().is_some_and(|begun| begun.step == step && begun.input == self.unit.input(step))
     }
 
-    /// The agent that does a step with its own hands.
+    /// Returns the agent that does a step itself.
     pub(super) fn hands_of(&self, step: usize) -> Option<&AgentName> {
         let makes = matches!(self.unit.way().steps()[step].does, Do::Work { .. });
         self.begun.as_ref().filter(|_| makes && self.is_begun(step))?.by.as_ref()

@@ -1,4 +1,4 @@
-//! Why a task has no worker, though its work is not done: each of them has a code.
+//! Reasons why a task whose work is not done has no worker, each with a code.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use super::RunState;
 use super::record::{Ending, OpenFor};
 use crate::paths::reasons;
 
-/// Units that a reason names.
+/// Maximum number of units that a reason names.
 const NAMED: usize = 5;
 
 impl RunState {
-    /// One task.
+    /// Returns the view of one task.
     #[must_use]
     pub fn task(&self, id: &TaskId) -> Option<TaskView> {
         self.tasks.get(id).and_then(|at| self.view(*at, &|| self.starting()))
     }
 
-    /// All tasks in their natural order.
+    /// Returns the views of all tasks in their natural order.
     pub fn tasks(&self) -> impl Iterator<Item = TaskView> {
         let starting = std::cell::OnceCell::new();
         self.tasks.values().filter_map(move |at| self.view(*at, &|| starting.get_or_init(|| self.starting()).clone()))
@@ -32,7 +32,7 @@ impl RunState {
         Some(view)
     }
 
-    /// Tasks whose workers are to be started.
+    /// Returns the tasks whose workers are about to start.
     fn starting(&self) -> BTreeSet<TaskId> {
         let starts = if self.pause.is_none() { self.next_starts() } else { Vec::new() };
         let task = |effect| if let Effect::StartWorker { task, .. } = effect { Some(task) } else { None };
@@ -92,7 +92,7 @@ impl RunState {
         (!is_next).then(|| (SkipCode::CapacityDeferred, "others go first".to_owned()))
     }
 
-    /// What a unit waits for.
+    /// Describes what a unit waits for.
     fn unmet(&self, at: usize) -> String {
         let is_open = |on: &&usize| !matches!(self.records[**on].ending, Some(Ending::Done { .. }));
         let open: Vec<_> = self.records[at].depends.iter().filter(is_open).collect();

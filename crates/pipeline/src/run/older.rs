@@ -1,4 +1,4 @@
-//! Reads a run's events, those of older versions, too: the upcaster of `task_added` and `task_extended`.
+//! Reads a run's events, including those of older versions: the upcaster of `task_added` and `task_extended`.
 
 use serde::Deserialize;
 use switchboard_protocol::event::RawEvent;
@@ -8,8 +8,8 @@ use switchboard_protocol::run::way::{UnitId, Way};
 
 use crate::way::recorded_before_ways;
 
-/// Reads the events of one run in their order. Before ways, a run was recorded as tasks with lists of gates; such a run is read as if each
-/// task had been given the way that versions of that time carried out.
+/// Reads the events of one run in order. Before ways existed, a run was recorded as tasks with lists of gates. Such a
+/// run is read as if each task had the way that versions of that time carried out.
 #[derive(Debug, Default)]
 pub struct Reader {
     started: Option<RunEvent>,
@@ -26,7 +26,7 @@ pub struct Unreadable {
     why: String,
 }
 
-/// What `task_added` and `task_extended` said, version 1.
+/// Content of `task_added` and `task_extended`, version 1.
 #[derive(Debug, Deserialize)]
 struct OldTask {
     task: TaskId,
@@ -41,27 +41,27 @@ struct OldTask {
 }
 
 impl Reader {
-    /// A reader at the beginning of a run.
+    /// Creates a reader for the beginning of a run.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A reader of events that come after the run's start.
+    /// Creates a reader for events after the run's start.
     #[must_use]
     pub fn past_the_start() -> Self {
         Self { is_open: true, ..Self::default() }
     }
 
-    /// What an event means today: mostly itself; nothing for events that are not about the run's progress; for the beginning of an
-    /// older run nothing until its last task is read, and then all of it.
+    /// Converts an event to today's events: usually to itself, and to none if it is not about the run's progress. The
+    /// opening of an older run is returned as a whole after its last task.
     ///
     /// # Errors
-    /// When an event of an older version doesn't have the shape that it had.
+    /// When an event of an older version doesn't have that version's shape.
     pub fn read(&mut self, event: &RawEvent) -> Result<Vec<RunEvent>, Unreadable> {
         match event.kind.as_str() {
             "task_added" | "task_extended" => self.read_old(&event.kind, &event.facts),
-            // An older run says so by its first task; until then its start is held back.
+            // The first task shows that a run is an older one; until then its start is held back.
             "run_started" if !self.is_open => Ok(self.hold_start(event.fact::<RunEvent>())),
             _ => {
                 let fact = event.fact::<RunEvent>();
@@ -84,7 +84,7 @@ impl Reader {
     fn read_old(&mut self, kind: &str, facts: &str) -> Result<Vec<RunEvent>, Unreadable> {
         let unreadable = |why: String| Unreadable { kind: kind.to_owned(), why };
         if self.is_open {
-            // It was told twice.
+            // A repeated event.
             return Ok(Vec::new());
         }
         let more: OldTask = serde_json::from_str(facts).map_err(|error| unreadable(error.to_string()))?;
@@ -104,7 +104,7 @@ impl Reader {
         self.opening().map_err(unreadable)
     }
 
-    /// The beginning of the run as it would be recorded today.
+    /// Returns the opening of the run as it would be recorded today.
     fn opening(&mut self) -> Result<Vec<RunEvent>, String> {
         let mut ways: Vec<(Vec<String>, switchboard_protocol::id::Digest)> = Vec::new();
         let mut events = Vec::new();

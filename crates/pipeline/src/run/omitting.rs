@@ -1,4 +1,4 @@
-//! Turns of a debate that are not held.
+//! Turns of a debate that are omitted.
 
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::Verdict;
@@ -10,7 +10,7 @@ use super::{Refused, RunState};
 use crate::way::Judgement;
 
 impl RunState {
-    /// A turn is not held: its step has passed without a worker.
+    /// Records that a turn is omitted: its step passes without a worker.
     pub(super) fn turn_omitted(&mut self, id: &TaskId, step: &StepId, attempt: u32) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let record = &self.records[at];

@@ -1,6 +1,6 @@
-//! Who may go on: tasks that are ready for a worker and whose files nobody holds, begun ones first; tasks with something to be
-//! done; and the line for the run's branch, which one task at a time may move. A task holds its files for its subtasks: it is begun when the first of
-//! them is.
+//! Which units may continue: tasks that are ready for a worker and whose files no other task holds, begun ones first;
+//! tasks with pending work; and the line for the run's branch, which one task at a time may move. A task holds its
+//! files for its subtasks, and counts as begun when the first of them is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use switchboard_protocol::time::Millis;
 use super::record::Record;
 use crate::paths::{ClaimIndex, Claims};
 
-/// Rank among those ready for a worker: begun tasks (false) before fresh ones, then the id.
+/// Rank of a task that is ready for a worker: begun tasks (false) before new ones, then by id.
 type Rank = (bool, TaskId, usize);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Queue {
     startable: BTreeSet<Rank>,
-    /// Ready tasks, held back or not.
+    /// Ready tasks, whether held back or not.
     ready: BTreeSet<usize>,
-    /// Tasks that have begun and are not settled, by id, and no subtasks; each holds its files against the tasks listed.
+    /// Begun and unsettled tasks by id, without subtasks; each holds its files against the listed tasks.
     active: BTreeMap<TaskId, Active>,
-    /// How many active tasks hold files of a task.
+    /// Number of active tasks that hold files of a task.
     held: BTreeMap<usize, usize>,
     live: BTreeSet<usize>,
-    /// Tasks with something to be done that waits for nobody: a capture, gates, a stop.
+    /// Tasks with pending work that depends on no other task: a capture, gates, a stop.
     due: BTreeMap<TaskId, usize>,
     /// Tasks that wait for their turn at the run's branch.
     line: BTreeMap<TaskId, usize>,
-    /// Whose turn it is.
+    /// Task that has its turn.
     turn: Option<usize>,
-    /// Tasks that may choose among the changes of their subtasks, or have come to where a person may have to be asked.
+    /// Tasks that may choose among the changes of their subtasks, or that have reached a possible question to a person.
     deciding: BTreeSet<usize>,
     deadlines: BTreeSet<(Millis, usize)>,
     /// The deadline of each task that has one.
@@ -43,20 +43,20 @@ struct Active {
     rivals: BTreeSet<usize>,
 }
 
-/// The task that holds files for another one: the task itself, or the one that it is a subtask of.
+/// Returns the task that holds files for another one: the task itself, or its parent task.
 fn holder(at: usize, records: &[Record]) -> usize {
     records[at].whole.unwrap_or(at)
 }
 
 impl Queue {
-    /// Takes note of what a task declares to write and to read.
+    /// Adds the paths that a task declares to write and to read.
     pub(super) fn declare(&mut self, at: usize, claims: &Claims) {
         self.index.insert(claims, at);
     }
 
     // === workers ===
 
-    /// The next tasks that may start, best first.
+    /// Returns the next tasks that may start, best first.
     pub(super) fn startable(&self) -> impl Iterator<Item = usize> {
         self.startable.iter().map(|(_, _, at)| *at)
     }
@@ -69,7 +69,7 @@ impl Queue {
         self.active.len()
     }
 
-    /// Tasks with a worker.
+    /// Returns the tasks with a worker.
     pub(super) fn live(&self) -> impl Iterator<Item = usize> {
         self.live.iter().copied()
     }
@@ -82,7 +82,7 @@ impl Queue {
         self.held.contains_key(&at)
     }
 
-    /// An active task that holds files of this one.
+    /// Returns an active task that holds files of this one.
     pub(super) fn held_by(&self, at: usize) -> Option<usize> {
         let mut holders = self.active.values().filter(|active| active.rivals.contains(&at));
         holders.next().filter(|_| self.is_held(at)).map(|active| active.at)
@@ -96,7 +96,7 @@ impl Queue {
         }
     }
 
-    /// Tasks that the start of `at` would hold back.
+    /// Returns the tasks that the start of `at` would hold back.
     pub(super) fn rivals(&self, at: usize, record: &Record) -> BTreeSet<usize> {
         self.index.rivals(&record.claims, at)
     }
@@ -115,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// The task begins (again): it leaves the queue, and whoever holds files for it holds them.
+    /// Begins a task, again if necessary: it leaves the queue, and its files are held.
     pub(super) fn begin(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.insert(at);
@@ -129,13 +129,13 @@ impl Queue {
             *self.held.entry(*rival).or_default() += 1;
             self.take_off(*rival, records);
         }
-        // Its subtasks that are ready go before what has not begun.
+        // Its ready subtasks precede tasks that have not begun.
         self.take_off(at, records);
         self.active.insert(id.clone(), Active { at, rivals });
         self.put_up(at, records);
     }
 
-    /// The task is settled: it leaves every list, and lets go of its files once its subtasks are settled, too.
+    /// Removes a settled task from every list, and releases its files once its subtasks are settled too.
     pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// Neither the task nor any of its subtasks goes on: it lets go of its files.
+    /// Releases the files of a task if neither it nor any of its subtasks continues.
     fn release(&mut self, holder: usize, records: &[Record]) {
         let Some(id) = records[holder].task().filter(|id| self.is_active(id)) else { return };
         self.take_off(holder, records);
@@ -173,14 +173,14 @@ impl Queue {
         self.put_up(rival, records);
     }
 
-    /// Takes a task and its subtasks from those that may start.
+    /// Removes a task and its subtasks from those that may start.
     fn take_off(&mut self, at: usize, records: &[Record]) {
         for place in self.ready_of(at, records) {
             self.startable.remove(&place);
         }
     }
 
-    /// Adds a task and its subtasks to those that may start, as far as they are ready and nobody holds their files.
+    /// Adds a task and its subtasks to those that may start, if they are ready and no other task holds their files.
     fn put_up(&mut self, at: usize, records: &[Record]) {
         if !self.is_held(at) {
             let places = self.ready_of(at, records);
@@ -188,7 +188,7 @@ impl Queue {
         }
     }
 
-    /// The ranks of a task and its subtasks, as far as they are ready.
+    /// Returns the ranks of a task and its subtasks, as far as they are ready.
     fn ready_of(&self, at: usize, records: &[Record]) -> Vec<Rank> {
         let units = records[at].subtasks.iter().copied().chain([at]);
         units.filter(|unit| self.ready.contains(unit)).filter_map(|unit| self.place(unit, records)).collect()
@@ -199,7 +199,7 @@ impl Queue {
         Some((!is_begun, records[at].task()?.clone(), at))
     }
 
-    // === what follows from what is known ===
+    // === decisions without an event ===
 
     pub(super) fn set_deciding(&mut self, at: usize, is_deciding: bool) {
         if is_deciding {
@@ -213,9 +213,9 @@ impl Queue {
         self.deciding.first().copied()
     }
 
-    // === what is due ===
+    // === pending work ===
 
-    /// Tasks with something to be done that waits for nobody, in their natural order.
+    /// Returns the tasks with pending work that depends on no other task, in their natural order.
     pub(super) fn due(&self) -> impl Iterator<Item = usize> {
         self.due.values().copied()
     }
@@ -224,12 +224,12 @@ impl Queue {
         set(&mut self.due, id, at, is_due);
     }
 
-    /// Tasks whose worker has run out of time.
+    /// Returns the tasks whose worker has exceeded its time limit.
     pub(super) fn late(&self, now: Millis) -> impl Iterator<Item = usize> {
         self.deadlines.range(..=(now, usize::MAX)).map(|(_, at)| *at)
     }
 
-    /// The next time limit after `now`.
+    /// Returns the next time limit after `now`.
     pub(super) fn next_deadline(&self, now: Millis) -> Option<Millis> {
         self.deadlines.range((now.plus(1), 0)..).next().map(|(deadline, _)| *deadline)
     }
@@ -246,12 +246,12 @@ impl Queue {
 
     // === the run's branch ===
 
-    /// Whose turn it is.
+    /// Returns the task that has its turn.
     pub(super) const fn turn(&self) -> Option<usize> {
         self.turn
     }
 
-    /// Who may have the next turn: whoever has it, else the first in line.
+    /// Returns the task that may have the next turn: the one that has it, else the first in line.
     pub(super) fn next_turn(&self, records: &[Record]) -> Option<usize> {
         let is_in_line = |at: &usize| records[*at].task().is_some_and(|id| self.line.contains_key(id));
         match self.turn {

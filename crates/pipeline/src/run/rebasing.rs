@@ -1,6 +1,7 @@
-//! Rebases that somebody asks for: the tree of a worker at work is put on the present head of its branch while the worker waits between two tools.
+//! Requested rebases: the tree of an active worker is moved to the current head of its branch while the worker waits
+//! between two tool calls.
 //!
-//! What is captured needs none: its change is rebased before its merge. What has not begun begins at the head.
+//! A captured change needs none: it is rebased before its merge. A task that has not begun starts at the head.
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -10,19 +11,19 @@ use super::consequences::Consequences;
 use super::record::{OpenFor, Record};
 use super::{Refused, RunState};
 
-/// What a worker is to wait for.
+/// Reasons for a worker to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waits {
-    /// Somebody has paused its run or its task.
+    /// True if the run or the task is paused.
     pub is_paused: bool,
-    /// Its tree is to be rebased, which wants it between two tools.
+    /// True if the worker's tree is to be rebased, which is done between two tool calls.
     pub for_rebase: bool,
 }
 
 // === impl Waits ===
 
 impl Waits {
-    /// Whether there is anything to wait for.
+    /// Returns true if there is a reason to wait.
     #[must_use]
     pub const fn any(self) -> bool {
         self.is_paused || self.for_rebase
@@ -32,12 +33,12 @@ impl Waits {
 // === impl Record ===
 
 impl Record {
-    /// Whether a worker makes its change now whose tree is to be rebased.
+    /// Returns true if the worker is making its change and its tree is to be rebased.
     pub(super) fn rebases_now(&self) -> bool {
         self.rebase && !self.stopping && self.live_step().is_some_and(|step| !self.answers_in(step))
     }
 
-    /// Whether its change is being made, or goes on from what an earlier worker left.
+    /// Returns true if the change is being made, or continues from an earlier worker's tree.
     fn has_tree(&self) -> bool {
         if let Some(step) = self.live_step() {
             return !self.answers_in(step);
@@ -50,7 +51,7 @@ impl Record {
 // === impl RunState ===
 
 impl RunState {
-    /// Workers that are to wait, in the order of their tasks.
+    /// Returns the workers that have to wait, in the order of their tasks.
     pub fn waiting_workers(&self) -> impl Iterator<Item = (&WorkerId, Waits)> {
         let all = self.pauses_workers();
         self.queue.live().map(|at| &self.records[at]).filter_map(move |record| {
@@ -73,7 +74,8 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// The tree stands on the head, or it could not be put there and is as it was. The worker may have been lost meanwhile: the next one goes on in it.
+    /// Records that the tree was rebased, or that this failed and the tree is unchanged. If the worker was lost
+    /// meanwhile, the next one uses it.
     pub(super) fn tree_rebased(&mut self, id: &TaskId, worker: &WorkerId) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         if self.records[at].workers.last() != Some(worker) || self.records[at].is_settled() {

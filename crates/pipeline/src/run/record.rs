@@ -1,4 +1,4 @@
-//! What is known of one unit: where it stands on its way, and what faces are shown of it.
+//! State of one unit: its position on its way, and the view of it for users.
 
 use std::collections::BTreeSet;
 
@@ -18,87 +18,87 @@ use crate::way::{Hold, Slot, Unit};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) id: UnitId,
-    /// Events that brought its lists.
+    /// Number of events that carried its lists.
     pub(super) parts: u32,
-    /// The group that it belongs to, or the task that it is a subtask of.
+    /// Group that contains it, or its parent task if it is a subtask.
     pub(super) within: Option<usize>,
-    /// The task that it is a subtask of.
+    /// Parent task if it is a subtask.
     pub(super) whole: Option<usize>,
-    /// Its subtasks.
+    /// Indexes of its subtasks.
     pub(super) subtasks: Vec<usize>,
-    /// What a group's members wait for.
+    /// Units that a group's members wait for.
     pub(super) barrier: Vec<usize>,
     pub(super) depends: BTreeSet<usize>,
     pub(super) dependents: Vec<usize>,
-    /// Units that it waits for and that are not done.
+    /// Number of units that it waits for and that are not done.
     pub(super) unmet: usize,
-    /// What it declares to write and to read.
+    /// Paths that it declares to write and to read.
     pub(super) claims: Claims,
     pub(super) timeout_ms: Option<i64>,
     pub(super) unit: Unit,
-    /// How it ended, once it has.
+    /// How it ended; `None` while it has not.
     pub(super) ending: Option<Ending>,
-    /// What its end counts as for the run, once it has ended.
+    /// Outcome that its end counts as for the run, once it has ended.
     pub(super) counted: Option<Counted>,
-    /// Tasks whose changes it has chosen since a person last asked for a retry.
+    /// Tasks whose changes it has chosen since a person last requested a retry.
     pub(super) chosen: Vec<TaskId>,
     pub(super) from: StartFrom,
-    /// Whether the present attempt lost a worker.
+    /// True if the current attempt lost a worker.
     pub(super) resume: bool,
-    /// How often in a row it has waited for a rate limit.
+    /// Number of waits for a rate limit in a row.
     pub(super) rate_waits: u32,
-    /// How many transient errors of models its workers had, one after the other.
+    /// Number of transient model errors of its workers in a row.
     pub(super) transients: u32,
-    /// All workers so far, the present one last.
+    /// All workers so far, the current one last.
     pub(super) workers: Vec<WorkerId>,
-    /// The head of the branch when the merge that is under way began.
+    /// Head of the branch at the start of the merge in progress.
     pub(super) onto: Option<String>,
-    /// The task that brings a group to the run's branch, where the group has a branch of its own.
+    /// Landing of a group that has its own branch.
     pub(super) landing: Option<usize>,
-    /// Where the branch of the group stands that this task brings to the run's, as far as events tell.
+    /// Head of the group's branch according to the events, if this task is the group's landing.
     pub(super) group_head: Option<String>,
-    /// The lease of another agent that its merge waits for.
+    /// Lease of another agent that its merge waits for.
     pub(super) lease: Option<HeldBy>,
-    /// What a person is asked, while the task waits for the answer.
+    /// Question to a person that the task waits for.
     pub(super) waiting: Option<Waiting>,
-    /// Every question of the task so far.
+    /// Ids of all questions of the task so far.
     pub(super) asked: BTreeSet<NeedId>,
-    /// What a person has said yes to, by its digest.
+    /// Digests of what a person has approved.
     pub(super) confirmed: BTreeSet<Digest>,
     pub(super) stopping: bool,
-    /// How long its agent may take to end, where somebody said so.
+    /// Requested time for its agent to end, in milliseconds.
     pub(super) grace_ms: Option<u64>,
-    /// What it may cost with its subtasks, where somebody said so of it alone.
+    /// Ceiling for its cost including its subtasks, if it has its own.
     pub(super) ceiling: Option<u64>,
-    /// The highest share of its ceiling, in percent, that was told.
+    /// Highest share of its ceiling, in percent, that was reported.
     pub(super) alerted: u8,
-    /// Whether somebody wants its tree rebased.
+    /// True if a rebase of its tree was requested.
     pub(super) rebase: bool,
-    /// The step that the agent has begun which leads the run.
+    /// Step that the leading agent has begun.
     pub(super) begun: Option<Begun>,
-    /// The files that its coder may change, where that agent has named them.
+    /// Files that its coder may change, if the leading agent has declared them.
     pub(super) declared: Vec<String>,
-    /// Why it is paused, if it is.
+    /// Cause of its pause; `None` if it is not paused.
     pub(super) paused: Option<TaskPauseCause>,
-    /// Since when the time of its worker stands still.
+    /// Time since which the clock of its worker is stopped.
     pub(super) still_since: Option<Millis>,
-    /// How long the time of its worker has stood still before, in milliseconds.
+    /// Total time in milliseconds for which the clock of its worker was stopped before.
     pub(super) still_ms: i64,
-    /// What is dear about it has been allowed, or said.
+    /// True if its unusually high cost was allowed or reported.
     pub(super) may_be_dear: bool,
     pub(super) reports: Vec<Reported>,
-    /// What workers of steps that answer have said, the last word of each.
+    /// The last answer of each answering step.
     pub(super) answers: Vec<Answer>,
-    /// What was wrong with the answer that is asked for again.
+    /// Error in the answer that is requested again.
     pub(super) again: Option<String>,
     pub(super) refusals: Vec<Refusal>,
-    /// How the last attempts ended, where they ended alike.
+    /// The last attempts, if they ended alike.
     pub(super) alike: Option<Alike>,
-    /// Refusals before a person last asked for a retry.
+    /// Number of refusals before a person last requested a retry.
     pub(super) old_refusals: usize,
-    /// What was said to who tries it again; empty where nothing was.
+    /// Note for the next attempt; empty if there is none.
     pub(super) note: String,
-    /// How often a person has asked for a retry.
+    /// Number of retries that a person requested.
     pub(super) retries: u32,
 }
 
@@ -107,22 +107,22 @@ pub(super) struct Record {
 pub(super) struct Waiting {
     pub(super) need: NeedId,
     pub(super) reason: String,
-    /// The step of its way that the answer is the verdict of; `None` where its worker was denied something.
+    /// Step whose verdict the answer is; `None` if its worker was denied something.
     pub(super) step: Option<usize>,
 }
 
-/// What a gate said, and about what.
+/// A gate's report, with the input that it judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reported {
     pub(super) input: Option<Digest>,
     pub(super) report: GateReport,
-    /// Whether a person should look at what it found.
+    /// True if its findings need a person's attention.
     pub(super) asks: bool,
-    /// Whether the run stops because of it, once the other gates have spoken.
+    /// True if the run stops because of it, once the other gates have reported.
     pub(super) halts: bool,
 }
 
-/// What the worker of a step has answered, and about what.
+/// The answer of a step's worker, with the input that it judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) step: usize,
@@ -132,20 +132,20 @@ pub(super) struct Answer {
     pub(super) reasons: Vec<String>,
 }
 
-/// How a unit ended.
+/// End of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// All its steps have passed. A task's commit in the run's branch, or of its change where that is not merged.
+    /// All steps passed. `commit` is the task's commit in the run's branch, or of its change if it is not merged.
     Done { commit: String },
-    /// It waits for a person.
+    /// The unit waits for a person.
     Blocked { reason: String },
-    /// A task that it needs has failed.
+    /// A task that it depends on has failed.
     DepFailed { root: TaskId },
-    /// It was stopped.
+    /// The unit was stopped.
     Stopped,
 }
 
-/// What the end of a task counts as for its run.
+/// Outcome that the end of a task counts as for its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
     Done,
@@ -217,14 +217,15 @@ impl Record {
         }
     }
 
-    /// How many attempts were refused since a person last asked for a retry, by one gate or by several, and how many may be.
+    /// Returns how many attempts were refused since a person last requested a retry, and how many may be. An attempt
+    /// that several gates refused counts once.
     pub(super) fn tried(&self, step: usize) -> (u32, u32) {
         let refused: BTreeSet<u32> =
             self.refusals.iter().skip(self.old_refusals).map(|refusal| refusal.attempt).collect();
         (u32::try_from(refused.len()).unwrap_or(u32::MAX), self.unit.way().steps()[step].limits.attempts)
     }
 
-    /// What the next attempt begins with when this change was refused.
+    /// Returns what the next attempt begins with if this change is refused.
     pub(super) fn retry_from(&self) -> RetryFrom {
         match self.maker() {
             Some(Do::Work { retry_from, .. }) => *retry_from,
@@ -232,7 +233,7 @@ impl Record {
         }
     }
 
-    /// The change was refused: says what the next attempt begins with.
+    /// Sets the start point of the next attempt after a refusal.
     pub(super) fn begin_after_refusal(&mut self) {
         let Some(Change { commit, base, .. }) = self.unit.change().cloned() else { return };
         self.from = match self.retry_from() {
@@ -241,7 +242,7 @@ impl Record {
         };
     }
 
-    /// Whether the attempt began with a change that others have refused, and `test_integrity` refuses what became of it.
+    /// Returns true if the attempt began with a refused change, and `test_integrity` refuses its result.
     pub(super) fn lost_handed_tests(&self) -> bool {
         let is_refused = |reported: &Reported| {
             let GateReport { gate, verdict, .. } = &reported.report;
@@ -250,7 +251,8 @@ impl Record {
         matches!(self.from, StartFrom::Change { .. }) && self.reports.iter().any(is_refused)
     }
 
-    /// Drops what gates said of anything but what stands now. A verdict that still holds is not asked for again, so its findings are kept with it.
+    /// Drops reports of gates on earlier inputs. A gate whose verdict still holds is not asked again, so its findings
+    /// are kept.
     pub(super) fn drop_past_reports(&mut self) {
         let unit = &self.unit;
         let holds = |reported: &Reported| {
@@ -260,18 +262,18 @@ impl Record {
         self.reports.retain(holds);
     }
 
-    /// What makes its change or its report.
+    /// Returns the step action that makes its change or its report.
     pub(super) fn maker(&self) -> Option<&Do> {
         self.unit.way().maker().map(|at| &self.unit.way().steps()[at].does)
     }
 
-    /// The task whose change its tree begins with.
+    /// Returns the task whose change its tree begins with.
     pub(super) fn begins_on(&self) -> Option<&TaskId> {
         let Do::Work { begins_on, .. } = self.maker()? else { return None };
         begins_on.as_ref()
     }
 
-    /// The quorums that it waits for and that have not been found complete.
+    /// Returns the quorums that it waits for and that were not complete so far.
     pub(super) fn quorums(&self) -> impl Iterator<Item = (usize, &[TaskId], u32)> {
         let steps = self.unit.way().steps().iter().enumerate();
         steps.filter_map(|(at, step)| {
@@ -280,28 +282,28 @@ impl Record {
         })
     }
 
-    /// Whether some of those that it waits for may fail.
+    /// Returns true if some of the units that it waits for may fail.
     pub(super) fn is_tolerant(&self) -> bool {
         let first = self.unit.way().steps().first().map(|step| &step.does);
         matches!(first, Some(Do::Units { join: Join::Quorum { .. } }))
     }
 
-    /// Whether its end is a merge.
+    /// Returns true if it ends with a merge.
     pub(super) fn merges(&self) -> bool {
         self.unit.way().steps().iter().any(|step| step.does == Do::Merge)
     }
 
-    /// The task; `None` for a phase or a slice.
+    /// Returns the id of the task; `None` for a phase or a slice.
     pub(super) const fn task(&self) -> Option<&TaskId> {
         self.id.task()
     }
 
-    /// The present attempt, from 1: how often the step that makes its change was opened anew.
+    /// Returns the current attempt, from 1: how often the step that makes its change was opened.
     pub(super) fn attempt(&self) -> u32 {
         self.unit.way().maker().map_or(0, |work| self.unit.salt(work)) + 1
     }
 
-    /// Workers lost since the last retry by a person.
+    /// Returns the number of workers lost since the last retry by a person.
     fn losses(&self) -> u32 {
         (0..self.unit.slots().len()).map(|at| self.unit.spent(at).losses).sum()
     }
@@ -325,7 +327,7 @@ impl Record {
         })
     }
 
-    /// What workers of steps that answer have said about what stands now.
+    /// Returns the answers of answering steps that apply to the current input.
     fn step_reports(&self) -> Vec<StepReport> {
         let steps = self.unit.way().steps();
         let is_present = |answer: &&Answer| self.unit.is_current(answer.step);
@@ -339,7 +341,7 @@ impl Record {
         present.into_iter().map(report).collect()
     }
 
-    /// The step whose worker answers and is at work, or is needed next.
+    /// Returns the answering step whose worker is active or needed next.
     fn other_step(&self) -> Option<StepId> {
         if self.is_settled() {
             return None;
@@ -351,7 +353,8 @@ impl Record {
         at_work.or_else(next).filter(answers).map(|at| steps[at].id.clone())
     }
 
-    /// The step at which the unit is held: one that has reached a limit, or the next one where it is held from outside.
+    /// Returns the step at which the unit is held: one that has reached a limit, or the next one if it is held from
+    /// outside.
     pub(super) fn held_at(&self) -> Option<usize> {
         match self.unit.held()? {
             Hold::Attempts { step, .. }
@@ -364,19 +367,19 @@ impl Record {
         }
     }
 
-    /// Whether the worker of a step answers.
+    /// Returns true if the worker of a step answers.
     pub(super) fn answers_in(&self, step: usize) -> bool {
         self.unit.way().steps()[step].does.answer().is_some()
     }
 
-    /// Gates of its way that have not reported on the present attempt.
+    /// Returns the gates of its way that have not reported on the current attempt.
     fn pending_gates(&self) -> Vec<String> {
         let gate = |step: &Step| step.does.gate().map(ToString::to_string);
         let is_pending = |gate: &String| !self.reports.iter().any(|reported| reported.report.gate == *gate);
         self.unit.way().steps().iter().filter_map(gate).filter(is_pending).collect()
     }
 
-    /// The state of the task as faces show it: a projection of the slots.
+    /// Returns the state of the task as users see it, a projection of the slots.
     pub(super) fn state(&self) -> TaskState {
         match &self.ending {
             Some(Ending::Done { commit }) if self.merges() => return TaskState::Merged { commit: commit.clone() },
@@ -395,7 +398,7 @@ impl Record {
         self.at_work().unwrap_or_else(|| self.between_steps())
     }
 
-    /// The state while somebody is at a step.
+    /// Returns the state while a step is in progress.
     fn at_work(&self) -> Option<TaskState> {
         let worker = || self.workers.last().cloned();
         let slots = self.unit.slots().iter().zip(self.unit.way().steps());
@@ -414,7 +417,7 @@ impl Record {
         }
     }
 
-    /// The state while nobody is at a step: what is open says which.
+    /// Returns the state while no step is in progress; it depends on what is open.
     fn between_steps(&self) -> TaskState {
         let steps = self.unit.way().steps();
         let Some(change) = self.unit.change().cloned() else { return TaskState::Ready };
@@ -432,7 +435,7 @@ impl Record {
         }
     }
 
-    /// Whether nothing more happens to it unless a person asks for it.
+    /// Returns true if nothing more happens to it without a person's request.
     pub(super) const fn is_settled(&self) -> bool {
         self.ending.is_some()
     }
@@ -441,40 +444,41 @@ impl Record {
         matches!(self.ending, Some(Ending::Blocked { .. }))
     }
 
-    /// The step whose worker's process may be running.
+    /// Returns the step whose worker's process may be running.
     pub(super) fn live_step(&self) -> Option<usize> {
         let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, Do::Work { .. });
         let is_live = |slot: &Slot| matches!(slot, Slot::Intended { .. } | Slot::Running { .. });
         (0..self.unit.slots().len()).find(|at| is_work(*at) && is_live(&self.unit.slots()[*at]))
     }
 
-    /// The worker whose process may be running.
+    /// Returns the worker whose process may be running.
     pub(super) fn live_worker(&self) -> Option<&WorkerId> {
         self.live_step().and_then(|_| self.workers.last())
     }
 
-    /// Whether something is under way that comes to its end before the task can stop: a process, a merge, a question to a person.
+    /// Returns true if something in progress must end before the task can stop: a process, a merge, a question to a
+    /// person.
     pub(super) fn must_end_first(&self) -> bool {
         self.live_worker().is_some() || self.is_in_doubt() || self.waiting.is_some()
     }
 
-    /// Whether the merge of its change is under way.
+    /// Returns true if the merge of its change is in progress.
     pub(super) fn is_merging(&self) -> bool {
         self.onto.is_some()
     }
 
-    /// Between an intent and its outcome.
+    /// Returns true between an intent and its outcome.
     pub(super) fn is_in_doubt(&self) -> bool {
         let is_starting = self.live_step().is_some_and(|at| matches!(self.unit.slots()[at], Slot::Intended { .. }));
         is_starting || self.is_merging()
     }
 
-    /// The step whose worker has ended and whose change is to be captured.
+    /// Returns the step whose worker has ended and whose change is to be captured.
     pub(super) fn capturing_step(&self) -> Option<usize> {
         self.unit.slots().iter().position(|slot| matches!(slot, Slot::Ended { .. }))
     }
 
-    /// The captured change of the present attempt, until it is merged.
+    /// Returns the captured change of the current attempt, until it is merged.
     pub(super) fn captured(&self) -> Option<&Change> {
         let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
         let maker = self.unit.way().maker()?;
@@ -482,13 +486,13 @@ impl Record {
         self.unit.change().filter(|_| is_captured)
     }
 
-    /// Whether this is the change that the present attempt has come to so far.
+    /// Returns true if this is the change that the current attempt has produced so far.
     pub(super) fn is_made(&self, change: &Change) -> bool {
         let is_captured = self.unit.way().maker().is_some_and(|maker| self.unit.has_passed(maker));
         is_captured && self.unit.change() == Some(change)
     }
 
-    /// When the worker has to be stopped; a pause puts it off.
+    /// Returns the time at which the worker has to be stopped; a pause delays it.
     pub(super) fn deadline(&self) -> Option<Millis> {
         if self.still_since.is_some() {
             return None;
@@ -496,7 +500,7 @@ impl Record {
         Some(self.running_since()?.plus(self.timeout_ms?).plus(self.still_ms))
     }
 
-    /// When the worker began.
+    /// Returns the time at which the worker began.
     fn running_since(&self) -> Option<Millis> {
         match self.unit.slots().get(self.live_step()?)? {
             Slot::Running { since, .. } => Some(*since),
@@ -504,7 +508,7 @@ impl Record {
         }
     }
 
-    /// Lets the time of the worker stand still, or go on.
+    /// Stops or restarts the clock of the worker.
     pub(super) fn stand_still(&mut self, is_paused: bool, now: Millis) {
         match (is_paused, self.still_since) {
             (true, None) => self.still_since = Some(now),
@@ -516,7 +520,7 @@ impl Record {
         }
     }
 
-    /// What is open, told by kind.
+    /// Returns what is open, by kind.
     pub(super) fn open_for(&self) -> OpenFor {
         if self.is_settled() || self.unmet > 0 || self.stopping || self.waiting.is_some() {
             return OpenFor::Nothing;
@@ -539,27 +543,27 @@ impl Record {
     }
 }
 
-/// What a unit is open for.
+/// Next work that a unit is open for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OpenFor {
-    /// Nothing: somebody is at it, or it waits, or it is settled.
+    /// Nothing: a step is in progress, or the unit waits or is settled.
     Nothing,
     /// A worker.
     Worker { step: usize },
-    /// Nobody: the step was left out when the way was compiled, and counts as skipped.
+    /// No worker: the step was left out when the way was compiled, and counts as skipped.
     LeftOut { step: usize },
     /// The choice among the changes of its subtasks.
     Choice { step: usize },
-    /// The change of its group, which git knows.
+    /// The collection of its group's change, which git provides.
     Gather { step: usize },
-    /// The command that mends what a linter finds.
+    /// The command that fixes lint findings.
     LintFix { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
-    /// A person's yes.
+    /// A person's approval.
     Person { step: usize },
     /// The end of another agent's lease.
     Lease,
-    /// Its turn to be put on the run's branch: a rebase or the merge.
+    /// The unit's turn at the run's branch: a rebase or the merge.
     Turn { step: usize },
 }

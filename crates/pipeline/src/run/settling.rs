@@ -1,7 +1,7 @@
-//! How units are settled, what follows for those that wait for them, and how they are tried again.
+//! Settles units, applies the consequences for units that wait for them, and reopens them for a retry.
 //!
-//! A unit waits until all that it depends on is done, and fails with it. One with quorums waits until all that it depends on is settled, and fails
-//! only where a quorum is not complete then.
+//! A unit waits until all that it depends on is done, and fails if one of these fails. A unit with quorums waits until
+//! all that it depends on is settled, and fails only if a quorum is not complete then.
 
 use std::collections::BTreeSet;
 
@@ -42,8 +42,8 @@ impl RunState {
         record.ending = Some(ending);
     }
 
-    /// What an end counts as: nothing for a group and for a subtask, whose task says what it means; for a task that fails with its subtask, what
-    /// became of that.
+    /// Returns the outcome that an end counts as: none for a group and for a subtask, whose task decides. For a task
+    /// that fails with its subtask, it is the subtask's outcome.
     fn counted(&self, at: usize, ending: &Ending) -> Option<Counted> {
         let record = &self.records[at];
         record.task().filter(|_| record.whole.is_none())?;
@@ -57,7 +57,7 @@ impl RunState {
         Some(of_subtask.unwrap_or(ending).counted())
     }
 
-    /// Forgets how a unit ended.
+    /// Clears the end of a unit.
     fn reopen(&mut self, at: usize) {
         let record = &mut self.records[at];
         if record.ending.take().is_some() && record.task().is_some() {
@@ -69,7 +69,7 @@ impl RunState {
         }
     }
 
-    /// All steps of a task that is not merged by itself have passed.
+    /// Ends a task that is not merged on its own, after all its steps have passed.
     pub(super) fn finish_task(&mut self, at: usize) -> Consequences {
         let commit = self.inherited(at).map_or_else(String::new, |change| change.commit);
         self.end(at, Ending::Done { commit });
@@ -81,7 +81,7 @@ impl RunState {
         consequences
     }
 
-    /// The unit is done: those that waited for nothing else are ready, and groups of which it was the last are done, too.
+    /// Releases the units that waited only for this one, and finishes groups of which it was the last.
     pub(super) fn release_dependents(&mut self, at: usize) -> Consequences {
         let mut consequences = Vec::new();
         let mut done = vec![at];
@@ -107,7 +107,7 @@ impl RunState {
         consequences
     }
 
-    /// All units below are done.
+    /// Finishes a group whose units are all done.
     fn finish_group(&mut self, at: usize) {
         let children = self.records[at].unit.open();
         for step in children {
@@ -119,7 +119,7 @@ impl RunState {
 
     // === quorums ===
 
-    /// Something that a unit with quorums waits for is settled, or at work again.
+    /// Updates a unit with quorums after something that it waits for was settled or reopened.
     fn hear(&mut self, at: usize) -> Consequences {
         let record = &self.records[at];
         if record.is_settled() || record.quorums().next().is_none() {
@@ -146,7 +146,7 @@ impl RunState {
         Vec::new()
     }
 
-    /// The root of why a quorum is not complete; `None` if all are.
+    /// Returns the root cause of an incomplete quorum; `None` if all are complete.
     fn missing(&self, at: usize) -> Option<TaskId> {
         let record_of = |id: &TaskId| self.tasks.get(id).map(|at| &self.records[*at]);
         let is_done =
@@ -158,9 +158,9 @@ impl RunState {
         Some(root.unwrap_or_else(|| failed.clone()))
     }
 
-    // === failing with others ===
+    // === failing because of others ===
 
-    /// Marks everything that needs the unit, directly or through others.
+    /// Fails every unit that depends on this one, directly or through others.
     pub(super) fn fail_dependents(&mut self, at: usize) -> Consequences {
         let Some(root) = self.culprit(at) else { return Vec::new() };
         let mut consequences = Vec::new();
@@ -184,7 +184,7 @@ impl RunState {
         Some(RunEvent::TaskDepFailed { task: self.records[at].task()?.clone(), root: root.clone() })
     }
 
-    // === trying again ===
+    // === retrying ===
 
     /// Reopens a blocked or stopped task with all of its attempts, and every task that failed because of it.
     pub(super) fn retry(&mut self, at: usize) -> Consequences {
@@ -195,7 +195,7 @@ impl RunState {
         let of_whole = self.records[at].whole.and_then(|whole| self.records[whole].paused);
         let record = &mut self.records[at];
         let has_begun = !record.workers.is_empty() || record.is_blocked();
-        // Where a reviewer failed, the change stays, and only the review is done again.
+        // If a reviewer failed, the change stays, and only the review is repeated.
         let is_judged = |step: usize| !record.answers_in(step);
         let maker = record.unit.way().maker().filter(|_| has_begun && record.held_at().is_none_or(is_judged));
         record.unit.release(maker);
@@ -205,7 +205,7 @@ impl RunState {
         record.transients = 0;
         record.stopping = false;
         record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
-        // A subtask of a paused task waits with it.
+        // A subtask of a paused task is paused with it.
         record.paused = of_whole;
         record.again = None;
         record.drop_past_reports();
@@ -223,14 +223,14 @@ impl RunState {
                 self.reindex(*unit);
             }
         }
-        // One that failed because of this one may have cost as much as it may before it failed.
+        // A unit that failed because of this one may have reached its cost limit before it failed.
         for unit in again {
             consequences.extend(self.pause_at_limit(unit));
         }
         consequences
     }
 
-    /// The unit, all that failed because of it, and those with quorums that would count it.
+    /// Returns the unit, all that failed because of it, and those with quorums that would count it.
     fn held_up_by(&self, at: usize, root: &TaskId) -> BTreeSet<usize> {
         let mut roots = BTreeSet::from([root]);
         let mut found = BTreeSet::from([at]);
@@ -238,7 +238,7 @@ impl RunState {
         while let Some(at) = next.pop() {
             for dependent in &self.records[at].dependents {
                 let record = &self.records[*dependent];
-                // A group of which tasks were stopped one by one has not ended itself.
+                // A group whose tasks were stopped one by one has not ended itself.
                 let is_open_group = record.task().is_none() && !record.is_settled();
                 let root = match &record.ending {
                     Some(Ending::DepFailed { root }) => Some(root),
@@ -257,7 +257,7 @@ impl RunState {
         found
     }
 
-    /// Marks a unit again if something else that it needs has failed.
+    /// Fails a unit again if something else that it depends on has failed.
     fn fail_again(&mut self, at: usize, reopened: &BTreeSet<usize>) -> Consequences {
         if self.records[at].is_settled() || self.is_group(at) {
             return Vec::new();
@@ -272,7 +272,7 @@ impl RunState {
         consequences
     }
 
-    /// The task at the root of why a unit will not be done.
+    /// Returns the task that is the root cause why a unit will not be done.
     fn culprit(&self, at: usize) -> Option<TaskId> {
         let record = &self.records[at];
         match &record.ending {

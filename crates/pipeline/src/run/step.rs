@@ -1,4 +1,4 @@
-//! One transition per event.
+//! Folds each event into the state.
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -15,11 +15,12 @@ use super::{Header, Refused, RunState};
 use crate::way::{Assignee, Hold, Slot};
 
 impl RunState {
-    /// Folds an event, as it was recorded ([`RunEvent::fitted`]), that happened `at` a time. Consequences are folded already;
-    /// they are returned so that they are recorded in the same transaction for others to see. Folding them again changes nothing.
+    /// Folds an event, as it was recorded ([`RunEvent::fitted`]), that happened at the time `at`. Consequences are
+    /// already folded; they are returned so that they are recorded in the same transaction. Folding them again changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Refused`] when the event can't follow on what is known; the state is then as it was.
+    /// [`Refused`] when the event is impossible in this state, which then stays unchanged.
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
         consequences.extend(self.decide_waiting());
@@ -31,7 +32,8 @@ impl RunState {
         Ok(consequences)
     }
 
-    /// Carries out what follows from what is known: a choice among changes, and a question to a person that nothing gives cause for.
+    /// Carries out decisions that need no event: a choice among changes, the pass of an unnecessary question to a
+    /// person, and the skip of a step that was left out.
     fn decide_waiting(&mut self) -> Consequences {
         let mut consequences = Vec::new();
         while let Some(at) = self.queue.next_deciding() {
@@ -188,10 +190,10 @@ impl RunState {
         self.queue.begin(at, &self.records);
         let record = &mut self.records[at];
         record.workers.push(worker.clone());
-        // What an earlier worker of the step said is not this one's answer.
+        // The answer of an earlier worker of the step doesn't apply to this one.
         record.answers.retain(|known| known.step != step);
         self.account.begin(worker);
-        // The worker before it may have ended in a pause.
+        // The previous worker may have ended during a pause.
         (self.records[at].still_since, self.records[at].still_ms) = (None, 0);
         self.reindex(at);
         Ok(Vec::new())
@@ -252,13 +254,13 @@ impl RunState {
         }
     }
 
-    /// The step that the worker is at, if its slot is as it should be.
+    /// Returns the step of the worker if its slot `fits`.
     fn step_of_worker(&self, at: usize, worker: &WorkerId, fits: impl Fn(&Slot) -> bool) -> Option<usize> {
         let unit = &self.records[at].unit;
         unit.step_of(worker).filter(|step| fits(&unit.slots()[*step]))
     }
 
-    // === what people and others decide ===
+    // === decisions of people and others ===
 
     fn task_blocked(
         &mut self,
@@ -341,7 +343,7 @@ impl RunState {
     }
 }
 
-/// Whether an event may begin or end a pause of somebody who works, or begins to.
+/// Returns true if an event may begin or end a pause of an active or starting worker.
 const fn changes_pauses(event: &RunEvent) -> bool {
     matches!(
         event,

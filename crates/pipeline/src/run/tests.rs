@@ -22,7 +22,7 @@ fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-/// A run that is told what happens, task by task.
+/// A run that folds events task by task.
 struct Run {
     state: RunState,
     now: i64,
@@ -30,16 +30,16 @@ struct Run {
     last: Vec<RunEvent>,
 }
 
-/// A task: its id, what it depends on, and what it writes.
+/// A task: id, dependencies and written paths.
 type Spec = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// The start of a run of which so many further events will tell.
+/// Returns the start of a run with this number of opening events.
 fn started(parts: u32, max_workers: u32) -> RunEvent {
     let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
     RunEvent::RunStarted { title, plan_hash, base, parts, max_workers }
 }
 
-/// A way of a worker, two gates and a merge.
+/// Returns a way of a worker, two gates and a merge.
 fn way() -> Way {
     crate::way::recorded_before_ways(&["syntax".to_owned(), "secrets".to_owned()]).unwrap()
 }
@@ -126,7 +126,7 @@ impl Run {
         self.captured(task, &Change { commit, tree, base: String::new(), files: 1, lines: 1 });
     }
 
-    /// What the worker of a task left is captured.
+    /// Captures the change of a task's worker.
     fn captured(&mut self, task: &str, change: &Change) {
         let Change { commit, tree, base, files: files_total, lines } = change.clone();
         let (attempt, files) = (self.view(task).attempt, vec!["a".to_owned(); files_total as usize]);
@@ -168,7 +168,7 @@ impl Run {
         self.tell(RunEvent::TaskMerged { task: id(task), attempt, commit: format!("m-{task}") });
     }
 
-    /// One attempt that a gate refuses.
+    /// Plays one attempt that a gate refuses.
     fn fail(&mut self, task: &str) {
         self.capture(task);
         self.judge(task, "syntax", Verdict::Pass);

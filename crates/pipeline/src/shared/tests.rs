@@ -106,8 +106,8 @@ fn scripts_count_only_where_the_settings_name_a_number() {
     assert_eq!(started, 8);
 }
 
-/// Runs that start workers and let them cost what they like, at random. What all of them exceed the ceiling by is what their workers exceed
-/// their reservations by.
+/// Runs start workers at random, with random costs. Together they exceed the ceiling by at most what their workers
+/// exceed their reservations.
 #[test]
 fn runs_together_exceed_a_ceiling_only_by_what_workers_exceed_their_reservations() {
     for seed in 0..300 {

@@ -1,9 +1,10 @@
-//! Tasks that reach the run's branch together: with `merge` `slice` or `milestone` the tasks of a group merge into the group's own branch, and one more task,
-//! its *landing*, brings that branch to the run's. The landing has no worker: its change is what the group has merged, and it takes the gates and the merge
-//! as any change does. So a group of which a task fails leaves the run's branch as it was.
+//! Tasks that reach the run's branch together: with `merge` `slice` or `milestone`, the tasks of a group merge into the
+//! group's own branch, and one more task, its *landing*, merges that branch into the run's. The landing has no worker:
+//! its change is what the group has merged, and it goes through the gates and the merge like any change. If a task of a
+//! group fails, the run's branch stays as it was.
 //!
-//! A group begins at the run's branch and sees no other group until that has landed: if a task needs one of another group, all of its own group wait for the
-//! other's landing.
+//! A group starts from the run's branch, and sees another group only after that has landed: if a task depends on one of
+//! another group, all of its own group wait for the other's landing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,27 +15,27 @@ use super::{Expanded, Shape};
 use crate::circle::circle;
 use crate::prepare;
 
-/// Letters of a slice's name in the id of its landing.
+/// Maximum number of characters of a slice's name in the id of its landing.
 const NAME: usize = 40;
 
-/// Tasks of a circle that a refusal names.
+/// Maximum number of tasks of a cycle that a refusal names.
 const NAMED: usize = 20;
 
 /// A group with a branch of its own.
 struct GroupOfTasks {
-    /// The place of its phase in the plan.
+    /// Index of its phase in the plan.
     phase: usize,
     /// The slice; `None` is the whole phase.
     slice: Option<String>,
     landing: TaskId,
-    /// Its tasks that the run does.
+    /// Tasks of the group that the run does.
     members: Vec<TaskId>,
 }
 
-/// Adds the landings that a plan wants.
+/// Adds the landings that a plan requires.
 ///
 /// # Errors
-/// `plan.mode` where the id of a landing is taken, `plan.cycle` where groups wait for each other.
+/// `plan.mode` if the id of a landing is taken, `plan.cycle` if groups wait for each other.
 pub(super) fn add(source: &Plan, mut expanded: Expanded) -> Result<Expanded, Failure> {
     let by = source.switchboard.as_ref().and_then(|settings| settings.merge).unwrap_or_default();
     let groups = groups(source, by)?;
@@ -82,7 +83,7 @@ pub(super) fn add(source: &Plan, mut expanded: Expanded) -> Result<Expanded, Fai
     Ok(expanded)
 }
 
-/// The groups that have something to merge.
+/// Returns the groups that have something to merge.
 fn groups(plan: &Plan, by: MergeBy) -> Result<Vec<GroupOfTasks>, Failure> {
     if by == MergeBy::Task {
         return Ok(Vec::new());
@@ -121,7 +122,7 @@ fn groups(plan: &Plan, by: MergeBy) -> Result<Vec<GroupOfTasks>, Failure> {
     Ok(groups)
 }
 
-/// The id of a landing, such as `1.slice-api`, which no task of the plan may have.
+/// Returns the id of a landing, such as `1.slice-api`, which must be unused in the plan.
 fn landing(phase: u64, slice: Option<&str>, taken: &mut BTreeSet<TaskId>) -> Result<TaskId, Failure> {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
     let name = match slice {
@@ -138,7 +139,7 @@ fn landing(phase: u64, slice: Option<&str>, taken: &mut BTreeSet<TaskId>) -> Res
     Err(Failure::new("plan.mode", what).hint("rename the task or the slice, or leave x-switchboard.merge out"))
 }
 
-/// The groups that each group waits for, because a task of it needs one of theirs.
+/// Returns the groups that each group waits for, because a task of it depends on one of theirs.
 fn waits(plan: &Plan, of_task: &BTreeMap<&TaskId, usize>) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut waits: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for task in plan.tasks() {
@@ -149,12 +150,12 @@ fn waits(plan: &Plan, of_task: &BTreeMap<&TaskId, usize>) -> BTreeMap<usize, BTr
     waits
 }
 
-/// Refuses tasks that wait for each other through a landing, with the circle.
+/// Rejects tasks that wait for each other through a landing, and names the cycle.
 fn expect_order(expanded: &Expanded) -> Result<(), Failure> {
     let waits = expanded.plan.tasks().map(|task| (&task.id, task.depends.iter().collect())).collect();
     let Some(circle) = circle(&waits) else { return Ok(()) };
     let mut names: Vec<_> = circle.iter().map(|task| task.as_str()).collect();
-    // Begins with a task of the plan, whose id is a number, and not with a landing.
+    // Begins with a task of the plan, whose id is a number, not with a landing.
     let first = names.iter().enumerate().min_by_key(|(_, name)| **name).map_or(0, |(at, _)| at);
     names.rotate_left(first);
     names.extend(names.first().copied());
@@ -166,14 +167,14 @@ fn expect_order(expanded: &Expanded) -> Result<(), Failure> {
 }
 
 impl Shape {
-    /// Whether it brings what a group has merged to the run's branch.
+    /// Returns true if the task is a landing.
     #[must_use]
     pub fn is_landing(&self) -> bool {
         !self.gathers.is_empty()
     }
 }
 
-/// The landing into whose branch a task's change is merged; `None` is the run's branch.
+/// Returns the landing into whose branch a task's change is merged; `None` is the run's branch.
 #[must_use]
 pub fn into<'a>(shapes: &'a BTreeMap<TaskId, Shape>, task: &TaskId) -> Option<&'a TaskId> {
     let shape = shapes.get(task)?;

@@ -1,4 +1,4 @@
-//! What participants and the one who decides say in a form that is read: the last line of an answer.
+//! Marks in the last line of an answer: agreement of a participant, or the change that is taken.
 
 use switchboard_protocol::plan::TaskId;
 
@@ -7,20 +7,20 @@ use super::{Shape, Told};
 /// The line with which a participant agrees.
 pub(super) const AGREE: &str = "[agree]";
 
-/// Begins the line that names whose change is taken: `[take: codex]`.
+/// Begins the line that names the participant whose change is taken: `[take: codex]`.
 pub(super) const TAKE: &str = "[take:";
 
-/// The last line of an answer that is not blank.
+/// Returns the last line of an answer that is not blank.
 fn last_line(answer: &str) -> &str {
     answer.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Whether an answer ends with the mark of agreement.
+/// Returns true if an answer ends with the mark of agreement.
 pub(super) fn agrees(answer: &str) -> bool {
     last_line(answer).eq_ignore_ascii_case(AGREE)
 }
 
-/// The participant whose change an answer takes, if its last line names one.
+/// Returns the participant whose change an answer takes, if its last line names one.
 #[must_use]
 pub fn taken(answer: &str) -> Option<&str> {
     let line = last_line(answer);
@@ -29,11 +29,12 @@ pub fn taken(answer: &str) -> Option<&str> {
     (is_mark && !name.is_empty()).then_some(name)
 }
 
-/// Whether a turn need not be held, because all who replied in the round before have agreed. Of a round that was not held itself there are no replies.
+/// Returns true if a turn is not needed, because all who replied in the round before have agreed. An omitted round has
+/// no replies.
 #[must_use]
 pub fn is_over(shape: &Shape, answer: impl Fn(&TaskId) -> Option<String>) -> bool {
     match &shape.told {
-        // In the first round nobody knows what others think.
+        // In the first round, participants don't know each other's replies.
         Told::Turn { round, before, .. } if *round > 2 => {
             before.iter().filter_map(|(_, task)| answer(task)).all(|said| agrees(&said))
         }
@@ -41,7 +42,7 @@ pub fn is_over(shape: &Shape, answer: impl Fn(&TaskId) -> Option<String>) -> boo
     }
 }
 
-/// The first round in which all who replied have agreed.
+/// Returns the first round in which all who replied have agreed.
 pub(super) fn agreed_round(turns: &[(u32, String, TaskId)], answer: impl Fn(&TaskId) -> Option<String>) -> Option<u32> {
     let last = turns.last().map_or(0, |(round, ..)| *round);
     let is_agreed = |wanted: &u32| {

@@ -1,49 +1,49 @@
-//! How the tasks of a plan are done: by one worker, or by several together.
+//! How the tasks of a plan are carried out: by one worker, or by several together.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::plan::{AskSettings, Plan, TaskId};
 
-/// A plan with all subtasks, and what is special about them and the tasks that they belong to.
+/// A plan with all subtasks, and the shapes of tasks that differ from the usual one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expanded {
-    /// The plan; subtasks stand before their task.
+    /// The plan; subtasks come before their task.
     pub plan: Plan,
-    /// The tasks that are not done by one worker whose change is merged.
+    /// Shapes of tasks, except those that one worker does and whose change is merged.
     pub shapes: BTreeMap<TaskId, Shape>,
-    /// What a person should know, a sentence each.
+    /// Notes for a person, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// How a task is done.
+/// How a task is carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// The task that it is a subtask of.
+    /// Parent task if it is a subtask.
     pub of: Option<TaskId>,
-    /// What becomes of what its worker leaves.
+    /// Use of its worker's result.
     pub result: WorkResult,
-    /// Tasks of which enough must be done; that others of them fail doesn't matter.
+    /// Groups of tasks of which a minimum must be done; the others may fail.
     pub quorums: Vec<Quorum>,
-    /// The task whose change its tree begins with.
+    /// Task whose change its tree begins with.
     pub begins_on: Option<TaskId>,
-    /// Tasks among whose changes its own is chosen; empty where a worker makes it.
+    /// Tasks whose changes it chooses from; empty if a worker makes its change.
     pub among: Vec<TaskId>,
-    /// The task that brings its group to the run's branch, into whose branch its change is merged first.
+    /// Landing of its group, into whose branch its change is merged first.
     pub into: Option<TaskId>,
-    /// The tasks of the group whose merged changes are its own; empty where a worker makes it.
+    /// Tasks of the group whose merged changes it collects; empty if a worker makes its change.
     pub gathers: Vec<TaskId>,
-    /// What its worker is told.
+    /// Prompt of its worker.
     pub told: Told,
-    /// The role that it asks, and for which answer.
+    /// Role that it asks, and the kind of answer.
     pub asks: Option<AskSettings>,
-    /// Whether what its worker leaves is a proposal, which stays in a branch and which its task may take.
+    /// True if its worker's result is a proposal, which stays in a branch and which its task may take.
     pub is_proposal: bool,
 }
 
 // === impl Shape ===
 
 impl Shape {
-    /// The tasks whose replies its worker is told.
+    /// Returns the tasks whose replies are quoted in its worker's prompt.
     #[must_use]
     pub fn quoted(&self) -> Vec<&TaskId> {
         match &self.told {
@@ -56,69 +56,69 @@ impl Shape {
     }
 }
 
-/// Tasks of which so many must be done.
+/// Tasks of which a minimum must be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quorum {
-    /// The tasks.
+    /// Ids of the tasks.
     pub of: Vec<TaskId>,
-    /// How many.
+    /// Minimum number of them that must be done.
     pub least: u32,
 }
 
-/// What becomes of what a worker leaves.
+/// Use of a worker's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkResult {
-    /// The gates judge it, and it is merged.
+    /// The gates judge the change, and it is merged.
     #[default]
     Merged,
-    /// The next step of the chain goes on with it.
+    /// The next step of the chain continues with the change.
     Draft,
-    /// The gates judge it, and its task may choose it.
+    /// The gates judge the change, and the parent task may choose it.
     Candidate,
-    /// Only what the worker says is kept.
+    /// Only the worker's answer is kept.
     Report,
 }
 
-/// What a worker is told in place of its task's description.
+/// Text that replaces the description of a worker's task in its prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Told {
     /// The description.
     #[default]
     Task,
-    /// The description, and what was reported before.
+    /// The description, and earlier reports.
     Informed {
-        /// Tasks whose results are reports, in their order.
+        /// Tasks whose results are the reports, in order.
         reports: Vec<TaskId>,
     },
     /// A step of a chain.
     Step {
-        /// The text with its placeholders.
+        /// Text with placeholders.
         template: String,
-        /// The description of the whole task.
+        /// Description of the whole task.
         task: String,
-        /// The steps before, in their order.
+        /// Earlier steps, in order.
         before: Vec<TaskId>,
     },
     /// A participant's turn in a debate.
     Turn {
-        /// Who it is.
+        /// Name of the participant.
         name: String,
-        /// The position that it takes, if the plan says one.
+        /// Position that the participant defends, if the plan names one.
         position: Option<String>,
-        /// The description of the task that is debated.
+        /// Description of the debated task.
         task: String,
-        /// Which round, from 1.
+        /// Number of the round, from 1.
         round: u32,
-        /// How many there are.
+        /// Number of all rounds.
         rounds: u32,
-        /// The turns of the round before: who, and which task.
+        /// Turns of the round before: participant and task.
         before: Vec<(String, TaskId)>,
     },
     /// The decision after a debate.
     Decision {
-        /// All turns in their order: the round, who, and which task.
+        /// All turns in order: round, participant and task.
         turns: Vec<(u32, String, TaskId)>,
-        /// Whether it may take what a participant has left in place of a change of its own.
+        /// True if the worker may take a participant's change instead of making its own.
         may_take: bool,
     },
 }

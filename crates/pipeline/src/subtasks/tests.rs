@@ -20,7 +20,7 @@ fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-/// Each task with what it depends on.
+/// Returns each task with its dependencies.
 fn edges(expanded: &Expanded) -> Vec<String> {
     let edge = |task: &Task| {
         let on: Vec<_> = task.depends.iter().map(TaskId::as_str).collect();

@@ -1,4 +1,5 @@
-//! Tells a coder, once, of a file outside of its task while the change can still be taken back: the gate `scope` would refuse it.
+//! Warns a coder once about a changed file outside of its task, which the gate `scope` would refuse, while it can still
+//! undo the change.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +9,14 @@ use switchboard_protocol::worker::WorkerEvent;
 use super::repeat::{CHANGING, Finding, FindingKind, Reaction};
 use crate::settings::Settings;
 
-/// Longest path that is named, in bytes.
+/// Maximum length of a path in a warning, in bytes.
 const PATH_BYTES: usize = 200;
 
-/// What a coder changes, held against what its task declares.
+/// Checks a coder's changes against the declarations of its task.
 #[derive(Debug, Clone)]
 pub struct Advisory {
     settings: Settings,
-    /// The work tree, as tools name it.
+    /// Path of the work tree as tools name it.
     root: String,
     is_told: bool,
 }
@@ -23,18 +24,19 @@ pub struct Advisory {
 // === impl Advisory ===
 
 impl Advisory {
-    /// For a worker in the tree `root` whose task has these settings.
+    /// Creates the check for a worker in the tree `root` whose task has these settings.
     #[must_use]
     pub fn new(settings: Settings, root: impl Into<String>) -> Self {
         Self { settings, root: root.into(), is_told: false }
     }
 
-    /// Nothing more is said: the worker has been told before.
+    /// Suppresses further warnings, because the worker was warned before.
     pub fn silence(&mut self) {
         self.is_told = true;
     }
 
-    /// Takes an event of the worker. Returns the first file that it has changed outside of its task; later ones are the gate's to name.
+    /// Folds an event of the worker. Returns the first file that it changed outside of its task; the gate names later
+    /// ones.
     pub fn step(&mut self, event: &WorkerEvent) -> Option<Finding> {
         let WorkerEvent::ToolCalled { tool_kind, status, paths, .. } = event else { return None };
         if self.is_told || status != "completed" || !CHANGING.contains(&tool_kind.as_str()) {
@@ -42,7 +44,7 @@ impl Advisory {
         }
         let inside = |path: &String| match path.strip_prefix(&self.root) {
             Some(rest) => rest.strip_prefix('/').map(str::to_owned),
-            // What lies elsewhere on the machine is no part of the change.
+            // Files elsewhere on the machine are not part of the change.
             None => (!path.starts_with('/')).then(|| path.trim_start_matches("./").to_owned()),
         };
         let files: BTreeSet<String> = paths.iter().filter_map(inside).collect();

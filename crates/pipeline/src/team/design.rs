@@ -1,17 +1,19 @@
-//! Whether a designer prepares a task before its coder begins: it touches a user interface, or its phase requires the role.
+//! Decides whether a designer prepares a task before its coder begins: it touches a user interface, or its phase
+//! requires the role.
 
 use switchboard_protocol::role::{RoleName, Zone};
 
 use crate::roles::zone_of;
 use crate::settings::Settings;
 
-/// Endings of files that describe what is seen.
+/// Extensions of files that describe a user interface.
 const ENDINGS: [&str; 11] = ["astro", "css", "htm", "html", "jsx", "less", "sass", "scss", "svelte", "tsx", "vue"];
 
-/// Folders whose code makes what is seen, by the custom of web and mobile frameworks.
+/// Folders with code of a user interface, by the conventions of web and mobile frameworks.
 const FOLDERS: [&str; 7] = ["components", "layouts", "pages", "screens", "templates", "ui", "views"];
 
-/// Whether a designer is asked before a task is worked on. A command works without one, and `turbo` leaves it out unless the phase requires the role.
+/// Returns true if a designer is asked before the work on a task. A command needs none, and `turbo` leaves it out
+/// unless the phase requires the role.
 #[must_use]
 pub fn is_wanted(settings: &Settings) -> bool {
     let is_required = settings.required_roles.contains(&RoleName::Designer);
@@ -19,7 +21,7 @@ pub fn is_wanted(settings: &Settings) -> bool {
     settings.team && settings.command.is_none() && (is_required || (touches_interface && !settings.turbo))
 }
 
-/// Whether a path is that of a part of a user interface.
+/// Returns true if a path belongs to a user interface.
 #[must_use]
 pub fn is_interface(path: &str) -> bool {
     let lower = path.replace('\\', "/").to_lowercase();

@@ -14,10 +14,11 @@ use super::prose::{self, Word};
 use classes::Classes;
 use sections::{Section, Sections};
 
-/// A report has fewer characters than this: the architect reads it whole, together with the answers of other roles.
+/// Limit for the length of a report in characters (exclusive): the architect reads it whole, together with the answers
+/// of other roles.
 pub const REPORT_CHARS: usize = 2_000;
 
-/// Words that judge or direct, and what an observation says instead.
+/// Words of judgement or instruction, and what an observation uses instead.
 const REFUSED: [(&[&str], &str); 12] = [
     (&["verdict"], "COMPATIBILITY SIGNALS: COMPATIBLE, INCOMPATIBLE or UNCERTAIN"),
     (&["migration_needed"], "MIGRATION_SURFACE: how many call sites refer to what changes"),
@@ -33,37 +34,37 @@ const REFUSED: [(&[&str], &str); 12] = [
     (&["knowledge", "updates"], "OBSERVATIONS: what was observed"),
 ];
 
-/// Endings of host names that look like extensions.
+/// Endings of host names that look like file extensions.
 const HOSTS: [&str; 4] = [".com", ".org", ".net", ".io"];
 
-/// What an explorer was asked for.
+/// Kind of report that an explorer was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReportMode {
     /// A map of the code.
     #[default]
     Map,
-    /// Who is affected by changes of contracts.
+    /// An analysis of who is affected by changes of contracts.
     Impact,
-    /// A briefing out of what earlier work has left.
+    /// A briefing based on what earlier work has left.
     CuratorInit,
-    /// What a phase that has ended adds to it.
+    /// An addition to the briefing after a phase.
     CuratorPhase,
 }
 
-/// What a report is held to.
+/// Requirements for a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Brief {
-    /// What was asked for.
+    /// Kind of report.
     pub mode: ReportMode,
-    /// Whether the request names files: their changes are then reported.
+    /// True if the request names files, so that the report must list changes in them.
     pub names_files: bool,
 }
 
 // === impl Brief ===
 
 impl Brief {
-    /// Reads a delegation: `CURATOR_INIT` and `CURATOR_PHASE` name their mode, `Integration impact analysis` and listed contract changes ask for impact,
-    /// and a path with an extension is a file.
+    /// Parses a delegation: `CURATOR_INIT` and `CURATOR_PHASE` name their mode, `Integration impact analysis` and
+    /// listed contract changes stand for impact, and a path with an extension is a file.
     #[must_use]
     pub fn of(delegation: &str) -> Self {
         let words: Vec<Word> = prose::words(delegation);
@@ -96,7 +97,7 @@ impl Brief {
     }
 }
 
-/// Returns everything that a report breaks, by line; what concerns all of it comes first.
+/// Returns all violations of a report, by line; those of the whole report come first.
 #[must_use]
 pub fn violations(report: &str, brief: Brief) -> Vec<Violation> {
     let lines = prose::lines(report);
@@ -138,7 +139,7 @@ fn refused_words(report: &str) -> Vec<Violation> {
     REFUSED.iter().flat_map(of).collect()
 }
 
-/// The text with its file paths blanked: a folder may be called by any word.
+/// Blanks the file paths in a text, since a folder's name may be any word.
 fn without_paths(text: &str) -> String {
     let line = |line: &str| {
         let word = |word: &str| if word.contains('/') && is_file(word) { "_".to_owned() } else { word.to_owned() };
@@ -148,7 +149,8 @@ fn without_paths(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a word is the path of a file: its last part has an extension of one to five letters or digits, perhaps with a line number behind it.
+/// Returns true if a word is a file path: its last part has an extension of one to five letters or digits, optionally
+/// followed by a line number.
 fn is_file(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
     let name = word.rsplit('/').next().unwrap_or(word);
@@ -160,7 +162,7 @@ fn is_file(word: &str) -> bool {
     })
 }
 
-/// Whether a word of a request names a file, and not a library (`Node.js`) or a host.
+/// Returns true if a word of a request names a file, not a library (`Node.js`) or a host.
 fn names_file(word: &str) -> bool {
     let has_folder = word.contains('/') && !word.contains("://");
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());

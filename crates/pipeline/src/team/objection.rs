@@ -1,14 +1,15 @@
-//! What is wrong with an answer that has the form of its step: a reason that is refused, a report that breaks the explorer's contract.
+//! Objections to an answer that fits its schema: a refused excuse, or a report that violates the explorer's contract.
 
 use switchboard_protocol::answer::{Answer, PlanVerdict, ReviewVerdict, TestVerdict};
 
 use super::explorer::{self, Brief, ReportMode, Violation};
 use super::rationalise;
 
-/// Violations that an objection names.
+/// Maximum number of violations that an objection names.
 const NAMED: usize = 5;
 
-/// Returns why an answer doesn't count, in words for the worker that is asked again; `None` where nothing is wrong. `asked` is what its worker was asked for.
+/// Returns why an answer doesn't count, as text for the worker that is asked again; `None` if it counts. `asked` is the
+/// question to its worker.
 #[must_use]
 pub fn to(answer: &Answer, asked: &str) -> Option<String> {
     if let Answer::Exploration(exploration) = answer {
@@ -22,7 +23,8 @@ pub fn to(answer: &Answer, asked: &str) -> Option<String> {
     Some(format!("\"{}\" is no reason to accept or leave out anything: {}", found.wording, found.remedy))
 }
 
-/// What an answer gives as reasons for accepting a change, or for leaving something out. Who rejects a change may quote what its maker says.
+/// Returns the reasons in an answer for accepting a change or leaving something out. A rejection may quote the change's
+/// author.
 fn reasons(answer: &Answer) -> Vec<&str> {
     match answer {
         Answer::Review(review) if review.verdict == ReviewVerdict::Approved => {
@@ -63,7 +65,7 @@ fn of_report(violations: &[Violation]) -> Option<String> {
         let at = violation.line.map(|line| format!("line {line}: ")).unwrap_or_default();
         format!("{at}`{}`, instead: {}", violation.found, violation.instead)
     };
-    // What stands in the report before what does not.
+    // Violations in the report come before those of missing parts.
     let (placed, whole): (Vec<_>, Vec<_>) = violations.iter().partition(|violation| violation.line.is_some());
     let named: Vec<_> = placed.into_iter().chain(whole).take(NAMED).map(line).collect();
     let left = violations.len().saturating_sub(NAMED);

@@ -1,4 +1,5 @@
-//! Checks before a phase begins: the plan is complete, its dependencies are known, earlier tasks have their evidence. Names what blocks the phase.
+//! Checks before a phase begins: the plan is complete, its dependencies exist, earlier tasks have their evidence.
+//! Reports what blocks the phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +9,15 @@ use switchboard_protocol::role::RoleName;
 
 use crate::roles::shipped_role_of;
 
-/// The roles that the steps of a team's tasks have.
+/// Roles in the steps of a team's tasks.
 const IN_TASKS: [RoleName; 4] = [RoleName::Coder, RoleName::Reviewer, RoleName::TestEngineer, RoleName::Designer];
 
-/// What is known about the tasks of a plan.
+/// Known facts about the tasks of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// Tasks that are merged, or done without a merge.
     pub done: &'a BTreeSet<TaskId>,
-    /// Tasks with all the evidence that their way asks for.
+    /// Tasks with all the evidence that their way requires.
     pub evidence: &'a BTreeSet<TaskId>,
 }
 
@@ -29,7 +30,7 @@ pub enum ProblemKind {
     EmptyPhase,
     /// A task has no description.
     DescriptionMissing,
-    /// A task has no acceptance.
+    /// A task has no acceptance criteria.
     AcceptanceMissing,
     /// A task depends on one that the plan doesn't have, or on itself.
     UnknownDependency,
@@ -37,11 +38,11 @@ pub enum ProblemKind {
     LaterDependency,
     /// A task of an earlier phase is not done.
     EarlierOpen,
-    /// A task that is done has no evidence.
+    /// A completed task has no evidence.
     EvidenceMissing,
-    /// A task waits for something outside.
+    /// A task waits for something outside the run.
     Blocked,
-    /// A task waits for one that is blocked.
+    /// A task waits for a blocked one.
     WaitsForBlocked,
     /// A phase requires a role that does not exist.
     UnknownRole,
@@ -50,27 +51,28 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Whether the phase can't begin. A blocked task of the phase is named and left out; the others go on.
+    /// Returns true if the phase can't begin. A blocked task of the phase is reported and left out; the others
+    /// continue.
     #[must_use]
     pub const fn stops(self) -> bool {
         !matches!(self, Self::Blocked | Self::WaitsForBlocked)
     }
 }
 
-/// A problem.
+/// A problem that was found before a phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The kind.
+    /// Kind of the problem.
     pub kind: ProblemKind,
-    /// The task; `None` for the phase as a whole.
+    /// Task with the problem; `None` for the phase as a whole.
     pub task: Option<TaskId>,
-    /// What was found.
+    /// Description of the problem.
     pub reason: String,
-    /// What to do.
+    /// How to fix it.
     pub remedy: String,
 }
 
-/// Returns everything that is wrong when a phase is about to begin, in the order of the plan.
+/// Returns all problems of a phase that is about to begin, in the order of the plan.
 #[must_use]
 pub fn preflight(plan: &Plan, phase: u64, known: Known<'_>) -> Vec<Problem> {
     let Some(found) = plan.phases.iter().find(|candidate| candidate.id == phase) else {
@@ -114,7 +116,7 @@ impl Preflight<'_> {
         found
     }
 
-    /// Roles that the phase requires and nobody would have in it.
+    /// Returns problems with roles that the phase requires but that have no step in it.
     fn required_roles(&self) -> Vec<Problem> {
         let required = self.phase.required_agents.iter().flatten();
         let of = |name: &String| {
@@ -141,7 +143,7 @@ impl Preflight<'_> {
         required.filter_map(of).collect()
     }
 
-    /// A task is done, or put away.
+    /// Returns true if a task is done or set aside.
     fn is_closed(&self, task: &Task) -> bool {
         self.known.done.contains(&task.id) || matches!(task.status, TaskStatus::Completed | TaskStatus::Closed)
     }
@@ -172,7 +174,7 @@ impl Preflight<'_> {
             let reason = format!("task {id} has no description");
             found.push(problem(ProblemKind::DescriptionMissing, task, reason, "say what is to be done"));
         }
-        // A report is accepted by who reads it.
+        // A report needs no evidence, since its readers judge it.
         let is_report = task.switchboard.as_ref().is_some_and(TaskSettings::is_report);
         if !is_report && !task.acceptance.as_deref().is_some_and(says) {
             let reason = format!("task {id} has no acceptance");
@@ -210,7 +212,7 @@ impl Preflight<'_> {
         task.depends.iter().filter_map(of).collect()
     }
 
-    /// The tasks of the phase that are blocked, and those that wait for them.
+    /// Returns the blocked tasks of the phase, and those that wait for them.
     fn blockers(&self) -> Vec<Problem> {
         let mut blocked: BTreeMap<&TaskId, &TaskId> = BTreeMap::new();
         let mut found = Vec::new();
@@ -221,7 +223,7 @@ impl Preflight<'_> {
                 format!("task {} is blocked: {}", task.id, why.unwrap_or_else(|| "no reason is given".to_owned()));
             found.push(problem(ProblemKind::Blocked, task, reason, "it is left out until a person unblocks it"));
         }
-        // Each round finds what waits for what the last one found.
+        // Each round finds the tasks that wait for those found in the round before.
         loop {
             let open = self.phase.tasks.iter().filter(|task| !self.is_closed(task) && !blocked.contains_key(&task.id));
             let waits = |task: &&Task| task.depends.iter().find_map(|on| blocked.get(on).copied());

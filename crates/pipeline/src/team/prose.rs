@@ -1,47 +1,47 @@
-//! Splits text of agents into lines and words, and tells prose from code and quotations.
+//! Splits agents' text into lines and words, and separates prose from code and quotations.
 
-/// Marks of a fenced block.
+/// Characters that form the fence of a block.
 const FENCES: [char; 2] = ['`', '~'];
 
-/// Fewest marks of a fence (CommonMark 0.31, section 4.5).
+/// Minimum number of characters in a fence (CommonMark 0.31, section 4.5).
 const FENCE_LEN: usize = 3;
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// Text of the author.
+    /// The author's own text.
     Prose,
     /// A fence, or code inside one.
     Fenced,
-    /// A quotation: it begins with `>`.
+    /// A quotation, which begins with `>`.
     Quoted,
 }
 
 /// A line of a text.
 #[derive(Debug, Clone)]
 pub(super) struct Line<'a> {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub(super) number: usize,
-    /// As it was written.
+    /// The line as written.
     pub(super) raw: &'a str,
-    /// The same with code spans and invisible characters blanked; empty for a line that is no prose.
+    /// The line with code spans and invisible characters blanked; empty unless the line is prose.
     pub(super) prose: String,
-    /// What it is.
+    /// Kind of the line.
     pub(super) kind: LineKind,
 }
 
-/// A word of a text in lower case. A hyphen or an apostrophe ends a word, an underscore doesn't.
+/// A word in lower case. A hyphen or an apostrophe ends a word, an underscore doesn't.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// The line that it is on, from 1.
+    /// Number of the word's line, from 1.
     pub(super) line: usize,
-    /// In lower case.
+    /// The word in lower case.
     pub(super) text: String,
-    /// Whether code, a quotation or an empty line stands between it and the word before.
+    /// True if code, a quotation or an empty line separates it from the previous word.
     pub(super) begins: bool,
 }
 
-/// Returns the lines of a text. A fence that is never closed fences nothing: what follows it counts as prose.
+/// Splits a text into lines. An unclosed fence has no effect: the lines after it count as prose.
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let raw: Vec<&str> = text.lines().collect();
     let mut kinds = vec![LineKind::Prose; raw.len()];
@@ -67,7 +67,7 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     (1..).zip(raw.into_iter().zip(kinds)).map(line).collect()
 }
 
-/// Returns the words of the prose of a text.
+/// Returns the words in the prose of a text.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut begins = true;
@@ -87,7 +87,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// Where a phrase begins among words: consecutive words of one passage. The phrase is in lower case.
+/// Returns the positions of a phrase among words, as consecutive words of one passage. The phrase is in lower case.
 pub(super) fn find<'a>(words: &'a [Word], phrase: &'a [&str]) -> impl Iterator<Item = usize> + 'a {
     let len = phrase.len().max(1);
     words.windows(len).enumerate().filter_map(move |(at, window)| {
@@ -97,7 +97,7 @@ pub(super) fn find<'a>(words: &'a [Word], phrase: &'a [&str]) -> impl Iterator<I
     })
 }
 
-/// Returns a text without its passages in double quotation marks; [`CODE`] stands for each.
+/// Replaces passages in double quotation marks by [`CODE`].
 pub(super) fn unquoted(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -114,15 +114,15 @@ pub(super) fn unquoted(text: &str) -> String {
     out
 }
 
-/// Whether a character shows nothing, or turns the direction of writing.
+/// Returns true if a character is invisible, or changes the direction of writing.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Stands where a code span was: it is no letter, so it ends a word.
+/// Replaces a code span. It is not a letter, so it ends a word.
 pub(super) const CODE: char = '\u{fffc}';
 
-/// The line without its code spans and invisible characters; [`CODE`] stands for each span.
+/// Returns the line without code spans and invisible characters; [`CODE`] replaces each span.
 fn without_code(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -146,7 +146,7 @@ fn without_code(line: &str) -> String {
     out
 }
 
-/// Where the run of exactly so many backticks begins that ends a code span.
+/// Returns the position of the run of exactly `ticks` backticks that ends a code span.
 fn end_of_span(body: &str, ticks: usize) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = body[from..].find('`').map(|at| at + from) {
@@ -159,7 +159,7 @@ fn end_of_span(body: &str, ticks: usize) -> Option<usize> {
     None
 }
 
-/// The line that closes the fence which opens at `at`, if one opens there and is closed.
+/// Returns the index of the line that closes the fence opened at `at`, if there is such a fence.
 fn closing(lines: &[&str], at: usize) -> Option<usize> {
     let (mark, len) = fence(lines[at])?;
     let closes = |line: &&str| {
@@ -169,7 +169,8 @@ fn closing(lines: &[&str], at: usize) -> Option<usize> {
     lines[at + 1..].iter().position(closes).map(|found| at + 1 + found)
 }
 
-/// The mark and the length of the fence that a line opens. Inside a list a fence is indented, so any indent will do.
+/// Returns the character and length of the fence that a line opens. In a list, a fence is indented, so any indent is
+/// accepted.
 fn fence(line: &str) -> Option<(char, usize)> {
     let text = line.trim_start();
     let mark = text.chars().next().filter(|c| FENCES.contains(c))?;
@@ -178,7 +179,7 @@ fn fence(line: &str) -> Option<(char, usize)> {
     (len >= FENCE_LEN && !(mark == '`' && info.contains('`'))).then_some((mark, len))
 }
 
-/// How many of a mark, a character of one byte, a text begins with.
+/// Returns how often a text begins with a mark, which is a one-byte character.
 fn run(text: &str, mark: char) -> usize {
     text.chars().take_while(|c| *c == mark).count()
 }

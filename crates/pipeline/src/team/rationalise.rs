@@ -1,20 +1,21 @@
-//! Excuses for skipping a gate. Where a role gives a reason for leaving something out or accepting it, [`offered`] finds the eight that are refused.
+//! Excuses for skipping a gate. [`offered`] finds the eight refused ones in a role's reasons for leaving something out
+//! or accepting it.
 //!
-//! A change is small or safe when its gates have passed, not because its author says so. The rule is for fields that hold a reason; a description of
-//! a change may say that no logic has changed.
+//! A change is small or safe if its gates have passed, not because its author says so. The rule applies to fields that
+//! hold a reason. A description of a change may say that no logic has changed.
 
 mod clause;
 
 use clause::Clauses;
 
-/// A reason that is refused.
+/// A refused reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rationalisation {
-    /// Its usual wording.
+    /// Usual wording of the reason.
     pub wording: &'static str,
     /// What to do instead.
     pub remedy: &'static str,
-    /// What is looked for: words in their order, each with its alternatives.
+    /// Wordings to look for: words in their order, each with its alternatives.
     forms: &'static [Form],
 }
 
@@ -22,7 +23,7 @@ pub struct Rationalisation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Form {
     words: &'static [&'static [&'static str]],
-    /// Whether it counts only where it is a clause of its own.
+    /// True if the wording counts only as a clause of its own.
     is_clause: bool,
 }
 
@@ -34,7 +35,7 @@ const DOCS: &[&str] = &["docs", "doc", "documentation", "comments", "readme"];
 const CHANGES: &[&str] = &["change", "changes"];
 const PASS: &[&str] = &["pass", "passed", "passing"];
 
-/// The reasons that are refused.
+/// All refused reasons.
 pub const REFUSED: [Rationalisation; 8] = [
     Rationalisation {
         wording: "It's a simple change",
@@ -106,8 +107,8 @@ pub const REFUSED: [Rationalisation; 8] = [
     },
 ];
 
-/// Returns the refused reasons that a text offers, in the order of [`REFUSED`]. Code, quotations and what the text itself denies (`it is not just a
-/// config tweak`, `"it's a simple change" is no reason`) don't count; a text that is nothing but a quotation does.
+/// Returns the refused reasons in a text, in the order of [`REFUSED`]. Ignores code, quotations and denied reasons
+/// (`it is not just a config tweak`, `"it's a simple change" is no reason`), unless the whole text is a quotation.
 #[must_use]
 pub fn offered(reason: &str) -> Vec<Rationalisation> {
     let clauses = Clauses::read(reason);

@@ -1,4 +1,5 @@
-//! Rules that find workers without progress: each is a state with one `step`, which returns a [`Finding`] if a worker has to be warned or stopped.
+//! Rules that find workers without progress. Each is a state with one `step`, which returns a [`Finding`] if a worker
+//! must be warned or stopped.
 //!
 //! | rule | warns | stops |
 //! |---|---|---|
@@ -7,7 +8,7 @@
 //! | [`Usage`]: calls, minutes, errors in a row, idle time, calls without a change | at a share | at the limit |
 //! | [`Turns`]: turns of nothing but text | | 5 in a row |
 //!
-//! [`Guard`] has all that are about one worker, fed by the worker's own events.
+//! [`Guard`] combines all rules about one worker, fed by the worker's own events.
 
 mod finding;
 mod guard;
@@ -22,36 +23,38 @@ pub use guard::Guard;
 pub use output::{Turn, Turns};
 pub use usage::{Usage, Used};
 
-/// Delegations that are looked at for a loop. This and the numbers below are those of other tools for the `.swarm/` format.
+/// Number of recent delegations that are checked for a loop. This and the numbers below match other tools for the
+/// `.swarm/` format.
 pub const LOOP_WINDOW: usize = 10;
-/// The same delegation so often in the window warns.
+/// Number of equal delegations in the window that causes a warning.
 pub const LOOP_WARNS: usize = 3;
-/// So often, it is not started.
+/// Number of equal delegations in the window at which the delegation is not started.
 pub const LOOP_STOPS: usize = 5;
-/// Tool calls that are looked at for repetition.
+/// Number of recent tool calls that are checked for repetition.
 pub const CALL_WINDOW: usize = 20;
-/// The same call so often in the window stops the worker. A build that fails and is fixed is called less often.
+/// Number of equal calls in the window that stops the worker. A failing build that is being fixed is called less often.
 pub const CALL_STOPS: usize = 10;
-/// Share of [`CALL_STOPS`] that warns, in percent: the usual share of all limits.
+/// Share of [`CALL_STOPS`] that causes a warning, in percent: the usual share of all limits.
 const CALL_WARNS_AT: usize = 75;
 
-/// A delegation, as a loop repeats it.
+/// A delegation, as compared to find loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegation {
-    /// The role that is asked.
+    /// Role that is asked.
     pub role: String,
-    /// The agent that plays it.
+    /// Agent in the role.
     pub agent: String,
-    /// The first argument: the task, or the beginning of the text.
+    /// First argument: the task, or the beginning of the text.
     pub argument: String,
 }
 
-/// The last delegations of a run.
+/// Recent delegations of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Delegations(VecDeque<Delegation>);
 
 impl Delegations {
-    /// Takes a delegation that is about to begin. One that is stopped counts, so that asking again doesn't help.
+    /// Folds a delegation that is about to begin. A stopped delegation counts too, so repeating the request doesn't
+    /// help.
     pub fn step(&mut self, delegation: Delegation) -> Option<Finding> {
         let same = remember(&mut self.0, delegation, LOOP_WINDOW);
         let last = self.0.back()?;
@@ -68,17 +71,18 @@ impl Delegations {
     }
 }
 
-/// The last tool calls of a worker.
+/// Recent tool calls of a worker.
 #[derive(Debug, Clone, Default)]
 pub struct ToolCalls(VecDeque<(String, String)>);
 
 impl ToolCalls {
-    /// Files have changed: the same call again has another meaning, as a build has after a correction.
+    /// Clears the window after files have changed, because the same call then has another meaning, such as a build
+    /// after a fix.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// Takes a call: the tool, and its arguments or a digest of them.
+    /// Folds a call: the tool, and its arguments or a digest of them.
     pub fn step(&mut self, tool: &str, arguments: &str) -> Option<Finding> {
         let same = remember(&mut self.0, (tool.to_owned(), arguments.to_owned()), CALL_WINDOW);
         let words =
@@ -92,7 +96,7 @@ impl ToolCalls {
     }
 }
 
-/// Adds to the end of a window and returns how often that stands in it.
+/// Appends an item to a window and returns how often the window contains it.
 fn remember<T: PartialEq>(window: &mut VecDeque<T>, new: T, len: usize) -> usize {
     window.push_back(new);
     while window.len() > len {

@@ -1,28 +1,28 @@
-//! The block with which a task is tried again after a gate.
+//! The text block in the prompt of a retry after a refusal by a gate.
 
 use switchboard_protocol::text::cut;
 
 use super::prose::is_invisible;
 
-/// Longest name of a gate or a step, in bytes.
+/// Maximum length of the name of a gate or step, in bytes.
 const NAME_BYTES: usize = 80;
-/// Longest reason and longest fix, in bytes: both lie in one event with their other fields (1 KiB of facts).
+/// Maximum length of a reason or fix, in bytes: both share one event with other fields (1 KiB of facts).
 const TEXT_BYTES: usize = 400;
 
-/// Why and how a task is tried again.
+/// Reason and instructions for a retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// Which retry it is, from 1.
+    /// Number of the retry, from 1.
     pub number: u32,
-    /// How many there are.
+    /// Maximum number of retries.
     pub of: u32,
-    /// The gate that failed.
+    /// Name of the failed gate.
     pub gate: String,
     /// What failed.
     pub reason: String,
-    /// What the next attempt has to do.
+    /// What the next attempt must do.
     pub required_fix: String,
-    /// The step with which it begins.
+    /// Step at which the retry begins.
     pub resume_at: String,
 }
 
@@ -35,8 +35,8 @@ impl Retry {
         self.render().trim_end().replace('\n', "; ")
     }
 
-    /// Returns the five lines of the block. What gates and agents wrote stays on its own line: it can't begin another field, close a fence or write to
-    /// the terminal.
+    /// Returns the five lines of the block. Text of gates and agents stays on its own line: it can't begin another
+    /// field, close a fence or send escape sequences to the terminal.
     #[must_use]
     pub fn render(&self) -> String {
         let Self { number, of, gate, reason, required_fix, resume_at } = self;
@@ -50,10 +50,11 @@ impl Retry {
     }
 }
 
-/// A text on one line: each run of spaces is one space, and three backticks or tildes in a row become apostrophes or dashes.
+/// Converts a text to one line: each run of spaces becomes one space, and three backticks or tildes in a row become
+/// apostrophes or dashes.
 fn field(text: &str, bytes: usize) -> String {
     let visible: String = text.chars().filter(|c| !is_invisible(*c)).collect();
-    // Escape sequences go first, as long as their beginning is there; line ends become spaces.
+    // Removes escape sequences first, while their beginning is intact; line ends become spaces.
     let plain = cut(&visible, visible.len());
     let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.replace("```", "'''").replace("~~~", "---");

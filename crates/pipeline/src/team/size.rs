@@ -22,24 +22,24 @@ pub use compound::{Joined, joined};
 pub use delegation::delegation;
 pub use placeholders::placeholders;
 
-/// Most files of one task: a reviewer reads them together with what calls them.
+/// Maximum number of files of one task: a reviewer reads them together with their callers.
 pub const MAX_FILES: usize = 2;
 
-/// Names of files that have no extension.
+/// Folders whose files have no extension.
 const PLAIN_FILES: [&str; 3] = ["bin", "scripts", "hooks"];
 
 /// Why a plan or a delegation is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusalKind {
-    /// It touches more than [`MAX_FILES`] files.
+    /// The task touches more than [`MAX_FILES`] files.
     TooManyFiles,
-    /// Its description joins two verbs.
+    /// The description joins two verbs.
     CompoundVerb,
-    /// The plan itself calls it large.
+    /// The plan declares the task as large.
     DeclaredLarge,
-    /// It doesn't say how one sees that it is done.
+    /// The task has no acceptance criteria.
     AcceptanceMissing,
-    /// A text names a thing in brackets instead of saying it.
+    /// A text contains an unfilled placeholder in brackets.
     Placeholder,
     /// A delegation names more than one task.
     SeveralTasks,
@@ -50,44 +50,44 @@ pub enum RefusalKind {
 /// Why a task, a plan or a delegation is refused, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The kind.
+    /// Kind of refusal.
     pub kind: RefusalKind,
-    /// The task; `None` for the plan or the delegation as a whole.
+    /// Refused task; `None` for the plan or the delegation as a whole.
     pub task: Option<TaskId>,
-    /// What was found.
+    /// What was found, as text.
     pub reason: String,
     /// What to do instead.
     pub remedy: String,
 }
 
-/// How many files a task declares to write.
+/// Number of files that a task declares to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
-    /// It declares none.
+    /// The task declares no files.
     Unknown,
-    /// So many, each by its name.
+    /// This number of files, each by its name.
     Exactly(usize),
-    /// A folder or a glob is among them.
+    /// The declaration contains a folder or a glob.
     Many,
 }
 
-/// What a task was measured as.
+/// Measurements of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
-    /// Its size.
+    /// Size of the task.
     pub size: TaskSize,
-    /// The files that it declares.
+    /// Number of files that the task declares.
     pub files: Files,
-    /// The verbs that its description joins, if it does.
+    /// Verbs that its description joins, if any.
     pub joined: Option<Joined>,
-    /// Whether the plan calls it larger than it measures.
+    /// True if the plan declares it larger than it measures.
     pub is_declared: bool,
-    /// Whether it says how one sees that it is done.
+    /// True if the task has acceptance criteria.
     pub has_acceptance: bool,
 }
 
-/// Returns the size of a task. `is_folder` says which declared paths are folders: from the base's tree where that is known, else
-/// [`is_folder_by_name`].
+/// Measures a task. `is_folder` returns true for declared paths that are folders: according to the base's tree if that
+/// is known, else [`is_folder_by_name`].
 #[must_use]
 pub fn measure(task: &Task, is_folder: impl Fn(&str) -> bool) -> Measured {
     let files = files(task, is_folder);
@@ -103,7 +103,7 @@ pub fn measure(task: &Task, is_folder: impl Fn(&str) -> bool) -> Measured {
     Measured { size, files, joined, is_declared: size != computed, has_acceptance }
 }
 
-/// Returns why a task can't be delegated as it stands.
+/// Returns why a task can't be delegated.
 #[must_use]
 pub fn task_refusals(task: &Task, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
     let measured = measure(task, is_folder);
@@ -144,8 +144,8 @@ pub fn task_refusals(task: &Task, is_folder: impl Fn(&str) -> bool) -> Vec<Refus
     found
 }
 
-/// Returns why a plan can't be carried out by a team: tasks to be split, acceptance that is not there, placeholders. Tasks that are done or put away are
-/// not measured.
+/// Returns why a team can't carry out a plan: tasks to be split, missing acceptance criteria, placeholders. Tasks that
+/// are done or set aside are not measured.
 #[must_use]
 pub fn plan_refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refusal> {
     let mut found = placeholders(plan);
@@ -154,8 +154,8 @@ pub fn plan_refusals(plan: &Plan, is_folder: impl Fn(&str) -> bool) -> Vec<Refus
     found
 }
 
-/// Whether a declared path looks like a folder: it ends in `/`, or its last part has no extension and is neither written with capitals (`Makefile`)
-/// nor in a folder of programs (`bin/`, `scripts/`).
+/// Returns true if a declared path looks like a folder: it ends in `/`, or its last part has no extension and is
+/// neither capitalised (`Makefile`) nor in a folder of programs (`bin/`, `scripts/`).
 #[must_use]
 pub fn is_folder_by_name(path: &str) -> bool {
     let normal = path.replace('\\', "/");

@@ -1,31 +1,32 @@
-//! The six states of a task in the swarm's workflow, for readers that know these: a projection of what the record says, never a source.
+//! The six states of a task in the swarm's workflow, for readers that use them: a projection of the record, never a
+//! source.
 
 use switchboard_protocol::run::way::Need;
 use switchboard_protocol::run::{TaskState, TaskView};
 
 use super::steps::{ADVERSARIAL, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
 
-/// A state of the swarm's workflow, in the order in which a task goes through them.
+/// A state of the swarm's workflow, in the order in which a task passes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SwarmState {
-    /// Nobody has worked on it.
+    /// No worker has worked on the task.
     Idle,
-    /// A coder works on it, has to again, or its change is being judged by gates.
+    /// A coder works on the task or has to again, or gates are judging its change.
     CoderDelegated,
-    /// The gates have let its change pass.
+    /// The gates have passed its change.
     PreCheckPassed,
-    /// A reviewer has, too.
+    /// A reviewer has passed the change as well.
     ReviewerRun,
-    /// So have the tests that were written for it.
+    /// The tests written for the change have passed as well.
     TestsRun,
-    /// It is done.
+    /// The task is done.
     Complete,
 }
 
 // === impl SwarmState ===
 
 impl SwarmState {
-    /// Where a task is. What an earlier attempt had come to counts for nothing.
+    /// Returns the state of a task. Results of earlier attempts don't count.
     #[must_use]
     pub fn of(view: &TaskView) -> Self {
         let accepts = |verdict| Need::IfConfigured.accepts(verdict);
@@ -53,7 +54,7 @@ impl SwarmState {
         }
     }
 
-    /// Its word.
+    /// Returns the state's name in the swarm's format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

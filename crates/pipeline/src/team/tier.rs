@@ -1,4 +1,5 @@
-//! How much is checked of a task: its tier, computed from the paths that it declares and its description when its way is compiled.
+//! How thoroughly a task is checked: its tier, computed from its declared paths and description when its way is
+//! compiled.
 //!
 //! | tier | what changes | steps of a team beside the gates |
 //! |---|---|---|
@@ -7,8 +8,8 @@
 //! | 2 code | everything else, and what is not known | `impact` where a contract changes, `review`, `security_review` where it is called for, `tests`, `adversarial_tests` |
 //! | 3 critical | sign-in, sessions, keys, interfaces, what runs with credentials | those of code, review and tests twice |
 //!
-//! The turbo mode leaves review and tests of everything below tier 3 out. When a step is about to begin, the change itself is assessed beside what the
-//! plan said of it: a tier is raised, never lowered.
+//! The turbo mode leaves out review and tests below tier 3. When a step is about to begin, the change itself is
+//! assessed in addition to the plan: a tier is raised, never lowered.
 
 mod left_out;
 mod path;
@@ -18,21 +19,21 @@ use std::collections::BTreeSet;
 
 pub use left_out::{Wishes, left_out, steps};
 
-/// How much a change can break.
+/// How much damage a change can cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Nothing that runs or is read by users.
+    /// Files that neither run nor are read by users.
     Metadata,
-    /// What people read.
+    /// Documents for people.
     Docs,
-    /// What runs.
+    /// Code that runs.
     Code,
-    /// What guards, or runs with credentials.
+    /// Code that protects something, or runs with credentials.
     Critical,
 }
 
 impl Tier {
-    /// Its number, 0 to 3.
+    /// Returns the number of the tier, 0 to 3.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -43,7 +44,7 @@ impl Tier {
         }
     }
 
-    /// Its name on screens and in evidence.
+    /// Returns the name of the tier on screens and in evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,30 +55,31 @@ impl Tier {
         }
     }
 
-    /// The higher of two tiers.
+    /// Returns the higher of two tiers.
     #[must_use]
     pub fn raise(self, other: Self) -> Self {
         self.max(other)
     }
 }
 
-/// What a task was assessed as.
+/// Assessment of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assessment {
-    /// The tier.
+    /// Tier of the task.
     pub tier: Tier,
-    /// Why: the path or word that decided, and what it stands for.
+    /// Reasons: the path or word that decided, and what it stands for.
     pub because: BTreeSet<String>,
-    /// Paths and words for which the security review is made.
+    /// Paths and words that require the security review.
     pub security: BTreeSet<String>,
-    /// Paths and words for which the designer comes before the coder.
+    /// Paths and words that require a designer before the coder.
     pub ui: BTreeSet<String>,
 }
 
 // === impl Assessment ===
 
 impl Assessment {
-    /// Assesses a task by the paths that it declares, or by those that it has written, and its description. Nothing declared counts as code.
+    /// Assesses a task by the paths that it declares or has written, and by its description. Without paths, it counts
+    /// as code.
     #[must_use]
     pub fn of<S: AsRef<str>>(paths: &[S], description: &str) -> Self {
         let mut found =
@@ -95,7 +97,7 @@ impl Assessment {
                 found.ui.insert(path.to_owned());
             }
         }
-        // A document about sign-in guards nothing.
+        // A document about sign-in protects nothing.
         let words = if found.tier >= Tier::Code { words::security(description) } else { Vec::new() };
         for word in words {
             found.count(Tier::Critical, format!("the description says `{word}`"));
@@ -105,7 +107,8 @@ impl Assessment {
         found
     }
 
-    /// Takes over what a later assessment of the same task found, as after a capture. The tier never gets lower and nothing is forgotten.
+    /// Merges a later assessment of the same task, such as after a capture. The tier never decreases, and no reason is
+    /// lost.
     #[must_use]
     pub fn raise(mut self, later: Self) -> Self {
         self.count_all(later.tier, later.because);
@@ -114,13 +117,13 @@ impl Assessment {
         self
     }
 
-    /// Whether a security review is made.
+    /// Returns true if a security review is required.
     #[must_use]
     pub fn is_security_relevant(&self) -> bool {
         !self.security.is_empty()
     }
 
-    /// Whether the designer comes before the coder.
+    /// Returns true if a designer comes before the coder.
     #[must_use]
     pub fn is_ui(&self) -> bool {
         !self.ui.is_empty()
@@ -130,7 +133,7 @@ impl Assessment {
         self.count_all(tier, BTreeSet::from([why]));
     }
 
-    /// The reasons of the highest tier are kept.
+    /// Raises the tier; keeps the reasons of the highest one.
     fn count_all(&mut self, tier: Tier, why: BTreeSet<String>) {
         if tier > self.tier {
             self.because.clear();

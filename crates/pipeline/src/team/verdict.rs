@@ -1,4 +1,4 @@
-//! The verdict of a step from the answer of its worker, with the reasons for people and for the next attempt.
+//! Derives the verdict of a step from its worker's answer, with the reasons for people and for the next attempt.
 
 use switchboard_protocol::answer::{
     Answer, ContractChange, Impact, Issue, PlanVerdict, Review, ReviewVerdict, SecurityReview, TestVerdict, Tests,
@@ -6,7 +6,7 @@ use switchboard_protocol::answer::{
 };
 use switchboard_protocol::run::Verdict;
 
-/// The verdict of an answer and its reasons, one thing each, the most important first. An answer that judges nothing passes.
+/// Returns the verdict of an answer and its reasons, the most important first. An answer that judges nothing passes.
 #[must_use]
 pub fn of(answer: &Answer) -> (Verdict, Vec<String>) {
     match answer {
@@ -74,7 +74,7 @@ fn of_security(review: &SecurityReview) -> (Verdict, Vec<String>) {
     (verdict, reasons)
 }
 
-/// A pass is only the worker's word: the gate that runs the tests says what is true of it.
+/// Returns the verdict of a tests answer. A pass is only the worker's claim; the gate that runs the tests verifies it.
 fn of_tests(tests: &Tests) -> (Verdict, Vec<String>) {
     let failures = tests.failures.iter().map(|failure| format!("{} fails: {}", failure.name, failure.message));
     let bugs = tests.bugs_found.iter().cloned();
@@ -88,7 +88,7 @@ fn of_tests(tests: &Tests) -> (Verdict, Vec<String>) {
     }
 }
 
-/// What is said of the changes, those that break something first. Whether it is true is the reviewer's to say, so it refuses nothing.
+/// Returns the reported contract changes, breaking ones first. They refuse nothing, since the reviewer verifies them.
 fn of_impact(impact: &Impact) -> Vec<String> {
     let mut changes: Vec<&ContractChange> = impact.changes.iter().collect();
     changes.sort_by_key(|change| change.class);
@@ -110,7 +110,7 @@ fn at(file: Option<&str>, line: Option<u64>) -> String {
     }
 }
 
-/// The word that a value is as JSON.
+/// Returns the JSON string that a value serialises to.
 fn word(value: impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()

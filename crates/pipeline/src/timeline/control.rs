@@ -1,4 +1,5 @@
-//! What persons and ceilings do to a run: questions, pauses, stops, retries, and the merge into the user's branch.
+//! Entries for actions of persons and ceilings: questions, pauses, stops, retries, and the merge into the user's
+//! branch.
 
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::plan::TaskId;
@@ -25,7 +26,7 @@ impl Timeline {
         self.close(question, at, state, word);
     }
 
-    /// Somebody asks for something, or a ceiling is reached.
+    /// Adds an entry for a request or a reached ceiling.
     pub(super) fn control(&mut self, at: At<'_>, task: Option<&TaskId>, name: &str, detail: &str) {
         self.add_control(at, task, name, detail);
     }
@@ -82,7 +83,8 @@ impl Timeline {
         self.branch = Some(entry);
     }
 
-    /// The user's branch has moved, or stays. One that had the run's work before is merged without an intent.
+    /// Records that the user's branch has moved, or stays. A branch that already has the run's work is merged without
+    /// an intent.
     pub(super) fn branch_moved(&mut self, at: At<'_>, state: TimelineState, target: String, detail: &str) {
         let run = self.run.map(|run| self.entries[run].id);
         let entry = self.branch.take().unwrap_or_else(|| self.add(at, TimelineKind::Branch, state, run));

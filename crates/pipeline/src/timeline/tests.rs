@@ -15,7 +15,7 @@ fn worker(number: u64) -> WorkerId {
     WorkerId::from_bits(number)
 }
 
-/// An event whose number is also the second at which it happened.
+/// Returns an event whose number is also its time in seconds.
 fn event(lsn: Lsn, actor: &str, fact: &impl serde::Serialize) -> Event {
     let NewEvent { kind, v, subject, actor, facts, body } = NewEvent::of(fact, "run/run_1", actor).unwrap();
     let hash = Digest::ZERO;
@@ -29,7 +29,7 @@ fn folded(facts: &[RunEvent]) -> Vec<TimelineEntry> {
     timeline.into_entries()
 }
 
-/// The entries in words: id, what, task, state, cause.
+/// Returns the entries as text: id, kind, task, state, cause.
 fn words(entries: &[TimelineEntry]) -> Vec<String> {
     let line = |entry: &TimelineEntry| {
         let cause = match &entry.caused_by {

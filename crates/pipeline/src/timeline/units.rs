@@ -1,4 +1,4 @@
-//! Which units wait for which, and which entry made them ready.
+//! Dependencies between units, and the entries that made them ready.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Units(HashMap<UnitId, Known>);
 struct Known {
     within: Option<UnitId>,
     after: Vec<UnitId>,
-    /// The last entry that ended it, or a task of it.
+    /// The last entry that ended the unit, or a task of it.
     ended: Option<Lsn>,
 }
 
@@ -31,7 +31,7 @@ impl Units {
         }
     }
 
-    /// Notes the entry that ended a task, for it and for the groups that it belongs to.
+    /// Records the entry that ended a task, for the task and the groups that it belongs to.
     pub(super) fn ended(&mut self, task: &TaskId, entry: Lsn) {
         let mut unit = Some(UnitId::Task(task.clone()));
         while let Some(known) = unit.and_then(|unit| self.0.get_mut(&unit)) {
@@ -40,7 +40,7 @@ impl Units {
         }
     }
 
-    /// The last entry of what a task has waited for, itself or as part of its groups.
+    /// Returns the last entry among those that a task has waited for, itself or as part of its groups.
     pub(super) fn made_ready(&self, task: &TaskId) -> Option<Lsn> {
         let mut last = None;
         let mut unit = self.0.get(&UnitId::Task(task.clone()));

@@ -1,4 +1,4 @@
-//! What a worker did: its turns, its questions, and what they cost.
+//! The entries of a worker: its turns, its questions, and their cost.
 
 use std::collections::HashMap;
 
@@ -8,27 +8,27 @@ use switchboard_protocol::worker::{PAUSED, WRAP_UP, WorkerEvent, WorkerFact};
 
 use super::blank;
 
-/// The entry of a worker with those of its turns and questions.
+/// The entry of a worker, with those of its turns and questions.
 #[derive(Debug, Clone)]
 pub struct WorkerTimeline {
     worker: TimelineEntry,
     inner: Vec<TimelineEntry>,
-    /// Index of the turn that is not over.
+    /// Index of the turn that is still open.
     turn: Option<usize>,
-    /// Questions that nobody has answered.
+    /// Unanswered questions.
     questions: HashMap<String, TimelineEntry>,
 }
 
 // === impl WorkerTimeline ===
 
 impl WorkerTimeline {
-    /// Takes the entry of a worker, as the run's events have it.
+    /// Starts from the entry of a worker in the run's timeline.
     #[must_use]
     pub fn new(worker: TimelineEntry) -> Self {
         Self { worker, inner: Vec::new(), turn: None, questions: HashMap::new() }
     }
 
-    /// Folds an event of the worker; others change nothing.
+    /// Folds an event of the worker; ignores others.
     pub fn take(&mut self, event: &Event) {
         match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { agent, .. }) => self.worker.name = agent.to_string(),
@@ -46,7 +46,7 @@ impl WorkerTimeline {
         }
     }
 
-    /// The worker's entry, and behind it those of its turns and questions in the order in which they began.
+    /// Returns the worker's entry, followed by those of its turns and questions in the order in which they began.
     #[must_use]
     pub fn into_entries(mut self) -> Vec<TimelineEntry> {
         self.inner.extend(self.questions.into_values());
@@ -73,7 +73,7 @@ impl WorkerTimeline {
             WorkerEvent::CostReported { micro_usd: Some(cost), .. } => {
                 let add = |sum: &mut Option<u64>| *sum = Some(sum.unwrap_or(0).saturating_add(cost));
                 add(&mut self.worker.micro_usd);
-                // What comes after the end of a turn belongs to the last one.
+                // Events after the end of a turn belong to the last turn.
                 let turns = |entry: &&mut TimelineEntry| entry.what == TimelineKind::Turn;
                 if let Some(turn) = self.inner.iter_mut().rev().find(turns) {
                     add(&mut turn.micro_usd);
@@ -86,7 +86,7 @@ impl WorkerTimeline {
             }
             WorkerEvent::PermissionSettled { ask, option, rule } => {
                 let Some(mut entry) = self.questions.remove(&ask) else { return };
-                // Nobody was asked what a rule allows.
+                // A rule answered, so no question is shown.
                 if rule.is_none() {
                     let state = if option.is_some() { TimelineState::Done } else { TimelineState::Stopped };
                     let detail = option.unwrap_or_else(|| "cancelled".to_owned());
@@ -114,7 +114,7 @@ impl WorkerTimeline {
         }
     }
 
-    /// An entry about this worker, made to happen by its start or by the turn that goes on.
+    /// Returns an entry about this worker, caused by its start or by the current turn.
     fn entry(&self, event: &Event, what: TimelineKind) -> TimelineEntry {
         let turn = self.turn.map(|turn| &self.inner[turn]);
         let cause = TimelineCause::Entry(turn.map_or(self.worker.id, |turn| turn.id));
@@ -127,7 +127,7 @@ impl WorkerTimeline {
     }
 }
 
-/// How a turn ended that ended for this reason.
+/// Returns the state of a turn that ended for this reason.
 fn state_of(stop: &str) -> TimelineState {
     match stop {
         PAUSED | WRAP_UP => TimelineState::Paused,

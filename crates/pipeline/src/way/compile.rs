@@ -1,4 +1,4 @@
-//! Where plan, defaults and registry become steps: the only place.
+//! Compiles plan, defaults and registry into steps; no other code does.
 
 mod check;
 mod order;
@@ -25,22 +25,22 @@ use team::TeamSteps;
 /// The units of a run and the ways that they walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiled {
-    /// Each distinct way once.
+    /// All distinct ways.
     pub ways: Vec<Arc<Graph>>,
-    /// The units, each after all that it names.
+    /// The units, each after all that it refers to.
     pub units: Vec<UnitPlan>,
-    /// Gates that the plan leaves out and gates that are not configured, each once with the tasks it holds for.
+    /// Notes on gates that the plan leaves out or that are not configured, each once with the tasks that it applies to.
     pub notes: Vec<String>,
 }
 
-/// A unit as a run begins with it.
+/// A unit at the beginning of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitPlan {
-    /// Which.
+    /// Id of the unit.
     pub unit: UnitId,
-    /// The group that it belongs to.
+    /// Group that contains the unit.
     pub within: Option<UnitId>,
-    /// The way that it walks.
+    /// Digest of the way that the unit walks.
     pub way: Digest,
     /// Units that must be merged first.
     pub after: Vec<UnitId>,
@@ -48,18 +48,19 @@ pub struct UnitPlan {
     pub writes: Vec<String>,
     /// Files, folders and globs that it declares to read.
     pub reads: Vec<String>,
-    /// Longest time of one worker in milliseconds.
+    /// Time limit of one worker in milliseconds.
     pub timeout_ms: Option<i64>,
 }
 
-/// Attempts of a task where its plan doesn't say: one of a command, which does the same again, else as many as an agent gets.
+/// Returns the default number of attempts of a task: one for a command, which does the same again, else as many as an
+/// agent gets.
 #[must_use]
 pub fn usual_attempts(settings: &Settings) -> u32 {
     if settings.command.is_some() { MAX_COMMAND_ATTEMPTS } else { MAX_ATTEMPTS }
 }
 
-/// Compiles the ways of all units of a plan as it was expanded and prepared. `attempts` returns how often a task is tried where its plan doesn't say, `limits`
-/// hold for the workers of its steps.
+/// Compiles the ways of all units of a plan that was expanded and prepared. `attempts` returns the default number of
+/// attempts of a task; `limits` apply to the workers of its steps.
 ///
 /// # Errors
 /// Everything that can't be judged, waited for or found, all at once.
@@ -86,14 +87,15 @@ pub fn compile(
         let team = team::of(task, &settings, shape);
         let tries = Tries {
             attempts: settings.attempts.unwrap_or_else(|| attempts(&settings)),
-            // What a reviewer refused is mended; where gates alone refuse, a clean tree is the safer beginning.
+            // A change that a reviewer refused is fixed in place. If only gates refuse, a clean tree is the safer start
+            // point.
             from: settings.retry_from.unwrap_or(if team.is_some() { RetryFrom::Change } else { RetryFrom::Clean }),
         };
         let within = match &shape.of {
             Some(whole) => Some(UnitId::Task(whole.clone())),
             None => places.get(id).map(|at| groups[*at].unit.clone()),
         };
-        // A task waits for all of its subtasks: they come after it, and say so themselves.
+        // A task also waits for its subtasks, but these come after it and add that dependency themselves.
         let is_own = |on: &TaskId| shapes.get(on).is_some_and(|part| part.of.as_ref() == Some(id));
         let after = task.depends.iter().filter(|on| eligible.contains_key(on) && !is_own(on));
         let after = after.cloned().map(UnitId::Task).collect();
@@ -116,7 +118,7 @@ pub fn compile(
     compiler.finish()
 }
 
-/// The tasks, each after all that it depends on, and a subtask after its task.
+/// Returns the tasks, each after all that it depends on, and each subtask after its task.
 fn in_order<'a>(eligible: &'a [TaskId], shapes: &'a BTreeMap<TaskId, Shape>) -> Vec<&'a TaskId> {
     let mut seen = BTreeSet::new();
     let with_whole =
@@ -124,7 +126,7 @@ fn in_order<'a>(eligible: &'a [TaskId], shapes: &'a BTreeMap<TaskId, Shape>) -> 
     with_whole.filter(|id| seen.insert(*id)).collect()
 }
 
-/// The innermost group of each task.
+/// Returns the innermost group of each task.
 fn places<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a TaskId, usize> {
     groups.iter().enumerate().flat_map(|(at, group)| group.tasks.iter().map(move |task| (*task, at))).collect()
 }
@@ -138,32 +140,32 @@ struct Compiler {
     notes: BTreeMap<String, Vec<TaskId>>,
 }
 
-/// How often a task is tried, and what its tree begins as then.
+/// Number of attempts at a task, and the start point of the next one.
 #[derive(Debug, Clone, Copy)]
 struct Tries {
     attempts: u32,
     from: RetryFrom,
 }
 
-/// What makes the way of a task beside its gates.
+/// Settings that define the way of a task beside its gates.
 #[derive(Debug, Clone, Copy)]
 struct Kind<'a> {
     tries: Tries,
     limits: TeamLimits,
     shape: &'a Shape,
-    /// Whether the plan brings a command that mends what a linter finds.
+    /// True if the plan names a command that fixes lint findings.
     fixes_lint: bool,
-    /// What a person is asked before the merge.
+    /// Question to a person before the merge.
     confirm: Option<&'a str>,
-    /// Whether nobody is asked about what gates find, either.
+    /// True if nobody is asked about findings of gates either.
     asks_nobody: bool,
-    /// Whether a person is asked about files that the task does not declare.
+    /// True if a person is asked about files that the task does not declare.
     asks_about_scope: bool,
-    /// The steps of others than who makes the change, where a team carries the task out.
+    /// Steps of other roles, if a team carries out the task.
     team: Option<&'a TeamSteps>,
 }
 
-/// What tells two ways apart before they are built: gate, need and whether it applies.
+/// Key that distinguishes ways before they are built: gate, need and whether it applies.
 type StepKey = (String, u8, String);
 
 impl Compiler {
@@ -210,7 +212,7 @@ impl Compiler {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
         let Some(way) = self.task_way(&task.id, &wanted, kind) else { return };
-        // A task holds its files for its subtasks, too.
+        // A task also holds its files for its subtasks.
         let held = |paths: &[String]| -> Vec<String> {
             let paths = paths.iter().filter(|_| kind.shape.of.is_none());
             paths.filter(|path| Pattern::parse(path).is_ok()).cloned().collect()
@@ -276,11 +278,11 @@ fn step_id(name: &str) -> Option<StepId> {
     StepId::new(name).ok()
 }
 
-/// The way of a task as versions before ways recorded it: a list of gates, of which one that is not configured lets pass, and a
-/// merge without a rebase.
+/// Returns the way of a task as versions before ways recorded it: a list of gates, of which unconfigured ones pass, and
+/// a merge without a rebase.
 ///
 /// # Errors
-/// When a gate's name is no id.
+/// When a gate's name is not a valid id.
 pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_protocol::id::IdError> {
     let work = StepId::work();
     let does = Do::Work {

@@ -1,11 +1,11 @@
-//! A way whose steps are numbered: what comes after what, checked once.
+//! A way with numbered steps, whose order is checked once.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::way::{Do, Input, Step, StepId, Way, Zone};
 
-/// A way that units can walk. Steps go by their place in it.
+/// A way that units can walk. Steps are identified by their index.
 #[derive(Debug, Clone)]
 pub struct Graph {
     digest: Digest,
@@ -13,44 +13,45 @@ pub struct Graph {
     after: Vec<Vec<usize>>,
     back: Vec<Option<usize>>,
     outputs: Vec<Vec<usize>>,
-    /// Steps that each step mends.
+    /// For each step, the steps whose failures it fixes.
     mends: Vec<Vec<usize>>,
 }
 
-/// Why a graph of steps is no way.
+/// Why a graph of steps is not a way.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadWay {
-    /// It has no steps.
+    /// The graph has no steps.
     #[error("a way needs at least one step")]
     Empty,
-    /// Two steps have one name.
+    /// Two steps have the same id.
     #[error("two steps are called {0}")]
     Twice(StepId),
-    /// A step names another that is not there, or stands behind it.
+    /// A step refers to one that is missing or comes later.
     #[error("step {step} names {other}, which does not come before it")]
     NotBefore {
-        /// The step.
+        /// Id of the step.
         step: StepId,
-        /// The other.
+        /// Id of the other step.
         other: StepId,
     },
-    /// A step would be open again because of what a later step writes, which waits for it: they would chase each other.
+    /// A step would be reopened by what a later step writes, which in turn waits for it: they would reopen each other
+    /// for ever.
     #[error("step {step} reads what the later step {writer} writes")]
     Chased {
-        /// The step.
+        /// Id of the step.
         step: StepId,
-        /// The later one.
+        /// Id of the later step.
         writer: StepId,
     },
-    /// A merge doesn't wait for all that may refuse the change.
+    /// A merge doesn't wait for all steps that may refuse the change.
     #[error("the merge does not wait for step {0}")]
     EarlyMerge(StepId),
-    /// The digest can't be made.
+    /// The digest can't be computed.
     #[error("the way can't be written as JSON: {0}")]
     Json(String),
 }
 
-/// The digest stands for all of it: the rest follows from the way.
+/// Compares digests only, because all other fields follow from the way.
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
         self.digest == other.digest
@@ -60,17 +61,17 @@ impl PartialEq for Graph {
 impl Eq for Graph {}
 
 impl Graph {
-    /// Checks a way and numbers its steps. Each step comes after all that it names, so that there is no circle; a step that
-    /// writes reads nothing that a later writer changes.
+    /// Checks a way and numbers its steps. Each step must come after all that it refers to, so that there is no cycle.
+    /// A step that writes must not read what a later writer changes.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first rule that the way breaks.
     pub fn new(way: Way) -> Result<Self, BadWay> {
         let digest = way.digest().map_err(|error| BadWay::Json(error.to_string()))?;
         Self::recorded(way, digest)
     }
 
-    /// The same of a way that was recorded under this digest.
+    /// As [`new`](Self::new), for a way that was recorded under this digest.
     pub(crate) fn recorded(way: Way, digest: Digest) -> Result<Self, BadWay> {
         if way.steps.is_empty() {
             return Err(BadWay::Empty);
@@ -119,7 +120,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Two writers that read each other's zones would make each other stale for ever.
+    /// Rejects two writers that read each other's zones, which would make each other stale for ever.
     fn check_writers(&self) -> Result<(), BadWay> {
         for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.does.writes().is_empty()) {
             let later = self.steps.iter().skip(at + 1);
@@ -130,7 +131,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The branch may only move to a tree that all steps have let pass.
+    /// Checks that the branch can only move to a tree that all steps have passed.
     fn check_merge(&self) -> Result<(), BadWay> {
         let Some(merge) = self.steps.iter().position(|step| matches!(step.does, Do::Merge)) else { return Ok(()) };
         let mut waits_for = vec![false; self.steps.len()];
@@ -144,38 +145,38 @@ impl Graph {
         missed.map_or(Ok(()), |at| Err(BadWay::EarlyMerge(self.steps[at].id.clone())))
     }
 
-    /// The digest of the way.
+    /// Returns the digest of the way.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The steps.
+    /// Returns the steps.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The way as it is recorded.
+    /// Returns the way in its recorded form.
     #[must_use]
     pub fn way(&self) -> Way {
         Way { steps: self.steps.clone() }
     }
 
-    /// The place of a step.
+    /// Returns the index of a step.
     #[must_use]
     pub fn find(&self, id: &StepId) -> Option<usize> {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The step that makes the change or the report: the first whose worker does not answer about something else, the choice among changes of others, or what
-    /// brings together what a group has merged.
+    /// Returns the step that makes the change or the report: the first one whose worker is not asked to answer about
+    /// something else, the choice among changes of others, or the step that collects what a group has merged.
     #[must_use]
     pub fn maker(&self) -> Option<usize> {
         self.steps.iter().position(|step| step.does.makes_change())
     }
 
-    /// The place of the check by a gate.
+    /// Returns the index of a gate's check.
     #[must_use]
     pub fn check_of(&self, name: &str) -> Option<usize> {
         let is_it = |step: &Step| step.does.gate().is_some_and(|gate| gate.as_str() == name);

@@ -1,10 +1,10 @@
-//! A text in parts that each fit into one event.
+//! Splits a text into parts that each fit into one event.
 
-/// Bytes of JSON that one part may take; the rest of an event's facts is for its other fields.
+/// Maximum size of one part in bytes of JSON; the rest of an event's facts is for its other fields.
 const PART_BYTES: usize = 800;
 
-/// Cuts a text into parts at character boundaries, so that each part as a JSON string fits into one event. An empty text has one
-/// empty part.
+/// Splits a text into parts at character boundaries, so that each part as a JSON string fits into one event. An empty
+/// text results in one empty part.
 #[must_use]
 pub fn parts(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -21,13 +21,13 @@ pub fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// How many events a text takes.
+/// Returns the number of events that a text needs.
 #[must_use]
 pub fn part_count(text: &str) -> u32 {
     u32::try_from(parts(text).len()).unwrap_or(u32::MAX)
 }
 
-/// Bytes that a character takes inside a JSON string.
+/// Returns the number of bytes that a character takes inside a JSON string.
 const fn json_len(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

@@ -45,7 +45,8 @@ fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
     step
 }
 
-/// Work, then a review of the source and tests of the tree beside each other, new tests after the review, then the merge.
+/// Returns a unit with work, then a review of the source and tests of the tree in parallel, new tests after the review,
+/// then the merge.
 fn team() -> Unit {
     let mut code = work("work", &[Zone::Source]);
     (code.back, code.limits) = (Some(StepId::work()), Limits { attempts: 3, losses: 2, ..Limits::default() });

@@ -1,4 +1,4 @@
-//! A unit and where it stands on its way: a slot per step.
+//! A unit and its position on its way: one slot per step.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,67 +9,67 @@ use switchboard_protocol::time::Millis;
 
 use super::Graph;
 
-/// Who does a step.
+/// Assignee of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assignee {
-    /// A worker.
+    /// A worker, by its id.
     Worker(WorkerId),
-    /// Whoever holds the seat of a led run.
+    /// The holder of the seat of a led run.
     Seat {
-        /// Who that is.
+        /// Name of the agent in the seat.
         agent: AgentName,
-        /// The fencing token of the seat's lease.
+        /// Fencing token of the seat's lease.
         fence: u64,
     },
     /// The daemon itself.
     Daemon,
     /// A person.
     Person,
-    /// The units below.
+    /// The units below this one.
     Children,
 }
 
-/// What became of one step.
+/// State of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slot {
-    /// Nothing yet.
+    /// The step has not begun.
     Idle,
-    /// Somebody is about to do it: in doubt after a crash.
+    /// The step is about to begin; in doubt after a crash.
     Intended {
-        /// What it is done for.
+        /// Input of the step at its beginning.
         input: Digest,
-        /// Who.
+        /// Assignee of the step.
         by: Assignee,
     },
-    /// Somebody does it.
+    /// The step is in progress.
     Running {
-        /// What it is done for.
+        /// Input of the step at its beginning.
         input: Digest,
-        /// Who.
+        /// Assignee of the step.
         by: Assignee,
-        /// Since when.
+        /// Time at which the step began.
         since: Millis,
     },
-    /// It has ended; what it wrote is being captured.
+    /// The step has ended; what it wrote is being captured.
     Ended {
-        /// What it was done for.
+        /// Input of the step at its beginning.
         input: Digest,
-        /// Who did it.
+        /// Assignee of the step.
         by: Assignee,
     },
-    /// It has a verdict, which holds for that input only.
+    /// The step has a verdict, which is valid for this input only.
     Judged {
-        /// What it judged.
+        /// Digest of the judged input.
         input: Digest,
-        /// What it came to.
+        /// Verdict on the input.
         verdict: Verdict,
-        /// What it produced, if anything.
+        /// Digest of what the step produced, if anything.
         output: Option<Digest>,
     },
 }
 
 impl Slot {
-    /// Who is at work on it.
+    /// Returns who carries out the step.
     #[must_use]
     pub const fn assignee(&self) -> Option<&Assignee> {
         match self {
@@ -78,88 +78,88 @@ impl Slot {
         }
     }
 
-    /// Whether it has begun and has no verdict yet.
+    /// Returns true if the step has begun and has no verdict yet.
     #[must_use]
     pub const fn is_under_way(&self) -> bool {
         self.assignee().is_some()
     }
 }
 
-/// What a step has used up since a person last asked for a retry.
+/// Usage of a step's limits since a person last requested a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
-    /// Outcomes that were refused.
+    /// Number of refused outcomes.
     pub attempts: u32,
-    /// Workers lost.
+    /// Number of lost workers.
     pub losses: u32,
-    /// Times it was done.
+    /// Number of times it was carried out.
     pub runs: u32,
-    /// Workers of a step that answers who have failed.
+    /// Number of failed workers of an answering step.
     pub failures: u32,
 }
 
-/// Why a unit doesn't go on by itself.
+/// Why a unit doesn't continue without a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
     /// The step's attempts are used up.
     Attempts {
-        /// Which step.
+        /// Index of the step.
         step: usize,
-        /// The limit.
+        /// Limit that was reached.
         limit: u32,
     },
-    /// The attempts ended in the same way again and again.
+    /// The attempts repeatedly ended in the same way.
     Repeated {
-        /// Which step.
+        /// Index of the step.
         step: usize,
-        /// The limit.
+        /// Limit that was reached.
         limit: u32,
     },
-    /// Too many workers of a step that answers have failed.
+    /// Too many workers of an answering step have failed.
     Failures {
-        /// Which step.
+        /// Index of the step.
         step: usize,
-        /// The limit.
+        /// Limit that was reached.
         limit: u32,
     },
     /// Too many workers of the step were lost.
     Losses {
-        /// Which step.
+        /// Index of the step.
         step: usize,
-        /// The limit.
+        /// Limit that was reached.
         limit: u32,
     },
-    /// The step was done too often.
+    /// The step was carried out too often.
     Runs {
-        /// Which step.
+        /// Index of the step.
         step: usize,
-        /// The limit.
+        /// Limit that was reached.
         limit: u32,
     },
-    /// Nobody mends what the step refuses.
+    /// No step fixes what this one refuses.
     Refused {
-        /// Which step.
+        /// Index of the step.
         step: usize,
     },
-    /// It was held from outside.
+    /// The unit was held from outside.
     Asked,
 }
 
-/// The inputs of a unit's steps. They follow from everything else in it, so each is worked out when it is asked for, and units are equal however many of
-/// them were.
+/// Inputs of a unit's steps. They follow from the unit's other fields, so each is computed on demand, and units are
+/// equal regardless of which inputs were computed.
 #[derive(Debug, Clone)]
 struct Inputs(Box<[OnceLock<Digest>]>);
 
-/// A unit on its way.
+/// A unit and its position on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     pub(super) way: Arc<Graph>,
     pub(super) slots: Vec<Slot>,
     pub(super) salt: Vec<u32>,
     pub(super) spent: Vec<Spent>,
-    /// The input of each step as things stood when [`Unit::refresh`] was last called.
+    /// Input of each step at the last call of [`Unit::refresh`].
     inputs: Inputs,
-    /// What each step had come to then.
+    /// Output of each step at that time.
     outputs: Vec<Digest>,
     pub(super) spec: Digest,
     pub(super) plan: Digest,
@@ -186,7 +186,8 @@ impl PartialEq for Inputs {
 impl Eq for Inputs {}
 
 impl Unit {
-    /// A unit at the beginning of its way. `spec` and `plan` stand for what it is to do, `head` is the head of the run's branch.
+    /// Creates a unit at the beginning of its way. `spec` and `plan` are digests of its work, `head` is the head of the
+    /// run's branch.
     #[must_use]
     pub fn new(way: Arc<Graph>, spec: Digest, plan: Digest, head: impl Into<String>) -> Self {
         let steps = way.steps().len();
@@ -210,61 +211,62 @@ impl Unit {
         unit
     }
 
-    /// Its way.
+    /// Returns the way of the unit.
     #[must_use]
     pub fn way(&self) -> &Graph {
         &self.way
     }
 
-    /// What became of each step.
+    /// Returns the state of each step.
     #[must_use]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// The captured tree, once there is one.
+    /// Returns the captured change, once there is one.
     #[must_use]
     pub const fn change(&self) -> Option<&Change> {
         self.change.as_ref()
     }
 
-    /// The head of the run's branch as the unit knows it.
+    /// Returns the head of the run's branch as known to the unit.
     #[must_use]
     pub fn head(&self) -> &str {
         &self.head
     }
 
-    /// Why it doesn't go on, if it doesn't.
+    /// Returns why the unit is held, if it is.
     #[must_use]
     pub const fn held(&self) -> Option<&Hold> {
         self.held.as_ref()
     }
 
-    /// Whether every step has passed; nothing changes any more.
+    /// Returns true if every step has passed; nothing changes any more.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// How often a step was opened anew by a retry.
+    /// Returns how often a retry has reopened a step.
     #[must_use]
     pub fn salt(&self, at: usize) -> u32 {
         self.salt[at]
     }
 
-    /// What a step has used up.
+    /// Returns a step's usage of its limits.
     #[must_use]
     pub fn spent(&self, at: usize) -> Spent {
         self.spent[at]
     }
 
-    /// Digest of what the step reads now, of what the step that mends it came to, and of how often it was opened anew.
+    /// Returns the digest of what the step reads now, of the output of the step that fixes it, and of how often it was
+    /// reopened.
     #[must_use]
     pub fn input(&self, at: usize) -> Digest {
         *self.inputs.0[at].get_or_init(|| self.work_out(at))
     }
 
-    /// Whether the step has a verdict on its present input.
+    /// Returns true if the step has a verdict on its current input.
     #[must_use]
     pub fn is_current(&self, at: usize) -> bool {
         match &self.slots[at] {
@@ -273,7 +275,7 @@ impl Unit {
         }
     }
 
-    /// The verdict on the present input, if there is one.
+    /// Returns the verdict on the current input, if there is one.
     #[must_use]
     pub fn verdict(&self, at: usize) -> Option<Verdict> {
         match &self.slots[at] {
@@ -282,19 +284,20 @@ impl Unit {
         }
     }
 
-    /// Whether the unit may go on past the step.
+    /// Returns true if the unit may continue after the step.
     #[must_use]
     pub fn has_passed(&self, at: usize) -> bool {
         self.verdict(at).is_some_and(|verdict| self.way.steps()[at].need.accepts(verdict))
     }
 
-    /// Whether the step has a verdict on its present input that stops the unit.
+    /// Returns true if the step has a verdict on its current input that stops the unit.
     #[must_use]
     pub fn refuses(&self, at: usize) -> bool {
         self.verdict(at).is_some_and(|verdict| !self.way.steps()[at].need.accepts(verdict))
     }
 
-    /// Whether the step is to be done: it has no verdict on its input, nobody is at it, and all before it have passed.
+    /// Returns true if the step can begin: it has no verdict on its input, it is not in progress, and all steps before
+    /// it have passed.
     #[must_use]
     pub fn is_due(&self, at: usize) -> bool {
         !self.slots[at].is_under_way()
@@ -302,8 +305,8 @@ impl Unit {
             && self.way.after(at).iter().all(|before| self.has_passed(*before))
     }
 
-    /// The steps that may begin now. Steps that only read go on beside each other; one that writes begins alone, once no reader is
-    /// at work or due, so that nothing changes under a reader.
+    /// Returns the steps that may begin now. Steps that only read may run in parallel. A step that writes begins alone,
+    /// once no reader is in progress or due, so that nothing changes under a reader.
     #[must_use]
     pub fn open(&self) -> Vec<usize> {
         if self.held.is_some() || self.is_done {
@@ -322,7 +325,7 @@ impl Unit {
         readers
     }
 
-    /// Has the inputs worked out anew, each when it is next asked for.
+    /// Recomputes the inputs, each on demand.
     pub(super) fn refresh(&mut self) {
         for at in 0..self.outputs.len() {
             self.outputs[at] = self.output(at);
@@ -330,7 +333,7 @@ impl Unit {
         self.inputs = Inputs::unknown(self.outputs.len());
     }
 
-    /// Has the inputs worked out anew if a step has come to something else. Enough where nothing but slots has changed.
+    /// Recomputes the inputs if the output of a step has changed. Sufficient if only slots have changed.
     pub(super) fn refresh_outputs(&mut self) {
         if (0..self.outputs.len()).any(|at| self.outputs[at] != self.output(at)) {
             self.refresh();
@@ -348,7 +351,7 @@ impl Unit {
             Input::Tests => &self.tests.0[..],
             Input::Tree => self.change.as_ref().map_or(&[][..], |change| change.tree.as_bytes()),
             Input::Head => self.head.as_bytes(),
-            // Read below, in the order of the way.
+            // Added below, in the order of the way.
             Input::Output(_) => &[][..],
         }));
         parts.extend(self.way.outputs(at).iter().map(|other| &self.outputs[*other].0[..]));
@@ -360,7 +363,7 @@ impl Unit {
         Digest::of_parts(&parts)
     }
 
-    /// What a step came to last, whether or not that still holds.
+    /// Returns the last output of a step, whether it is still valid or not.
     pub(crate) fn output(&self, at: usize) -> Digest {
         match &self.slots[at] {
             Slot::Judged { output, .. } => output.unwrap_or(Digest::ZERO),
@@ -368,9 +371,10 @@ impl Unit {
         }
     }
 
-    /// Takes in what the worker of a step has written that refuses the change. Judged is what was there before; the next attempt begins with this.
+    /// Records tests of a step's worker that refuse the change. The verdict is about the change before; the next
+    /// attempt begins with this one.
     pub(crate) fn hand_on(&mut self, change: Change) {
-        // What judged the tree that was there before judged that one.
+        // Computes all inputs first, because existing verdicts are about the previous tree.
         for at in 0..self.outputs.len() {
             let _ = self.input(at);
         }
@@ -378,7 +382,7 @@ impl Unit {
         self.change = Some(Change { base, lines, ..change });
     }
 
-    /// Takes a captured tree in: the zones that the step writes have changed.
+    /// Records a captured change: the zones that the step writes have changed.
     pub(super) fn take_change(&mut self, at: usize, change: Change) -> Digest {
         let output =
             Digest::of_parts(&[&self.salt[at].to_le_bytes(), change.commit.as_bytes(), change.tree.as_bytes()]);

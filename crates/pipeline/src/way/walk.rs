@@ -1,4 +1,5 @@
-//! What happens to a unit: one method per event. Each checks first and then changes, so that a refusal leaves the unit as it was.
+//! Events of a unit, one method each. Each method checks before it changes anything, so that a refusal leaves the unit
+//! unchanged.
 
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::run::{Change, Verdict};
@@ -6,13 +7,13 @@ use switchboard_protocol::time::Millis;
 
 use super::unit::{Assignee, Hold, Slot, Spent, Unit};
 
-/// Why an event can't be about this unit now.
+/// Why an event is impossible for this unit now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotNow {
     /// The step is not open.
     #[error("the step is not open")]
     NotOpen,
-    /// It is about an input, a worker or an outcome of the past.
+    /// The event is about a past input, worker or outcome.
     #[error("that is past")]
     Stale,
     /// The unit is held or done.
@@ -20,17 +21,17 @@ pub enum NotNow {
     Over,
 }
 
-/// Where an event has left the unit.
+/// Result of an event for the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
-    /// It goes on.
+    /// The unit continues.
     On,
-    /// A step was refused; the step that mends it is open again.
+    /// A step was refused; the step that fixes it is open again.
     Back {
-        /// The step that is open again.
+        /// Index of the reopened step.
         to: usize,
     },
-    /// It waits for a person: see [`Unit::held`].
+    /// The unit waits for a person: see [`Unit::held`].
     Held,
     /// All steps have passed.
     Done,
@@ -39,19 +40,19 @@ pub enum Moved {
 /// A verdict on a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// What was judged; `None` where the record doesn't say, then the present input.
+    /// Digest of the judged input; `None` if the record lacks it, which stands for the current input.
     pub input: Option<Digest>,
-    /// The verdict.
+    /// Verdict on the input.
     pub verdict: Verdict,
-    /// What the step produced.
+    /// Digest of what the step produced.
     pub output: Option<Digest>,
 }
 
 impl Unit {
-    /// Somebody is about to do a step.
+    /// Records the intent to carry out a step.
     ///
     /// # Errors
-    /// [`NotNow`] when it is not open.
+    /// [`NotNow`] when the step is not open.
     pub fn intend(&mut self, at: usize, by: Assignee) -> Result<Moved, NotNow> {
         self.expect_open(at)?;
         self.slots[at] = Slot::Intended { input: self.input(at), by };
@@ -59,20 +60,21 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// Whoever was to do it is at work.
+    /// Records that an intended step has begun.
     ///
     /// # Errors
-    /// [`NotNow`] when it was not intended.
+    /// [`NotNow`] when the step was not intended.
     pub fn start(&mut self, at: usize, since: Millis) -> Result<Moved, NotNow> {
         let Slot::Intended { input, by } = &self.slots[at] else { return Err(NotNow::Stale) };
         self.slots[at] = Slot::Running { input: *input, by: by.clone(), since };
         Ok(Moved::On)
     }
 
-    /// Whoever was at work is gone without an outcome: no attempt, but the losses are limited.
+    /// Records that the assignee was lost without an outcome. Doesn't count as an attempt, but the number of losses is
+    /// limited.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn lose(&mut self, at: usize) -> Result<Moved, NotNow> {
         if !self.slots[at].is_under_way() {
             return Err(NotNow::Stale);
@@ -86,10 +88,10 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// The answer of a step's worker can't be used: another worker is asked, unless that has happened too often.
+    /// Records an unusable answer of a step's worker: another worker is asked, unless that has happened too often.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn ask_again(&mut self, at: usize) -> Result<Moved, NotNow> {
         self.withdraw(at)?;
         self.spent[at].attempts += 1;
@@ -100,10 +102,11 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// The worker of a step that answers has failed: another one does the step, unless that has happened too often.
+    /// Records that the worker of an answering step has failed: another one does the step, unless that has happened too
+    /// often.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn fail(&mut self, at: usize) -> Result<Moved, NotNow> {
         self.withdraw(at)?;
         self.spent[at].failures += 1;
@@ -114,10 +117,10 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// Whoever was to do the step will not be started. Neither an attempt nor a loss.
+    /// Cancels an intended step whose assignee will not be started. Counts neither as an attempt nor as a loss.
     ///
     /// # Errors
-    /// [`NotNow`] when it was not intended.
+    /// [`NotNow`] when the step was not intended.
     pub fn take_back(&mut self, at: usize) -> Result<Moved, NotNow> {
         if !matches!(self.slots[at], Slot::Intended { .. }) {
             return Err(NotNow::Stale);
@@ -127,10 +130,11 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// The worker of a step was interrupted, and another one resumes the step later. Counts neither as an attempt nor as a loss.
+    /// Records that the worker of a step was interrupted; another one resumes the step later. Counts neither as an
+    /// attempt nor as a loss.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn put_off(&mut self, at: usize) -> Result<Moved, NotNow> {
         if !self.slots[at].is_under_way() {
             return Err(NotNow::Stale);
@@ -140,21 +144,21 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// The work on a step that writes is over; what it wrote is to be captured.
+    /// Records that the work on a writing step is over; what it wrote is captured next.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at work on it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn end(&mut self, at: usize) -> Result<Moved, NotNow> {
         let Slot::Running { input, by, .. } = &self.slots[at] else { return Err(NotNow::Stale) };
         self.slots[at] = Slot::Ended { input: *input, by: by.clone() };
         Ok(Moved::On)
     }
 
-    /// What a step wrote is captured, and the step has passed. Its own input is taken after that, so that it doesn't chase
-    /// itself.
+    /// Records that a step's change was captured, so that the step has passed. The step's own input is computed after
+    /// that, so that the step doesn't reopen itself.
     ///
     /// # Errors
-    /// [`NotNow`] when the step neither was at work nor could be done now.
+    /// [`NotNow`] when the step neither was in progress nor could begin now.
     pub fn capture(&mut self, at: usize, change: Change) -> Result<Moved, NotNow> {
         let writes = !self.way.steps()[at].does.writes().is_empty();
         if !writes || !(self.slots[at].is_under_way() || self.open().contains(&at)) {
@@ -168,16 +172,16 @@ impl Unit {
         let output = self.take_change(at, change);
         self.slots[at] = Slot::Judged { input: begun, verdict: Verdict::Pass, output: Some(output) };
         self.refresh();
-        // What else it reads may have changed while it was at work: then it is open again.
+        // If other inputs of the step changed while it was in progress, it stays open.
         let input = if is_as_begun { self.input(at) } else { begun };
         self.slots[at] = Slot::Judged { input, verdict: Verdict::Pass, output: Some(output) };
         Ok(self.close_spent())
     }
 
-    /// A step has a verdict.
+    /// Records the verdict of a step.
     ///
     /// # Errors
-    /// [`NotNow`] when it judged something else than what stands now, or could not be done now.
+    /// [`NotNow`] when the verdict is about another input than the current one, or the step could not begin now.
     pub fn judge(&mut self, at: usize, judgement: Judgement) -> Result<Moved, NotNow> {
         let Judgement { input, verdict, output } = judgement;
         let begun = self.begun(at);
@@ -196,10 +200,10 @@ impl Unit {
         Ok(self.close_spent())
     }
 
-    /// Takes back an intent whose step turned out not to be possible now.
+    /// Withdraws an intent whose step has turned out to be impossible now.
     ///
     /// # Errors
-    /// [`NotNow`] when nobody is at it.
+    /// [`NotNow`] when the step is not in progress.
     pub fn withdraw(&mut self, at: usize) -> Result<(), NotNow> {
         if !self.slots[at].is_under_way() {
             return Err(NotNow::Stale);
@@ -208,7 +212,7 @@ impl Unit {
         Ok(())
     }
 
-    /// The run's branch has another head: what reads it is open again.
+    /// Records a new head of the run's branch; steps that read it are open again.
     pub fn move_head(&mut self, head: &str) -> Moved {
         if self.is_done || self.held.is_some() || self.head == head {
             return Moved::On;
@@ -218,7 +222,7 @@ impl Unit {
         self.close_spent()
     }
 
-    /// Opens a step anew, and with it what depends on it. What still holds for its input is not done again.
+    /// Reopens a step and the steps that depend on it. Verdicts that are still valid for their input are kept.
     ///
     /// # Errors
     /// [`NotNow::Over`] when the unit is done.
@@ -231,7 +235,7 @@ impl Unit {
         Ok(Moved::Back { to: at })
     }
 
-    /// A person lets the unit go on: all limits count anew, and `again`, if named, is opened.
+    /// Releases a held unit after a person's decision: resets all limits and reopens `again`, if given.
     pub fn release(&mut self, again: Option<usize>) {
         self.held = None;
         self.spent.fill(Spent::default());
@@ -251,14 +255,14 @@ impl Unit {
         Moved::Held
     }
 
-    /// Nobody is at work on any step any more; what they had begun is forgotten.
+    /// Drops all work in progress, because no assignee is active any more.
     pub fn drop_work(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.is_under_way()) {
             *slot = Slot::Idle;
         }
     }
 
-    /// The step that a worker is at.
+    /// Returns the step that a worker carries out.
     #[must_use]
     pub fn step_of(&self, worker: &WorkerId) -> Option<usize> {
         let is_theirs = |slot: &Slot| slot.assignee() == Some(&Assignee::Worker(worker.clone()));
@@ -272,7 +276,8 @@ impl Unit {
         if self.open().contains(&at) { Ok(()) } else { Err(NotNow::NotOpen) }
     }
 
-    /// Goes back where a step refuses and all that judge the same have been heard; holds the unit where a limit is reached.
+    /// Goes back if a step refuses and all others that judge the same have reported; holds the unit if a limit is
+    /// reached.
     fn close_spent(&mut self) -> Moved {
         if (0..self.slots.len()).all(|at| self.has_passed(at)) {
             self.is_done = true;
@@ -291,12 +296,12 @@ impl Unit {
         }
     }
 
-    /// A step that stops the unit, once nobody else has a say on the same.
+    /// Returns a step that stops the unit, once all others that judge the same have reported.
     fn refusing(&self) -> Option<usize> {
         (0..self.slots.len()).find(|at| self.refuses(*at) && self.is_heard(*at))
     }
 
-    /// The input that whoever is at the step began with.
+    /// Returns the input at the beginning of a step in progress.
     fn begun(&self, at: usize) -> Option<Digest> {
         match &self.slots[at] {
             Slot::Intended { input, .. } | Slot::Running { input, .. } | Slot::Ended { input, .. } => Some(*input),
@@ -304,7 +309,7 @@ impl Unit {
         }
     }
 
-    /// Whether every step that would send the unit back to the same place has spoken on what stands now.
+    /// Returns true if all steps that would send the unit back to the same step have reported on the current input.
     fn is_heard(&self, at: usize) -> bool {
         let Some(back) = self.way.back(at) else { return true };
         let silent = |other: &usize| self.slots[*other].is_under_way() || self.is_due(*other);
@@ -320,7 +325,7 @@ impl Unit {
         }
         self.salt[to] += 1;
         self.spent.iter_mut().for_each(|spent| spent.runs = 0);
-        // The next change is new to every step that judges it, so these start with full limits.
+        // The next change is new to every step that judges it, so these steps start with full limits.
         for other in self.way.mends(to).to_vec() {
             if other != to {
                 (self.spent[other].attempts, self.spent[other].failures) = (0, 0);

@@ -1,4 +1,4 @@
-//! Workers of steps that answer: they approve and refuse, say what can't be used, and lie.
+//! Workers of answering steps: they approve, refuse, give unusable answers, and lie.
 
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -11,7 +11,7 @@ use super::team::{Asked, SKIPPABLE};
 use super::world::{WorkerBehaviour, World};
 
 impl World {
-    /// Whether nothing in the change calls for a step.
+    /// Decides whether a step is skipped because nothing in the change requires it.
     pub(super) fn is_skipped(&mut self, task: &TaskId, step: &StepId) -> bool {
         step.as_str() == SKIPPABLE && self.checker.reviews.is_asking(task, step) && chance(&mut self.rng, 400)
     }
@@ -29,13 +29,13 @@ impl World {
         let _refused = self.tell(skipped(input));
     }
 
-    /// A worker is started for a step.
+    /// Records the question to a worker that starts for a step.
     pub(super) fn ask_about(&mut self, worker: &WorkerId, asked: Asked) {
         self.checker.reviews.asks(worker, &asked.step, asked.input);
         self.asked.insert(worker.clone(), asked);
     }
 
-    /// The worker of a step has ended, and its answer is read. The task may have been stopped meanwhile.
+    /// Reads the answer after the worker of a step has ended. The task may have been stopped meanwhile.
     pub(super) fn take_answer(&mut self, task: TaskId, asked: Asked, writes: bool) {
         if self.goes_wrong(150) {
             self.lie();
@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    /// What the worker of a step wrote, taken with its answer.
+    /// Captures what the worker of a step wrote, together with its answer.
     fn take_tests(&mut self, task: TaskId, attempt: u32) {
         if chance(&mut self.rng, 400) {
             return self.surely(RunEvent::NothingChanged { task, attempt, step: None, why: String::new() });
@@ -80,8 +80,8 @@ impl World {
 
     // === lies ===
 
-    /// An answer comes that nobody waits for: an earlier one again, with another verdict, about an earlier change, for another step or of
-    /// another worker.
+    /// Sends an unexpected answer: a repeated one, one with another verdict, one about an earlier change, or one for
+    /// another step or from another worker.
     pub(super) fn lie(&mut self) {
         if self.answers.is_empty() || self.manners == WorkerBehaviour::Kind {
             return;
@@ -91,7 +91,7 @@ impl World {
         if let RunEvent::StepAnswered { step, attempt, worker, input, verdict, .. } = &mut lie {
             if let Some(now) = now {
                 (*step, *attempt) = (now.step, now.attempt);
-                // Either what it is about or who says it is of the past.
+                // Either its input or its worker is an earlier one.
                 match chance(&mut self.rng, 500) {
                     true => *worker = now.worker,
                     false => *input = now.input,
@@ -107,7 +107,7 @@ impl World {
         self.claim(lie);
     }
 
-    /// A worker whose turn is not over answers, or is said to have.
+    /// Sends an answer of a worker whose turn is not over.
     pub(super) fn answer_early(&mut self, task: &TaskId, worker: &WorkerId) {
         let Some(Asked { step, attempt, input, .. }) = self.asked.get(worker).cloned() else { return };
         let (task, worker) = (task.clone(), worker.clone());
@@ -121,7 +121,7 @@ impl World {
         self.claim(lie);
     }
 
-    /// Tells what is not so. What the run believes nevertheless is the checker's to judge.
+    /// Sends a false event. If it changes the run, the checker judges the result.
     fn claim(&mut self, lie: RunEvent) {
         let before = self.state.clone();
         let believed = self.mistake.map_or_else(|| lie.clone(), |mistake| mistake.believes(&lie, &self.awaited));
@@ -132,7 +132,7 @@ impl World {
     }
 }
 
-/// The same answer again, or another one of the same worker.
+/// Repeats an answer, or returns another answer of the same worker.
 fn again(mut answer: RunEvent, rng: &mut fastrand::Rng) -> RunEvent {
     if let RunEvent::StepAnswered { verdict, .. } = &mut answer {
         *verdict = *pick(rng, &[*verdict, Verdict::Pass, Verdict::Fail]);

@@ -1,4 +1,4 @@
-//! What must hold in every history, told from events alone.
+//! Rules for every history, checked from events alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,19 +16,19 @@ use super::reviews::Reviews;
 pub(crate) struct Checker {
     max_workers: usize,
     ways: BTreeMap<Digest, Way>,
-    /// What each task waits for: tasks, and all tasks of groups.
+    /// Dependencies of each task: tasks, including all tasks of groups.
     depends: BTreeMap<TaskId, Vec<TaskId>>,
-    /// What the members of a group wait for.
+    /// Tasks that the members of a group wait for.
     barriers: BTreeMap<UnitId, Vec<TaskId>>,
     members: BTreeMap<UnitId, Vec<TaskId>>,
     writes: BTreeMap<TaskId, Vec<Pattern>>,
     reads: BTreeMap<TaskId, Vec<Pattern>>,
     gates: BTreeMap<TaskId, Way>,
-    /// The task that each subtask belongs to.
+    /// Parent task of each subtask.
     wholes: BTreeMap<TaskId, TaskId>,
-    /// Tasks that are done and not merged by themselves, with the attempt.
+    /// Tasks that are done without a merge of their own, with the attempt.
     done: BTreeMap<TaskId, u32>,
-    /// Lines of the last captured change of each task.
+    /// Number of lines in the last captured change of each task.
     lines: BTreeMap<TaskId, u32>,
     chosen: BTreeMap<TaskId, BTreeSet<TaskId>>,
     merged: BTreeSet<TaskId>,
@@ -41,46 +41,47 @@ pub(crate) struct Checker {
     captured: BTreeMap<(TaskId, u32), Tree>,
     attempts: BTreeMap<TaskId, BTreeSet<u32>>,
     merging: Option<TaskId>,
-    /// Who has been rebased and is not merged yet.
+    /// Task that has been rebased and is not merged yet.
     turn: Option<TaskId>,
     budget: Option<Budget>,
-    /// What workers had cost when their present turns began.
+    /// Cost of workers at the beginning of their current turns.
     before_turn: BTreeMap<WorkerId, u64>,
     /// Tasks with a ceiling of their own.
     ceilings: BTreeMap<TaskId, u64>,
-    /// What each worker has cost, and which of them are at work.
-    /// The workers of each task, with those of its subtasks.
+    /// Workers of each task, with those of its subtasks.
     workers: BTreeMap<TaskId, Vec<WorkerId>>,
+    /// Cost of each worker so far.
     costs: BTreeMap<WorkerId, u64>,
+    /// Active workers.
     at_work: BTreeSet<WorkerId>,
     pause: Option<PauseCause>,
     paused: BTreeSet<TaskId>,
-    /// Tasks that wait for a person, and the question.
+    /// Tasks that wait for a person, with the question.
     asked: BTreeMap<TaskId, NeedId>,
-    /// What gates want a person to look at in a tree.
+    /// Findings of gates in a tree that need a person's attention.
     notable: BTreeMap<(TaskId, u32, String), Notable>,
-    /// What each open question is about, and what was said yes to.
+    /// Subject of each open question: task, attempt and findings.
     questions: BTreeMap<NeedId, (TaskId, u32, Notable)>,
     confirmed: BTreeSet<(TaskId, u32, Notable)>,
-    /// What gates refused: the tree, and what each of them said.
+    /// Refused tree, with what each gate reported.
     refused: BTreeMap<(TaskId, u32), Refusals>,
-    /// What is said about changes by those who judge them.
+    /// Rules about those who judge changes.
     pub(crate) reviews: Reviews,
-    /// Transient errors of models of each task, one after the other.
+    /// Number of transient model errors in a row of each task.
     model_failures: BTreeMap<TaskId, u32>,
-    /// Whether an agent leads the run.
+    /// True if an agent leads the run.
     is_led: bool,
-    /// The steps that it has begun, by attempt.
+    /// Steps that the leading agent has begun, by attempt.
     begun_steps: BTreeSet<(TaskId, String, u32)>,
 }
 
-/// The tree that was refused, and by whom with which words.
+/// A refused tree, with the refusing gates and their reasons.
 type Refusals = (String, BTreeSet<(String, Vec<String>)>);
 
-/// Gates with their words.
+/// Gates and their reasons.
 type Notable = BTreeSet<(String, Vec<String>)>;
 
-/// What was captured.
+/// A captured change.
 #[derive(Clone)]
 struct Tree {
     commit: String,
@@ -95,7 +96,7 @@ impl Tree {
 }
 
 impl Checker {
-    /// Takes note of an accepted event; panics when it breaks a rule.
+    /// Checks and records an accepted event; panics if it breaks a rule.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn see(&mut self, event: &RunEvent) {
         self.reviews.see(event);
@@ -124,7 +125,8 @@ impl Checker {
                 assert!(!self.is_led || self.begun_steps.contains(&begun), "{task} starts before its step is begun");
                 self.begins_work(task, worker);
             }
-            // Its own worker waits or has ended, be it with a question to a person; nobody else works in the tree meanwhile.
+            // The task's worker waits or has ended, perhaps with a question to a person; no other worker uses the tree
+            // meanwhile.
             RunEvent::TreeRebased { task, worker, .. } | RunEvent::TreeNotRebased { task, worker, .. } => {
                 assert_eq!(self.last.get(task), Some(worker), "{task} is rebased below another worker");
             }
@@ -137,7 +139,7 @@ impl Checker {
             }
             RunEvent::PersonAsked { task, worker, need, .. } => self.asks(task, worker, need),
             RunEvent::ConfirmationAsked { task, attempt, need, .. } => self.asks_to_confirm(task, *attempt, need),
-            // A question that was taken back may be answered late: that changes nothing.
+            // A late answer to a withdrawn question changes nothing.
             RunEvent::PersonAnswered { task, need, answer, .. } if self.asked.get(task) == Some(need) => {
                 self.asked.remove(task);
                 let about = self.questions.remove(need).filter(|_| *answer == PersonAnswer::Allow);
@@ -188,7 +190,7 @@ impl Checker {
             RunEvent::GateReported { task, attempt, gate, verdict, asks, reasons, .. } => {
                 self.gate_reported((task, *attempt), (gate, reasons), *verdict, *asks);
             }
-            // One that looked before another's merge began may say so late: that merge goes on.
+            // A task that looked before another task's merge began may report the move late; that merge continues.
             RunEvent::BranchMoved { task, .. } => drop(self.merging.take_if(|merging| merging == task)),
             RunEvent::MergeIntended { task, attempt, commit, onto } => {
                 self.merge_intended(task, *attempt, commit, onto)
@@ -266,7 +268,7 @@ impl Checker {
         }
     }
 
-    /// The change waits for a person, and others are merged meanwhile.
+    /// Records that the change waits for a person, while others may be merged.
     fn asks_to_confirm(&mut self, task: &TaskId, attempt: u32, need: &NeedId) {
         self.leave_turn(task);
         let before = self.asked.insert(task.clone(), need.clone());
@@ -283,7 +285,7 @@ impl Checker {
         notable.cloned().unwrap_or_default()
     }
 
-    /// A person has said yes to what the task's way asks about the change.
+    /// Checks that a person has approved the change if the task's way requires it.
     fn expect_confirmed(&self, task: &TaskId, attempt: u32) {
         let question = self.gates[task].steps.iter().find_map(|step| {
             let Do::Ask { question } = &step.does else { return None };
@@ -297,7 +299,7 @@ impl Checker {
         }
     }
 
-    /// The worker has ended, and a person is asked.
+    /// Records that the worker has ended and a person is asked.
     fn asks(&mut self, task: &TaskId, worker: &WorkerId, need: &NeedId) {
         self.live.remove(task);
         self.at_work.remove(worker);
@@ -317,7 +319,7 @@ impl Checker {
         *known = (*known).max(total);
     }
 
-    /// A task and its subtasks are settled: it lets go of its files.
+    /// Releases the files of a task after it and its subtasks are settled.
     pub(crate) fn let_go(&mut self, task: &TaskId) {
         self.begun.remove(task);
     }
@@ -349,7 +351,7 @@ impl Checker {
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");
     }
 
-    /// Models that can't be reached hold a task in the end, and a turn that succeeds begins anew.
+    /// Counts failures of models: too many in a row must hold a task, and a successful turn resets the count.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events say nothing about models")]
     fn count_model_failure(&mut self, event: &RunEvent) {
         match event {
@@ -364,7 +366,7 @@ impl Checker {
         }
     }
 
-    /// What a task waits for is done, or enough of it.
+    /// Checks that the dependencies of a task are done, or enough of them.
     fn expect_dependencies(&self, task: &TaskId) {
         let quorums = self.quorums(task);
         let counts_some = !quorums.is_empty();
@@ -379,18 +381,18 @@ impl Checker {
         }
     }
 
-    /// The task that holds files for a task.
+    /// Returns the task that holds files for a task.
     fn holder<'a>(&'a self, task: &'a TaskId) -> &'a TaskId {
         self.wholes.get(task).unwrap_or(task)
     }
 
-    /// A task goes on with its subtasks.
+    /// Records that a task continues, with its subtasks.
     fn resumed(&mut self, task: &TaskId) {
         let wholes = &self.wholes;
         self.paused.retain(|paused| paused != task && wholes.get(paused) != Some(task));
     }
 
-    /// The tasks that a task counts, and how many of each must be done.
+    /// Returns the quorums of a task, each with its minimum.
     fn quorums(&self, task: &TaskId) -> Vec<(Vec<TaskId>, u32)> {
         let quorum = |does: &Do| {
             let Do::Units { join: Join::Quorum { of, least } } = does else { return None };
@@ -399,7 +401,7 @@ impl Checker {
         self.gates[task].steps.iter().filter_map(|step| quorum(&step.does)).collect()
     }
 
-    /// What is not merged by itself is done once, after its gates have let it pass.
+    /// Checks that a task without a merge of its own is done once, after its gates have passed it.
     fn task_done(&mut self, task: &TaskId, attempt: u32, of: Option<&TaskId>) {
         assert_eq!(self.wholes.get(task), of, "{task} says whose subtask it is");
         assert!(!self.live.contains(task), "{task} is done with a worker at work");
@@ -409,7 +411,7 @@ impl Checker {
         assert_eq!(self.done.insert(task.clone(), attempt), None, "{task} is done once");
     }
 
-    /// The best of the changes that were not tried before: fewest warnings, then lines.
+    /// Checks that the best change was chosen among those not tried before: fewest warnings, then fewest lines.
     fn candidate_chosen(&mut self, task: &TaskId, attempt: u32, candidate: &TaskId, commit: &str) {
         let rank = |id: &TaskId| {
             let attempt = self.done[id];
@@ -437,7 +439,7 @@ impl Checker {
         }
     }
 
-    /// What is spent and what is set aside never exceed the ceiling when a worker starts.
+    /// Checks that spending plus reservations don't exceed the ceiling when a worker starts.
     fn begins_work(&mut self, task: &TaskId, worker: &WorkerId) {
         self.expect_budget(task);
         self.expect_task_budget(task);
@@ -446,7 +448,7 @@ impl Checker {
         self.workers.entry(self.holder(task).clone()).or_default().push(worker.clone());
     }
 
-    /// A budget that pauses keeps workers from tasks that have cost what a task may.
+    /// Checks that a pausing budget prevents workers for tasks that have reached their ceiling.
     fn expect_task_budget(&self, task: &TaskId) {
         if self.budget.is_some_and(|budget| budget.at_ceiling != AtCeiling::Pause) {
             return;
@@ -462,7 +464,7 @@ impl Checker {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return };
         let reserve = budget.reserve.expect("these budgets say it");
         let of = |costs: &BTreeMap<WorkerId, u64>, worker: &WorkerId| costs.get(worker).copied().unwrap_or(0);
-        // Each turn has a reservation of its own.
+        // Each turn has its own reservation.
         let cost = |worker: &WorkerId| of(&self.costs, worker) - of(&self.before_turn, worker);
         let spent: u64 = self.costs.values().sum();
         let aside: u64 = self.at_work.iter().map(|worker| reserve.saturating_sub(cost(worker))).sum();
@@ -521,7 +523,7 @@ impl Checker {
         meet(of_a, of_b) || meet(of_a, &self.reads[b]) || meet(&self.reads[a], of_b)
     }
 
-    /// No worker stays free while a task is ready and nobody holds its files.
+    /// Checks that no worker stays free while a task is ready and its files are not held.
     pub(crate) fn keeps_workers_busy(&self, ready: &[TaskId], effects: &[Effect]) {
         if self.budget.is_some() || self.pause.is_some() {
             return;

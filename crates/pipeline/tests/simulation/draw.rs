@@ -2,12 +2,12 @@
 
 use fastrand::Rng;
 
-/// True `per_mille` times in a thousand.
+/// Returns true with a probability of `per_mille` in a thousand.
 pub(crate) fn chance(rng: &mut Rng, per_mille: usize) -> bool {
     rng.usize(..1000) < per_mille
 }
 
-/// Returns one of a few, each as likely as the others.
+/// Returns one of the items, all with equal probability.
 pub(crate) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
     &from[rng.usize(..from.len())]
 }

@@ -1,8 +1,9 @@
-//! What must hold of those who judge a change, told from events alone.
+//! Rules for steps that judge a change, checked from events alone.
 //!
-//! The rules: each required step accepts what its maker made before that is merged; nobody accepts it twice; a new attempt is a new thing to be
-//! judged, a rebase is none; an answer counts once, for the worker who was asked, about what it was asked about; who gives no usable answer, fails or is
-//! lost is replaced a few times without an attempt of the maker, then a person is asked, after whom the same step goes on.
+//! The rules: each required step accepts the change before it is merged, and accepts it once. A new attempt must be
+//! judged again, a rebase need not. An answer counts once, for the worker that was asked, about the input that it was
+//! asked about. A worker that gives no usable answer, fails or is lost is replaced a few times without an attempt of
+//! the maker; then a person is asked, after whom the same step continues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,39 +17,39 @@ use switchboard_protocol::run::{
 #[derive(Default)]
 pub(crate) struct Reviews {
     tasks: BTreeMap<TaskId, Judged>,
-    /// What each worker was asked about.
+    /// Step and input that each worker was asked about.
     asked: BTreeMap<WorkerId, (StepId, Digest)>,
-    /// What each step was last to be about.
+    /// Last offered input of each step.
     offered: BTreeMap<(TaskId, StepId), Digest>,
     answered: BTreeSet<WorkerId>,
-    /// Whether the run is paused for a full disk: a worker that ends then is no loss.
+    /// True if the run is paused because the disk is full: a worker that ends then does not count as lost.
     is_disk_full: bool,
 }
 
-/// A task and what is said about its change.
+/// A task with the judgements on its change.
 #[derive(Default)]
 struct Judged {
-    /// Steps that must accept, in their order.
+    /// Steps that must accept, in order.
     steps: Vec<Step>,
-    /// The attempt of the present change, once there is one.
+    /// Attempt of the current change, once there is one.
     made: Option<u32>,
-    /// Whether something refuses the present change.
+    /// True if the current change is refused.
     is_refused: bool,
-    /// Whether a person's retry may have another change made.
+    /// True if a person's retry may cause a new change.
     may_begin_anew: bool,
-    /// Steps that accepted the present change.
+    /// Steps that accepted the current change.
     accepted: BTreeSet<StepId>,
-    /// The last worker who was asked, until it has answered or is gone.
+    /// The last worker that was asked, until it has answered or ended.
     at: Option<At>,
     /// The step that was asked last and has not judged the change.
     pending: Option<StepId>,
-    /// Workers without a usable answer, that failed, and that were lost.
+    /// Numbers of workers without a usable answer, by step; failed and lost workers follow below.
     unusable: BTreeMap<StepId, u32>,
     failed: BTreeMap<StepId, u32>,
     lost: BTreeMap<StepId, u32>,
-    /// Whether a limit is reached, so that a person is to be asked next.
+    /// True if a limit is reached, so that a person must be asked next.
     is_held: bool,
-    /// The step at which a blocked task is, and the one at which it goes on after a retry.
+    /// Step at which the task is blocked and at which it continues after a retry.
     blocked_at: Option<StepId>,
     goes_on_at: Option<StepId>,
     is_stopping: bool,
@@ -65,29 +66,29 @@ struct At {
 // === impl Reviews ===
 
 impl Reviews {
-    /// A task and its way.
+    /// Adds a task with its way.
     pub(crate) fn added(&mut self, task: &TaskId, way: &Way) {
         let is_required = |step: &&Step| step.does.answer().is_some() && step.when.is_always();
         let steps = way.steps.iter().filter(is_required).cloned().collect();
         self.tasks.insert(task.clone(), Judged { steps, ..Judged::default() });
     }
 
-    /// A step is to be about an input.
+    /// Records the input that a step is to judge.
     pub(crate) fn offers(&mut self, task: &TaskId, step: &StepId, input: Digest) {
         self.offered.insert((task.clone(), step.clone()), input);
     }
 
-    /// A worker is about to be asked about an input.
+    /// Records the question to a worker about an input.
     pub(crate) fn asks(&mut self, worker: &WorkerId, step: &StepId, input: Digest) {
         self.asked.insert(worker.clone(), (step.clone(), input));
     }
 
-    /// Whether somebody is asked about a change in this step.
+    /// Returns true if a worker is asked about a change in this step.
     pub(crate) fn is_asking(&self, task: &TaskId, step: &StepId) -> bool {
         self.tasks[task].find(step).is_some()
     }
 
-    /// All that must accept a change have accepted the present one, and nothing refuses it.
+    /// Checks that all required steps have accepted the current change, and that nothing refuses it.
     pub(crate) fn expect_accepted(&self, task: &TaskId) {
         let judged = &self.tasks[task];
         assert!(!judged.is_refused, "{task} is merged though it was refused");
@@ -96,7 +97,7 @@ impl Reviews {
         }
     }
 
-    /// Nobody waits for a person who was not asked.
+    /// Checks that no task waits for a person who was not asked.
     pub(crate) fn expect_no_one_held(&self) {
         for (task, judged) in &self.tasks {
             assert!(!judged.is_held, "{task} has reached a limit, and no person knows");
@@ -107,7 +108,7 @@ impl Reviews {
     pub(crate) fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::RunPaused { cause: PauseCause::Disk } => self.is_disk_full = true,
-            // A retry ends the pause for the disk, and begins one for want of budget where that is short.
+            // A retry ends the pause for the disk; if the budget is short, it begins one for the budget.
             RunEvent::RunPaused { cause: PauseCause::Budget } | RunEvent::RunResumed => self.is_disk_full = false,
             _ => {}
         }
@@ -215,7 +216,7 @@ impl Judged {
         self.pending = Some(step.clone());
     }
 
-    /// The steps before it have accepted the change, and it has not.
+    /// Checks that the steps before this one have accepted the change, and that this one has not.
     fn expect_turn(&self, task: &TaskId, step: &StepId) {
         assert!(!self.is_refused, "{task}: {step} is asked about a change that was refused");
         let before = self.steps.iter().map(|step| &step.id).take_while(|id| *id != step);
@@ -230,14 +231,14 @@ impl Judged {
         (self.made, self.at) = (Some(attempt), None);
     }
 
-    /// The next change is a new thing to be judged. Workers lost count until a person asks for a retry.
+    /// Resets the judgements for the next change. The count of lost workers is kept until a person requests a retry.
     fn begins_anew(&mut self) {
         self.accepted.clear();
         (self.is_refused, self.may_begin_anew, self.pending) = (false, false, None);
         (self.unusable, self.failed) = (BTreeMap::new(), BTreeMap::new());
     }
 
-    /// What the worker of a step wrote, or that it wrote nothing, is taken with its answer.
+    /// Records that the worker's change, or its lack of one, is captured with its answer.
     fn wrote(&mut self, task: &TaskId, step: &StepId) {
         let is_accepted = self.at.as_ref().is_some_and(|at| at.accepts);
         assert!(is_accepted, "{task}: what the worker of {step} wrote is taken without its answer");
@@ -268,7 +269,7 @@ impl Judged {
     fn stopped(&mut self) {
         self.is_stopping = true;
         self.goes_on_at = None;
-        // A blocked task stays so.
+        // A blocked task stays blocked.
         if self.pending.take().is_some() {
             self.is_held = false;
         }
@@ -281,7 +282,7 @@ impl Judged {
         self.may_begin_anew = self.goes_on_at.is_none();
     }
 
-    /// The step whose worker was asked last.
+    /// Returns the step whose worker was asked last.
     fn at_a_step(&self) -> Option<StepId> {
         self.at.as_ref().map(|at| at.step.clone())
     }

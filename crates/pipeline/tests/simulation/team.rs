@@ -1,4 +1,4 @@
-//! The ways of tasks that a team carries out, and machines that walk them wrongly.
+//! The ways of tasks that a team carries out, and machines that make mistakes on purpose.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use switchboard_protocol::run::{Effect, MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, R
 use super::draw::chance;
 use super::ways::step;
 
-/// The step that may be skipped because nothing in a change calls for it.
+/// Step that may be skipped if nothing in a change requires it.
 pub(crate) const SKIPPABLE: &str = "security_review";
 
-/// Who may be asked about a change: the step, what its worker answers, and whether it may add tests.
+/// Steps that may be asked about a change: name, kind of answer, and whether the worker may add tests.
 const STEPS: [(&str, AnswerKind, bool); 5] = [
     ("impact", AnswerKind::Impact, false),
     ("review", AnswerKind::Review, false),
@@ -24,22 +24,22 @@ const STEPS: [(&str, AnswerKind, bool); 5] = [
     ("adversarial_tests", AnswerKind::Tests, true),
 ];
 
-/// A mistake that the machine makes on purpose, to see that the checker finds it.
+/// A mistake that the machine makes on purpose, to check that the checker finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// The last step is taken for one that was left out.
+    /// The last step is treated as left out.
     MergesWithoutAStep,
-    /// What was said of one attempt's change is taken to hold for the next.
+    /// Verdicts on one attempt's change are also used for the next.
     KeepsOldVerdicts,
-    /// A step that accepted a change is asked again when the change has another tree.
+    /// A step that accepted a change is asked again if the tree of the change differs.
     AsksAgain,
-    /// Workers whose answers can't be used, who fail and who are lost are replaced for ever.
+    /// Workers that give unusable answers, fail or are lost are replaced without a limit.
     NeverHolds,
-    /// An answer about an earlier change is taken for one about the present change.
+    /// An answer about an earlier change is used for the current change.
     BelievesStale,
-    /// An answer that was given before is taken for that of whoever is asked now.
+    /// An earlier answer is used as the answer of the worker that is asked now.
     CountsTwice,
-    /// An answer that can't be used counts as a refusal of the change.
+    /// An unusable answer counts as a refusal of the change.
     ChargesTheMaker,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Asked {
     pub(crate) input: Digest,
 }
 
-/// Adds up to five steps whose workers answer to a way that ends in a merge, after its gates. Some of them are left out.
+/// Adds up to five answering steps to a way that ends in a merge, after its gates. Some of them are left out.
 pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
     let Way { steps } = way;
     let is_maker = |step: &&Step| matches!(step.does, Do::Work { .. } | Do::Choose { .. });
@@ -80,7 +80,7 @@ pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
     Way { steps: all }
 }
 
-/// The answers that are to be taken.
+/// Returns the answers that the run waits for.
 pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, Asked> {
     let asked = |effect: &Effect| {
         let Effect::TakeAnswer { task, step, attempt, worker, input, .. } = effect.clone() else { return None };
@@ -119,7 +119,7 @@ impl Mistake {
         Self::ChargesTheMaker,
     ];
 
-    /// The way that a machine walks which makes this mistake.
+    /// Returns the way as a machine with this mistake walks it.
     pub(crate) fn walks(self, mut way: Way) -> Way {
         let asks = |step: &&mut Step| step.does.answer().is_some() && step.when.is_always();
         match self {
@@ -145,7 +145,7 @@ impl Mistake {
         way
     }
 
-    /// What such a machine takes an event for. `asked` has the answers that the run waits for.
+    /// Returns the event as a machine with this mistake reads it. `asked` has the answers that the run waits for.
     pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, Asked>) -> RunEvent {
         let mut believed = event.clone();
         let now = event.task().and_then(|task| asked.get(task));

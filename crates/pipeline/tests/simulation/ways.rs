@@ -1,4 +1,4 @@
-//! The ways that simulated units walk.
+//! Ways of simulated units.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use switchboard_protocol::run::way::{
 };
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, MAX_REPEATS, RunEvent};
 
-/// The need of a gate, by its name.
+/// Returns the need of a gate by its name.
 pub(crate) fn need(gate: &str) -> Need {
     match gate {
         "gate0" => Need::Required,
@@ -18,7 +18,7 @@ pub(crate) fn need(gate: &str) -> Need {
     }
 }
 
-/// Records a way that is not known yet.
+/// Records a way that was not recorded before.
 pub(crate) fn record(way: &Way, known: &mut BTreeSet<Digest>, events: &mut Vec<RunEvent>) {
     let digest = way.digest().expect("a way");
     if known.insert(digest) {
@@ -27,25 +27,25 @@ pub(crate) fn record(way: &Way, known: &mut BTreeSet<Digest>, events: &mut Vec<R
     }
 }
 
-/// The way of a phase.
+/// Returns the way of a phase.
 pub(crate) fn group() -> Way {
     Way { steps: vec![step("children", Do::Units { join: Join::All })] }
 }
 
-/// How a task is done, beside its gates.
+/// How a task is carried out, beside its gates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kind {
-    /// Tasks of which so many must be done: each pair is a quorum.
+    /// Quorums: tasks, and how many of them must be done.
     pub(crate) quorums: Vec<(Vec<TaskId>, u32)>,
-    /// Whose change its tree begins with.
+    /// Task whose change its tree begins with.
     pub(crate) begins_on: Option<TaskId>,
-    /// Whose changes it chooses from.
+    /// Tasks whose changes it chooses from.
     pub(crate) among: Vec<TaskId>,
-    /// What it comes to.
+    /// Result of the task.
     pub(crate) end: End,
 }
 
-/// What a task comes to.
+/// Result of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum End {
     #[default]
@@ -55,14 +55,14 @@ pub(crate) enum End {
     Report,
 }
 
-/// A subtask: its id, the siblings that it waits for, and how it is done.
+/// A subtask: its id, the siblings that it waits for, and how it is carried out.
 pub(crate) type Subtask = (TaskId, Vec<TaskId>, Kind);
 
 fn part(whole: &TaskId, name: &str) -> TaskId {
     TaskId::new(format!("{whole}.{name}")).expect("an id")
 }
 
-/// Steps one after the other, the task itself the last.
+/// Returns a chain of steps, of which the task itself is the last.
 pub(crate) fn chain(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
     let mut steps: Vec<Subtask> = Vec::new();
     for n in 1..count {
@@ -73,7 +73,7 @@ pub(crate) fn chain(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
     (Kind { begins_on: steps.last().map(|(id, ..)| id.clone()), ..Kind::default() }, steps)
 }
 
-/// Candidates, of which the task takes the best.
+/// Returns candidates, of which the task takes the best.
 pub(crate) fn best_of(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
     let among: Vec<_> = (1..=count).map(|n| part(whole, &format!("c{n}"))).collect();
     let candidate = |id: &TaskId| (id.clone(), Vec::new(), Kind { end: End::Candidate, ..Kind::default() });
@@ -81,7 +81,7 @@ pub(crate) fn best_of(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
     (Kind { quorums: vec![(among.clone(), 1)], among, ..Kind::default() }, candidates)
 }
 
-/// Two rounds of reports before the task is done.
+/// Returns a debate: two rounds of reports before the task is carried out.
 pub(crate) fn debate(whole: &TaskId, count: usize, least: u32) -> (Kind, Vec<Subtask>) {
     let round = |round: usize| (1..=count).map(move |n| part(whole, &format!("r{round}.p{n}"))).collect::<Vec<_>>();
     let quorum = |turns: &Vec<TaskId>| vec![(turns.clone(), least)];
@@ -94,7 +94,7 @@ pub(crate) fn debate(whole: &TaskId, count: usize, least: u32) -> (Kind, Vec<Sub
     (Kind { quorums: quorum(&second), ..Kind::default() }, opening.chain(replies).collect())
 }
 
-/// What makes the change or the report, in place of plain work.
+/// Returns what makes the change or the report, in place of plain work.
 fn maker_of(kind: &Kind, plain: &Do) -> Do {
     let Do::Work { role, .. } = plain else { return plain.clone() };
     if !kind.among.is_empty() {
@@ -110,7 +110,7 @@ fn maker_of(kind: &Kind, plain: &Do) -> Do {
     }
 }
 
-/// The way of a task of which several workers, or none, make the change.
+/// Returns the way of a task whose change is made by several workers or none.
 pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     let plain = task(gates).steps;
     let quorum = |(number, (of, least)): (usize, &(Vec<TaskId>, u32))| {
@@ -163,7 +163,8 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     Way { steps }
 }
 
-/// What a person is asked about a task with so many gates: always, only for what gates have found, or nothing.
+/// Returns the question to a person about a task with this number of gates: always asked, asked only for findings of
+/// gates, or never.
 fn question(gates: usize) -> Option<Option<String>> {
     match gates {
         0 => None,
@@ -172,7 +173,7 @@ fn question(gates: usize) -> Option<Option<String>> {
     }
 }
 
-/// The way of a task with so many gates.
+/// Returns the way of a task with this number of gates.
 pub(crate) fn task(gates: usize) -> Way {
     let zones = vec![Zone::Source, Zone::Tests];
     let work = step(

@@ -1,4 +1,4 @@
-//! A world that carries effects out: slowly, in any order, and not always well.
+//! A simulated world that carries out effects: slowly, in any order, and sometimes wrongly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,20 +21,20 @@ use super::ways::{self, End, Kind, Subtask};
 /// How the world treats the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkerBehaviour {
-    /// Nothing goes wrong.
+    /// Nothing fails.
     Kind,
-    /// Everything goes wrong now and then.
+    /// Everything fails now and then.
     Rough,
 }
 
-/// A piece of work under way outside.
+/// Work in progress outside of the run.
 #[derive(Clone)]
 enum Job {
-    /// An effect that nobody has begun.
+    /// An effect that has not begun.
     Todo(Box<Effect>),
-    /// A worker that was intended and may come to life.
+    /// A worker that was intended and may start.
     Spawn { task: TaskId, worker: WorkerId },
-    /// A worker at work.
+    /// An active worker.
     Work { task: TaskId, worker: WorkerId },
     /// Gates that are still running.
     Judge { key: EffectKey, task: TaskId, attempt: u32, checks: Vec<CheckAsked> },
@@ -49,33 +49,33 @@ pub(crate) struct World {
     pub(super) mistake: Option<Mistake>,
     now: i64,
     pub(super) state: RunState,
-    /// What the log alone says, folded event by event; in one history of eight, since it is slow.
+    /// State folded from the log alone, event by event; only in one history of eight, since it is slow.
     replayed: Option<RunState>,
     log: Vec<(RunEvent, Millis)>,
     pub(super) checker: Checker,
-    /// The ways as they should be walked, by the digest of those that are walked.
+    /// Correct ways, by the digest of those that the machine walks.
     ways: BTreeMap<Digest, Way>,
-    /// What each worker of a step that answers was asked.
+    /// Question to each worker of an answering step.
     pub(super) asked: BTreeMap<WorkerId, Asked>,
     /// The answers that the run waits for.
     pub(super) awaited: BTreeMap<TaskId, Asked>,
-    /// Answers that were taken.
+    /// Answers that were taken so far.
     pub(super) answers: Vec<RunEvent>,
     jobs: Vec<Job>,
     under_way: BTreeSet<EffectKey>,
     names: usize,
     retries: usize,
-    /// Whether an agent leads the run now and then.
+    /// True if an agent sometimes leads the run.
     is_led_at_times: bool,
-    /// How often, per mille of its moments, the daemon is killed.
+    /// Probability per step, in thousandths, that the daemon is killed.
     pub(crate) restarts: usize,
     changed: bool,
     looked: Millis,
     /// Head of the run's branch.
     head: String,
-    /// The commit that each task's worker began on.
+    /// Start commit of each task's worker.
     pub(super) bases: BTreeMap<TaskId, String>,
-    /// The tree that each task had last.
+    /// Last tree of each task.
     pub(super) trees: BTreeMap<TaskId, String>,
 }
 
@@ -84,7 +84,7 @@ impl World {
         Self::with(seed, manners, None)
     }
 
-    /// A world whose machine makes a mistake.
+    /// Creates a world whose machine makes a mistake.
     pub(crate) fn with(seed: u64, manners: WorkerBehaviour, mistake: Option<Mistake>) -> Self {
         let mut world = Self {
             seed,
@@ -134,7 +134,7 @@ impl World {
         &self.log
     }
 
-    /// Plays until the run is finished and nobody retries anything.
+    /// Plays until the run is finished and no task is retried.
     pub(crate) fn play(&mut self) -> RunOutcome {
         for _ in 0..20_000 {
             self.look_around();
@@ -190,7 +190,7 @@ impl World {
         events
     }
 
-    /// Records the way of a task, a third of them with a team; returns its digest.
+    /// Records the way of a task, with a team in a third of the cases; returns its digest.
     fn record_way(&mut self, way: Way, known: &mut BTreeSet<Digest>, events: &mut Vec<RunEvent>) -> Digest {
         let is_merged = way.steps.iter().any(|step| step.does == Do::Merge);
         let way = if is_merged && chance(&mut self.rng, 400) { team::with_team(way, &mut self.rng) } else { way };
@@ -201,7 +201,8 @@ impl World {
         digest
     }
 
-    /// A task as several do it: a chain, candidates, a debate of two rounds; or as a report.
+    /// Returns a task that several workers share, as a chain, candidates, or a debate of two rounds; or one that
+    /// results in a report.
     fn shared(
         &mut self,
         whole: &TaskId,
@@ -233,7 +234,7 @@ impl World {
         [added].into_iter().chain(subtasks).collect()
     }
 
-    /// Records an event that has happened, and what follows from it.
+    /// Folds an event that has happened, and records its consequences.
     pub(super) fn tell(&mut self, event: RunEvent) -> Result<(), Refused> {
         let now = Millis(self.now);
         let before = chance(&mut self.rng, 40).then(|| self.state.clone());
@@ -249,7 +250,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes note of an event as it happened, as it was folded, and of what followed; what the log alone says is the same.
+    /// Records an event as it happened, as it was folded, and its consequences; checks that folding the log alone
+    /// results in the same state.
     pub(super) fn note(&mut self, event: RunEvent, folded: RunEvent, consequences: &[RunEvent]) {
         self.replay(&folded);
         self.heard(event, folded);
@@ -293,7 +295,7 @@ impl World {
         self.changed = true;
     }
 
-    /// Asks what is to be done, and takes on what is not under way.
+    /// Reads the effects, and adds those that are not in progress.
     fn look_around(&mut self) {
         if !self.changed && self.state.next_deadline(self.looked).is_none_or(|deadline| deadline.0 > self.now) {
             return;
@@ -319,7 +321,7 @@ impl World {
         }
     }
 
-    /// Lets one job go on.
+    /// Advances one job.
     fn work(&mut self) {
         self.now += self.rng.usize(..30) as i64;
         if self.jobs.is_empty() {
@@ -360,7 +362,7 @@ impl World {
                 self.take_answer(task, Asked { step, attempt, worker, input }, !work.writes.is_empty());
             }
             Effect::RunChecks { task, attempt, checks, .. } => {
-                // Under way until the last gate has spoken.
+                // In progress until the last gate has reported.
                 self.jobs.push(Job::Judge { key, task, attempt, checks });
                 return;
             }
@@ -413,7 +415,7 @@ impl World {
             }
             Effect::StopWorker { task, worker, cause, grace_ms: _ } => self.stop(task, worker, cause),
             Effect::Finish { outcome } => {
-                // A retry may have come in between.
+                // A retry may have happened in between.
                 let _refused = self.tell(RunEvent::RunFinished { outcome });
             }
         }
@@ -470,13 +472,13 @@ impl World {
         self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });
     }
 
-    /// The worker was denied something, and ended without it.
+    /// Ends a worker because something was denied to it.
     pub(super) fn ask(&mut self, task: TaskId, worker: WorkerId) {
         let need = NeedId::from_bits(self.rng.u64(..));
         let _refused = self.tell(RunEvent::PersonAsked { task, worker, need, reason: "npm test".to_owned() });
     }
 
-    /// Stops a worker, if it is still there.
+    /// Stops a worker, if it still exists.
     fn stop(&mut self, task: TaskId, worker: WorkerId, cause: StopCause) {
         let theirs = |job: &Job| match job {
             Job::Spawn { worker: w, .. } | Job::Work { worker: w, .. } => *w == worker,
@@ -498,7 +500,7 @@ impl World {
         }
     }
 
-    /// The task may have been stopped meanwhile, then what was captured doesn't matter.
+    /// Captures a change. If the task was stopped meanwhile, the event has no effect.
     fn capture(&mut self, task: TaskId, attempt: u32) {
         let task_of_capture = task.clone();
         let event = match self.goes_wrong(100) {
@@ -523,7 +525,7 @@ impl World {
         let _refused = self.tell(RunEvent::ChangeFixed { task, attempt, commit, tree, files, files_total, told });
     }
 
-    /// The tree of a change: half of the time the one that the task had before.
+    /// Returns the tree of a change: in half of the cases the task's previous tree.
     fn tree(&mut self, task: &TaskId) -> String {
         let known = self.trees.get(task).cloned().filter(|_| self.manners == WorkerBehaviour::Rough);
         let known = known.filter(|_| chance(&mut self.rng, 500));
@@ -552,7 +554,7 @@ impl World {
         }
     }
 
-    /// The commit that a worker's change will stand on.
+    /// Sets the commit that a worker's change is based on.
     fn begin_on(&mut self, task: &TaskId, from: StartFrom, resume: bool) {
         let base = match (from, self.bases.get(task)) {
             (_, Some(base)) if resume => base.clone(),
@@ -562,8 +564,8 @@ impl World {
         self.bases.insert(task.clone(), base);
     }
 
-    /// The task may have been stopped meanwhile.
-    /// A task that is being merged by now needs no rebase: an engine carries out one of both at a time.
+    /// Rebases a change. The task may have been stopped meanwhile.
+    /// A task that is being merged needs no rebase: an engine carries out only one of both at a time.
     fn rebase(&mut self, task: TaskId, attempt: u32) {
         if self.state.task(&task).is_some_and(|view| matches!(view.state, TaskState::Merging { .. })) {
             return;
@@ -588,9 +590,9 @@ impl World {
         self.surely(RunEvent::TaskMerged { task, attempt, commit });
     }
 
-    // === trouble ===
+    // === disturbances ===
 
-    /// People who stop things, events that come twice, daemons that are killed.
+    /// Disturbs the run: people stop things, events are repeated, the daemon is killed.
     fn interfere(&mut self) {
         if self.manners == WorkerBehaviour::Kind {
             return;
@@ -615,7 +617,7 @@ impl World {
             self.lie();
         }
         if chance(&mut self.rng, 5) {
-            // Somebody's hand moves the run's branch.
+            // A person moves the run's branch.
             self.head = self.name();
         }
         if chance(&mut self.rng, self.restarts) {
@@ -623,7 +625,7 @@ impl World {
         }
     }
 
-    /// In some histories an agent leads the run now and then: it begins steps, open or not, sooner or later.
+    /// Has an agent lead the run at times, in some histories: it begins steps, open or not, sooner or later.
     fn lead(&mut self) {
         if self.is_led_at_times && chance(&mut self.rng, 8) {
             let is_led = !self.state.is_led();
@@ -645,7 +647,7 @@ impl World {
         }
     }
 
-    /// A budget of a size that a few workers use up.
+    /// Returns a budget that a few workers use up.
     fn budget(&mut self) -> Option<Budget> {
         let at_ceiling = *pick(&mut self.rng, &[AtCeiling::Warn, AtCeiling::Pause, AtCeiling::Pause, AtCeiling::Halt]);
         let spent = self.state.spent();
@@ -653,13 +655,13 @@ impl World {
         Some(Budget { ceiling: spent + 50 + self.rng.u64(..200), task, reserve: Some(self.rng.u64(..50)), at_ceiling })
     }
 
-    /// People pause and let go on, and raise the ceiling where that is in the way.
+    /// Has people pause and resume, and raise the ceiling if it prevents that.
     fn pause_and_resume(&mut self) {
         if chance(&mut self.rng, 4) {
             let _refused = self.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
         }
         if chance(&mut self.rng, 4) {
-            // What all runs of a plan or a day have spent together is known outside of this run, and so is how full the disk is.
+            // The total spending of a plan or a day and the space on the disk are known outside of this run.
             let cause = *pick(&mut self.rng, &[PauseCause::Plan, PauseCause::Day, PauseCause::Disk]);
             let _refused = self.tell(RunEvent::RunPaused { cause });
         }
@@ -684,7 +686,7 @@ impl World {
                 self.surely(RunEvent::BudgetSet { budget, plan: None, day: false });
             }
             Some(PauseCause::Requested | PauseCause::Plan | PauseCause::Day | PauseCause::Disk) => {
-                // What is left of the budget may be in the way.
+                // The remaining budget may be too small.
                 let _refused = self.tell(RunEvent::RunResumed);
             }
             None => {
@@ -701,7 +703,7 @@ impl World {
         }
     }
 
-    /// After the end, a person may try again what did not work.
+    /// Retries a failed task after the end, as a person may.
     fn try_again(&mut self) -> bool {
         if self.manners == WorkerBehaviour::Kind || self.retries >= 12 || chance(&mut self.rng, 500) {
             return false;
@@ -715,7 +717,7 @@ impl World {
 
     fn repeat_something(&mut self) {
         let (event, _) = pick(&mut self.rng, &self.log).clone();
-        // An end that is told again after a retry is the end again, if there is nothing left to do.
+        // After a retry, a repeated end of the run is accepted as the end if there is nothing left to do.
         if !is_repeatable(&event) || matches!(event, RunEvent::RunFinished { .. }) {
             return;
         }
@@ -724,7 +726,7 @@ impl World {
         assert!(consequences.is_empty() && self.state == before, "seen twice, folded twice: {event:?}");
     }
 
-    /// The daemon is killed: what was under way is forgotten, the state is folded anew, doubts are settled first.
+    /// Kills the daemon: drops work in progress, folds the state anew, and resolves doubts first.
     fn restart(&mut self) {
         self.compare_with_replay();
         self.under_way.clear();
@@ -732,7 +734,7 @@ impl World {
         let jobs = std::mem::take(&mut self.jobs);
         for job in jobs {
             match job {
-                // Workers outlive the daemon; whether one came to life is found out.
+                // Workers outlive the daemon; whether one has started is found out later.
                 Job::Spawn { .. } | Job::Work { .. } => self.jobs.push(job),
                 Job::Merge { task, attempt, onto } => self.merge(task, attempt, &onto),
                 Job::Todo(_) | Job::Judge { .. } => {}
@@ -773,7 +775,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// Says which history broke a rule, and how it ended.
+    /// Prints which history broke a rule, and how it ended.
     fn drop(&mut self) {
         if std::thread::panicking() && self.mistake.is_none() {
             let last: Vec<_> = self.log.iter().rev().take(40).rev().map(|(event, _)| format!("{event:?}")).collect();
@@ -782,8 +784,9 @@ impl Drop for World {
     }
 }
 
-/// Whether an event tells a fact (and may be delivered twice) rather than a wish (which has its own key).
-/// Whether an event that is told again later changes nothing. What begins and ends again and again, such as a pause or a lease, holds anew.
+/// Returns true if an event may be delivered twice because it records a fact, not a request (which has its own key): a
+/// later repetition changes nothing. Events of states that begin and end repeatedly, such as a pause or a lease, take
+/// effect again.
 fn is_repeatable(event: &RunEvent) -> bool {
     !matches!(
         event,
@@ -807,7 +810,7 @@ fn is_repeatable(event: &RunEvent) -> bool {
     )
 }
 
-/// A lease of somebody else, told apart by when it ends.
+/// Returns a lease of another holder; leases are distinguished by their end.
 fn lease(until: u32) -> HeldBy {
     let holder = AgentName::new("ann").expect("a name");
     HeldBy { holder, files: vec!["src/a.rs".to_owned()], until: Millis(until.into()) }

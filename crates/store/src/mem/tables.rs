@@ -19,7 +19,7 @@ struct Stored {
     indexes: Vec<Index>,
 }
 
-/// The keys of all rows by some of their columns.
+/// The keys of all rows, indexed by some of their columns.
 #[derive(PartialEq, Eq)]
 struct Index {
     columns: &'static [&'static str],
@@ -29,18 +29,18 @@ struct Index {
 // === impl Index ===
 
 impl Index {
-    /// What a row is found by.
+    /// Returns the index entry of a row.
     fn entry(&self, row: &Row, key: &[Cell]) -> (Vec<Cell>, Key) {
         (self.columns.iter().map(|column| row.get(column).clone()).collect(), key.to_vec())
     }
 
-    /// The keys of the rows whose first columns are these, in their order.
+    /// Returns the keys of the rows whose first columns have these values, in order.
     fn keys(&self, first: &[Cell]) -> BTreeSet<&Key> {
         let from = self.keys.range((first.to_vec(), Key::new())..);
         from.take_while(|(cells, _)| cells.starts_with(first)).map(|(_, key)| key).collect()
     }
 
-    /// Whether a change of a row that is there may move it.
+    /// Returns true if a change of an existing row may move its index entry.
     fn is_touched(&self, change: &Change) -> bool {
         match change {
             Change::Patch { set, .. } => set.iter().any(|(column, _)| self.columns.contains(column)),
@@ -78,7 +78,7 @@ impl Stored {
         self.rows.insert(key, row);
     }
 
-    /// The rows that a query matches, by their keys.
+    /// Returns the rows that a query matches, sorted by key.
     fn matching<'a>(&'a self, query: &'a Query) -> Vec<&'a Row> {
         let matches = |row: &&Row| query.filter.iter().all(|condition| holds(condition, row));
         let best =
@@ -97,7 +97,7 @@ impl Stored {
     }
 }
 
-/// The values that a query asks the first of some columns to have, as many as there are.
+/// Returns the values that a query requires of the leading columns, as many as it has.
 fn first(query: &Query, columns: &[&str]) -> Vec<Cell> {
     let value = |column: &&str| {
         query.filter.iter().find_map(|condition| match &condition.op {
@@ -111,7 +111,7 @@ fn first(query: &Query, columns: &[&str]) -> Vec<Cell> {
 // === impl Tables ===
 
 impl Tables {
-    /// Empty tables.
+    /// Creates empty tables.
     pub(crate) fn new(schema: &Schema) -> Self {
         Self(schema.tables().map(|table| (table.name, Stored::new(table))).collect())
     }
@@ -123,7 +123,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The first table, by name, and its first key, in which two sets of tables differ.
+    /// Returns the first table, by name, and its first key, in which two sets of tables differ.
     pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, Key)> {
         self.0.iter().find_map(|(name, Stored { rows, .. })| {
             let others = other.0.get(name).map(|stored| &stored.rows)?;
@@ -132,7 +132,7 @@ impl Tables {
         })
     }
 
-    /// How many rows there are in all.
+    /// Returns the total number of rows.
     pub(crate) fn len(&self) -> u64 {
         self.0.values().map(|stored| stored.rows.len() as u64).sum()
     }
@@ -186,7 +186,7 @@ fn holds(condition: &Condition, row: &Row) -> bool {
     }
 }
 
-/// By the columns asked for; the rows come sorted by key, and the sort is stable.
+/// Compares by the sort columns only; the rows are already sorted by key, and the sort is stable.
 fn compare(query: &Query, a: &Row, b: &Row) -> Ordering {
     query.order.iter().fold(Ordering::Equal, |so_far, (column, direction)| {
         so_far.then_with(|| {

@@ -1,5 +1,5 @@
-//! The back of the store: the only connection that writes to SQLite. Nothing here is waited for by a commit, and nothing is
-//! synced but by checkpoints: the redo log has what a power cut takes.
+//! The back of the store: the only connection that writes to SQLite. No commit waits for it, and only checkpoints
+//! sync: the redo log holds what a power cut would lose.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,39 +20,40 @@ use crate::schema::Schema;
 use crate::write::{REMEMBERED_FOR, Tx as _, perform};
 use crate::{Checkpoint, CheckpointStats, Error};
 
-/// Pages in the WAL at which it is moved into the database while there is traffic (8 MiB): an opening after a kill reads them.
+/// Number of WAL pages at which the WAL is moved into the database during traffic (8 MiB): an opening after a kill
+/// reads them.
 const MOVE_AT: u64 = 2_000;
 
-/// Pages in the WAL at which it is also cut, whatever that costs (64 MiB): readers have held it for too long.
+/// Number of WAL pages at which the WAL is also truncated, at any cost (64 MiB): readers have held it for too long.
 const CUT_AT: u64 = 16_000;
 
-/// Events after which the head is noted as checked: the most that a start has to check again.
+/// Number of events after which the head is recorded as checked; limits what a start has to check again.
 const CHECK_EVERY: u64 = 1_024;
 
-/// Forgotten calls that are purged at once.
+/// Maximum number of expired calls that are purged at once.
 const PURGE: i64 = 1_000;
 
-/// See the module.
+/// The write connection and the state of its checkpoints; see the module.
 pub(super) struct Back {
     connection: Connection,
-    /// The last event that is in SQLite.
+    /// Last event in SQLite.
     tip: Tip,
-    /// The last head that was noted as checked.
+    /// Last head that was recorded as checked.
     checked: Lsn,
-    /// Pages in the WAL, as its hook reports them.
+    /// Number of pages in the WAL, as its hook reports them.
     wal: Arc<AtomicU64>,
-    /// Pages in the WAL at which the next checkpoint is due.
+    /// Number of pages in the WAL at which the next checkpoint is due.
     due: u64,
     /// How long a transaction waits for another process that holds the lock of writers.
     lock_wait: Duration,
-    /// Since when one holds it; `None` if the last transaction got it.
+    /// Time since which another process holds it; `None` if the last transaction got it.
     contended: Option<Instant>,
 }
 
 // === impl Back ===
 
 impl Back {
-    /// Takes the connection over from the opening, which has synced whatever it wrote.
+    /// Takes over the connection from the opening, which has synced everything it wrote.
     pub(super) fn new(mut connection: Connection, tip: Tip, lock_wait: Duration) -> Result<Self, Error> {
         connection.busy_timeout(file::BUSY).map_err(db)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(db)?;
@@ -67,12 +68,12 @@ impl Back {
         Ok(Self { connection, tip, checked, wal, due: MOVE_AT, lock_wait, contended: None })
     }
 
-    /// The last event that is in SQLite.
+    /// Returns the last event in SQLite.
     pub(super) fn tip(&self) -> Tip {
         self.tip
     }
 
-    /// Writes batches in one transaction, and each row that they changed once, as it is in the end.
+    /// Writes batches in one transaction, and the final state of each changed row once.
     pub(super) fn apply(&mut self, core: &Core, decided: &[Decided], rows: &Layer) -> Result<(), Error> {
         let tip = decided.last().map_or(self.tip, |last| last.plan.tip);
         let check = tip.lsn >= self.checked + CHECK_EVERY;
@@ -104,7 +105,8 @@ impl Back {
         done
     }
 
-    /// Begins a transaction. The wait counts from the first one that met the other process: callers that come later don't add up.
+    /// Begins a transaction. The wait counts from the first transaction that met the other process, so waits of later
+    /// callers don't add up.
     fn begin(&mut self) -> Result<(), Error> {
         let since = self.contended.unwrap_or_else(Instant::now);
         let left = self.lock_wait.saturating_sub(since.elapsed());
@@ -115,7 +117,7 @@ impl Back {
         begun
     }
 
-    /// Notes the head as checked, so that a start needn't check what this process has computed.
+    /// Records the head as checked, so that a start needn't check what this process has computed.
     pub(super) fn note_head(&mut self, core: &Core) -> Result<(), Error> {
         if self.checked < self.tip.lsn {
             let tip = self.tip;
@@ -125,19 +127,20 @@ impl Back {
         Ok(())
     }
 
-    /// Frees caches: the store is idle, so nobody waits for what has to be read again.
+    /// Frees caches while the store is idle, when the cost of reading pages again delays no caller.
     pub(super) fn shrink(&self) {
         shrink(&self.connection);
     }
 
-    /// Which checkpoint is due, if one is.
+    /// Returns the checkpoint that is due, if any.
     pub(super) fn due(&self) -> Option<Checkpoint> {
         let pages = self.wal.load(Ordering::Relaxed);
         let mode = if pages >= CUT_AT { Checkpoint::Truncate } else { Checkpoint::Passive };
         (pages >= self.due).then_some(mode)
     }
 
-    /// Moves the WAL into the database. When it is complete, the database is synced up to what SQLite has.
+    /// Moves the WAL into the database. After a complete checkpoint, the database is synced up to the last event in
+    /// SQLite.
     pub(super) fn checkpoint(&mut self, mode: Checkpoint) -> Result<CheckpointStats, Error> {
         let sql = match mode {
             Checkpoint::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
@@ -156,7 +159,8 @@ impl Back {
         Ok(stats)
     }
 
-    /// One step of the index of words, in a transaction of its own; `afresh` rebuilds the index. Returns the last event that is indexed.
+    /// Performs one step of the search index in its own transaction; `afresh` rebuilds the index. Returns the last
+    /// event that is indexed.
     pub(super) fn index(&mut self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
         let done = self.step(core, afresh);
         match done {
@@ -177,14 +181,15 @@ impl Back {
         })
     }
 
-    /// Whether there is an index that lacks something; one that can't be asked lacks nothing that can be done now.
+    /// Returns true if there is an index that is behind; false if it can't be read, because nothing can be done about
+    /// that now.
     pub(super) fn lags(&self, core: &Core) -> bool {
         let session = Session::new(&self.connection, &core.schema);
         search::reached(&session).is_ok_and(|reached| reached.is_some_and(|reached| reached < self.tip.lsn))
     }
 }
 
-/// Has a connection give up what it caches: pages, and statements that are quickly prepared again.
+/// Frees the caches of a connection: pages, and statements, which are quick to prepare again.
 pub(super) fn shrink(connection: &Connection) {
     connection.flush_prepared_statement_cache();
     if let Err(error) = connection.execute_batch("PRAGMA shrink_memory") {
@@ -197,7 +202,7 @@ fn execute(connection: &Connection, sql: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Notes a head, and forgets old calls.
+/// Records a head as checked, and purges expired calls.
 fn note_checked(connection: &Connection, core: &Core, tip: &Tip) -> Result<(), Error> {
     file::set_checked(connection, tip)?;
     let before = core.now().0 - REMEMBERED_FOR;
@@ -207,7 +212,7 @@ fn note_checked(connection: &Connection, core: &Core, tip: &Tip) -> Result<(), E
     Ok(())
 }
 
-/// Writes what the redo log has and SQLite lacks, in one transaction; returns the new end.
+/// Writes the records of the redo log that SQLite lacks, in one transaction; returns the new end.
 pub(super) fn replay(
     connection: &Connection,
     schema: &Schema,
@@ -215,7 +220,7 @@ pub(super) fn replay(
     tip: Tip,
     redo_records: &[RedoRecord],
 ) -> Result<Tip, Error> {
-    // They were flushed in this order, each as a whole: the last one that is there says that those before it are.
+    // Records were flushed in this order, each as a whole, so all records before the last one in SQLite are there, too.
     let is_there =
         |redo_record: &RedoRecord| redo_record.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
     let redo_records = &redo_records[redo_records.iter().rposition(is_there).map_or(0, |last| last + 1)..];

@@ -1,4 +1,4 @@
-//! Copies of a store: taken while it works, and put back in place of it.
+//! Copies of a store: made while it is in use, and restored in its place.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -22,12 +22,12 @@ use crate::{Config, Error, Head};
 /// Page cache for the check of a copy, in KiB.
 const CACHE_KIB: u32 = 1024;
 
-/// How far the epoch moves on when nobody can read in which one the replaced store was: more openings than a store sees
+/// Number of epochs to skip if the epoch of the replaced store can't be read: more openings than a store sees
 /// between two backups.
 const EPOCHS: u64 = 1 << 20;
 
-/// Copies what a connection sees, with what the redo log has behind it, into a new file, syncs it and checks it. A copy that
-/// does not verify is not kept. An earlier copy of the same record is replaced.
+/// Copies a connection's snapshot and the newer records of the redo log into a new file, syncs it and checks it. A copy
+/// that does not verify is removed. An earlier copy of the same record is replaced.
 pub(super) fn copy(
     connection: &Connection,
     schema: &Schema,
@@ -59,7 +59,7 @@ fn not_made(to: &Path, error: io::Error) -> Error {
     Error::io(what, error)
 }
 
-/// Whether a file is a copy of the record of this chain that knows nothing which the record doesn't.
+/// Returns true if a file is a copy of this chain that holds nothing beyond the record.
 fn is_earlier_copy(path: &Path, chain_id: &str, head: Lsn) -> bool {
     let look = || -> Result<bool, Error> {
         let connection = file::open_untouched(path)?;
@@ -69,7 +69,7 @@ fn is_earlier_copy(path: &Path, chain_id: &str, head: Lsn) -> bool {
     look().unwrap_or(false)
 }
 
-/// Marks the copy, and adds what only the redo log has.
+/// Marks the copy, and adds the records that only the redo log has.
 fn take_in(copy: &Path, schema: &Schema, redo_records: &[RedoRecord]) -> Result<(), Error> {
     let connection = Connection::open(copy).map_err(db)?;
     file::set_meta(&connection, file::COPY, "1")?;
@@ -106,7 +106,7 @@ pub(crate) fn restore(
     }
     let aside = folder.join(format!("replaced-{epoch}"));
     let replaced = put_aside(path, &aside)?;
-    // From here on a crash leaves no store, or the new one; never the new file under the old logs.
+    // From here on, a crash leaves either no store or the new one; never the new file with the old logs.
     for ending in [".head", "-wal", "-shm", ".redo"] {
         remove(&with(path, ending))?;
     }
@@ -116,7 +116,7 @@ pub(crate) fn restore(
     Ok(Restored { from: from.head, head, epoch, replaced: replaced.then_some(aside) })
 }
 
-/// What can still be known of the store that is replaced.
+/// What is known about the store that is replaced.
 struct Old {
     epoch: Option<u64>,
     is_there: bool,
@@ -126,7 +126,7 @@ struct Old {
 // === impl Old ===
 
 impl Old {
-    /// Looks, and moves its write-ahead log into the file if that can be, so that what is put aside is whole.
+    /// Examines the store, and moves its write-ahead log into the file if possible, so that the kept file is complete.
     fn look(path: &Path) -> Self {
         let nothing = Self { epoch: None, is_there: path.exists(), head: Head { lsn: 0, hash: Tip::START.hash } };
         if !nothing.is_there {
@@ -146,7 +146,7 @@ impl Old {
     }
 }
 
-/// Puts the copy into an epoch after every one that the replaced store was in, so that what was decided there is stale.
+/// Sets the copy to an epoch after every one of the replaced store, so that decisions from there are stale.
 fn begin_after(fresh: &Path, old: &Old) -> Result<(), Error> {
     let connection = Connection::open(fresh).map_err(db)?;
     let own: u64 = file::meta(&connection, "epoch")?.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -158,7 +158,7 @@ fn begin_after(fresh: &Path, old: &Old) -> Result<(), Error> {
     file::set_meta(&connection, "epoch", &after.to_string())
 }
 
-/// The event that records where the copy comes from.
+/// Returns the event that records where the copy comes from.
 fn restored(from: &Report, old: Head) -> NewEvent {
     let facts = json!({
         "lsn": from.head.lsn, "hash": from.head.hash, "replaced_lsn": old.lsn, "replaced_hash": old.hash,
@@ -166,8 +166,8 @@ fn restored(from: &Report, old: Head) -> NewEvent {
     NewEvent::new("store_restored", "store", "switchboard", facts)
 }
 
-/// The folder in which a copy is made ready, on the file system of the store; what an earlier try left is removed, and
-/// so is this when it is done with.
+/// Folder in which a copy is prepared, on the file system of the store. Leftovers of an earlier try are removed, and
+/// the folder itself when this value is dropped.
 struct StagingFolder(PathBuf);
 
 // === impl StagingFolder ===
@@ -194,7 +194,7 @@ impl Drop for StagingFolder {
     }
 }
 
-/// Copies a backup, and the logs beside it where it is a store that was never closed.
+/// Copies a backup, together with its logs if it is a store that was never closed.
 fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
     let copy = |from: &Path, to: &Path| {
         let mut reader = File::open(from)?;
@@ -213,7 +213,7 @@ fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Links the files of the old store into a folder of their own; returns whether there were any.
+/// Links the files of the old store into a folder of their own; returns true if there were any.
 fn put_aside(path: &Path, aside: &Path) -> Result<bool, Error> {
     if !path.exists() {
         return Ok(false);
@@ -258,7 +258,7 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     synced.map_err(|error| Error::io(format!("could not sync {}", folder.display()), error))
 }
 
-/// Copies a store that nobody has open; the same as of one that works.
+/// Copies a store that no process has open, in the same way as one in use.
 pub(crate) fn copy_closed(config: &Config, schema: &Schema, to: &Path) -> Result<Report, Error> {
     let path = config.path.as_path();
     if let Err(error) = path.metadata() {

@@ -1,4 +1,4 @@
-//! The check of a whole store: its file, its own rows, the chain, the tables and the index of words.
+//! Checks a whole store: its file, its own rows, the chain, the tables and the search index.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::schema::Schema;
 use crate::verify::Report;
 use crate::{Config, Error};
 
-/// Checks a store that nobody has open, without changing it; also one that can't be opened.
+/// Checks a store that no process has open, without changing it; also one that can't be opened.
 pub(crate) fn file(config: &Config, schema: &Schema) -> Result<Report, Error> {
     let path = config.path.as_path();
     if let Err(error) = path.metadata() {
@@ -26,7 +26,7 @@ pub(crate) fn file(config: &Config, schema: &Schema) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// The same without a lock, for a copy that nobody else knows of.
+/// As [`file()`], without a lock, for a copy that no other process uses.
 pub(super) fn closed(path: &Path, schema: &Schema, cache_kib: u32) -> Result<Report, Error> {
     let opened = file::open_reader(path, cache_kib)
         .and_then(|connection| file::identify(&connection, path).map(|id| (connection, id)));
@@ -43,7 +43,7 @@ pub(super) fn closed(path: &Path, schema: &Schema, cache_kib: u32) -> Result<Rep
     Ok(Report::new(chain, &chain_id, rows))
 }
 
-/// Follows the chain into the redo log, and looks whether all is there that was answered.
+/// Follows the chain into the redo log, and checks that all answered commits are there.
 fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chain<'_>) -> Result<(), Error> {
     let redo_records = match redo::read(path, chain_id) {
         Ok(redo_records) => redo_records,
@@ -65,7 +65,7 @@ fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chai
     Ok(())
 }
 
-/// The report on a file that can't be checked any further.
+/// Returns the report on a file that can't be checked any further.
 fn unreadable(error: Error) -> Result<Report, Error> {
     let Error::Corrupt { place, what } = error else { return Err(error) };
     let mut chain = Chain::after("", 0, Digest::ZERO);
@@ -73,8 +73,8 @@ fn unreadable(error: Error) -> Result<Report, Error> {
     Ok(Report::new(chain, "", 0))
 }
 
-/// Checks what a connection sees, in its transaction: the chain, and with `all` everything else. Returns the head and how
-/// many rows were compared with rebuilt ones.
+/// Checks a connection's snapshot in its transaction: the chain, and with `all` everything else. Returns the head and
+/// the number of rows that were compared with rebuilt ones.
 pub(super) fn all(
     connection: &Connection,
     schema: &Schema,
@@ -116,7 +116,7 @@ fn structure(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Error
     Ok(())
 }
 
-/// Reads every row that only a checksum protects.
+/// Reads every row that is protected only by a checksum.
 fn own_rows(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<(), Error> {
     let session = Session::new(connection, schema);
     for (table, sql) in [

@@ -18,29 +18,29 @@ use crate::log::Chain;
 use crate::record::Tip;
 use crate::schema::Schema;
 
-/// Marks the file as ours (`PRAGMA application_id`): "SWBD".
+/// Marks the file as a store (`PRAGMA application_id`): "SWBD".
 const APPLICATION_ID: i64 = 0x5357_4244;
 
-/// The format of the store's own tables (`PRAGMA user_version`).
+/// Format of the store's own tables (`PRAGMA user_version`).
 const FORMAT: i64 = 1;
 
-/// Marks a file as a copy in its table of metadata. A store that is at work has no such mark: it goes when a store is opened.
+/// Marks a file as a copy in its table of metadata. Opening a store removes the mark.
 pub(super) const COPY: &str = "copy";
 
 /// How long a checkpoint waits for readers.
 pub(super) const BUSY: Duration = Duration::from_millis(50);
 
-/// Statements that a connection keeps prepared.
+/// Number of statements that a connection keeps prepared.
 const STATEMENTS: usize = 192;
 
-/// The metadata in the file.
+/// An open connection with the metadata of its file.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) chain_id: String,
     pub(super) epoch: u64,
 }
 
-/// Makes the folder and the file for the owner alone.
+/// Creates the folder and the file for the owner alone.
 pub(super) fn make(path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     DirBuilder::new()
@@ -55,13 +55,13 @@ pub(super) fn make(path: &Path) -> Result<(), Error> {
     sync(folder).map_err(|error| Error::io(format!("could not sync {}", folder.display()), error))
 }
 
-/// The folder that holds the database.
+/// Returns the folder that contains the database.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens the write connection; makes the store's own tables in a new file, and begins a new epoch.
-/// Until the store is open, it waits `lock_wait` for another process that holds a lock.
+/// Opens the write connection; creates the store's own tables in a new file, and begins a new epoch.
+/// Until the store is open, it waits up to `lock_wait` for another process that holds a lock.
 pub(super) fn open_writer(path: &Path, cache_kib: u32, lock_wait: Duration) -> Result<Opened, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, db(error)))?;
@@ -79,17 +79,17 @@ pub(super) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Err
     Ok(connection)
 }
 
-/// Opens a file that nobody writes, without making or reading any other file beside it.
+/// Opens a file that no process writes, without creating or reading any other file beside it.
 pub(super) fn open_untouched(path: &Path) -> Result<Connection, Error> {
     let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags).map_err(db)
 }
 
-/// Settings of every connection. No memory map: a flipped or vanished page must be an error, not a signal.
+/// Configures a connection. No memory map: a flipped or missing page must be an error, not a signal.
 fn configure(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise SQLite plans a prepared statement anew whenever a parameter differs that a partial index could depend on.
+    // Otherwise SQLite replans a prepared statement whenever a parameter changes that a partial index could depend on.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;
     connection.busy_timeout(BUSY).map_err(db)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(db)?;
@@ -99,7 +99,7 @@ fn configure(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
     connection.pragma_update(None, "trusted_schema", false).map_err(db)
 }
 
-/// Whether the file is new; refuses what is no store, or one of a newer version.
+/// Returns true if the file is new; rejects files that are not stores, or are of a newer version.
 fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(db);
     let (application, format, objects) = (pragma("application_id")?, pragma("user_version")?, objects(connection)?);
@@ -115,7 +115,7 @@ fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The chain's id, for a check of a file that may be anything.
+/// Returns the chain's id, for a check of a file that may not be a store.
 pub(super) fn identify(connection: &Connection, path: &Path) -> Result<String, Error> {
     if is_new(connection, path)? {
         return Err(Error::Corrupt { place: path.display().to_string(), what: "it is an empty file".to_owned() });
@@ -136,7 +136,7 @@ fn prepare(connection: &Connection, path: &Path, cache_kib: u32, lock_wait: Dura
     connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(db)?;
     connection.pragma_update(None, "fullfsync", true).map_err(db)?;
     connection.pragma_update(None, "synchronous", "full").map_err(db)?;
-    // A dropped body must not linger in free pages.
+    // A dropped body must not remain in free pages.
     connection.pragma_update(None, "secure_delete", true).map_err(db)?;
     if is_new {
         make_tables(connection)?;
@@ -162,7 +162,7 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
     connection.execute_batch("COMMIT").map_err(db)
 }
 
-/// Whoever opens the store begins an epoch; what an earlier owner decided is stale from here on.
+/// Begins a new epoch, which makes decisions of earlier owners stale.
 fn begin_epoch(connection: &Connection) -> Result<(String, u64), Error> {
     let chain_id = meta(connection, "chain_id")?.ok_or_else(|| missing("the chain's id"))?;
     let epoch = meta(connection, "epoch")?.and_then(|text| text.parse::<u64>().ok());
@@ -176,7 +176,7 @@ fn missing(name: &str) -> Error {
     Error::Corrupt { place: "table meta".to_owned(), what: format!("it lacks {name}") }
 }
 
-/// A value of the meta table.
+/// Returns a value of the meta table.
 pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
     let sql = "SELECT value, sum FROM meta WHERE name = ?1";
     let mut statement = connection.prepare_cached(sql).map_err(db)?;
@@ -196,19 +196,19 @@ pub(super) fn set_meta(connection: &Connection, name: &str, value: &str) -> Resu
     Ok(())
 }
 
-/// The last event whose chain is known to be whole up to it.
+/// Returns the last event up to which the chain is known to be intact.
 pub(super) fn checked(connection: &Connection) -> Result<(Lsn, Digest), Error> {
     let Some(text) = meta(connection, "checked")? else { return Ok((0, Digest::ZERO)) };
     let parsed = text.split_once(' ').and_then(|(lsn, hash)| Some((lsn.parse().ok()?, Digest::parse(hash)?)));
     parsed.ok_or_else(|| Error::Corrupt { place: "table meta".to_owned(), what: format!("{text:?} is not a head") })
 }
 
-/// Notes that the chain is whole up to an event.
+/// Records that the chain is intact up to an event.
 pub(super) fn set_checked(connection: &Connection, tip: &Tip) -> Result<(), Error> {
     set_meta(connection, "checked", &format!("{} {}", tip.lsn, tip.hash))
 }
 
-/// The head of the log, after checking the chain from the last event that is known to be whole.
+/// Returns the head of the log, after checking the chain from the last event that is known to be intact.
 pub(super) fn checked_head(connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
     let (lsn, hash) = checked(connection)?;
     let found = connection
@@ -230,7 +230,7 @@ pub(super) fn checked_head(connection: &Connection, schema: &Schema, chain_id: &
     }
 }
 
-/// The head of the log as it stands.
+/// Returns the current head of the log.
 pub(super) fn head(connection: &Connection) -> Result<Tip, Error> {
     let read =
         |row: &rusqlite::Row<'_>| Ok(Tip { lsn: number(row, 0)?, hash: digest(row, 1)?, ts: Millis(row.get(2)?) });
@@ -238,7 +238,7 @@ pub(super) fn head(connection: &Connection) -> Result<Tip, Error> {
     Ok(tip.unwrap_or(Tip::START))
 }
 
-/// Names the file where an error only knows that it is damaged.
+/// Adds the path of the file to an error that only reports damage.
 pub(super) fn at(path: &Path, error: Error) -> Error {
     if let Error::Corrupt { place, what } = &error
         && place == "the database file"

@@ -1,4 +1,5 @@
-//! The front of the store: decides batches one after the other and makes them durable. Whoever holds it is the writer.
+//! The front of the store: decides batches one after the other and makes them durable. The thread that holds it is the
+//! writer.
 
 use std::collections::HashMap;
 
@@ -15,12 +16,12 @@ use crate::record::Tip;
 use crate::write::{Answer, Remembered, Verdict, View, decide};
 use crate::{Cell, Durability, Error, Guard, Query, Row, Table};
 
-/// Most subjects whose revision is remembered; beyond that all are forgotten.
+/// Maximum number of subjects whose revision is cached; beyond that all are dropped.
 const MAX_REVS: usize = 2048;
 
-/// See the module.
+/// State for deciding batches; see the module.
 pub(super) struct Front {
-    /// Reads what SQLite has.
+    /// Connection that reads from SQLite.
     base: Connection,
     redo: Redo,
     note: Note,
@@ -30,7 +31,7 @@ pub(super) struct Front {
 
 /// Batches that are decided and not yet durable.
 struct Staged {
-    /// The first place of the group that was decided on what is staged.
+    /// First position of the group that was decided with what is staged.
     from: usize,
     places: Vec<usize>,
     decided: Vec<Decided>,
@@ -38,7 +39,7 @@ struct Staged {
     tip: Tip,
 }
 
-/// What a batch sees: what was decided before it in its group, what is committed, and what SQLite has.
+/// View of a batch: decisions before it in its group, committed data, and data in SQLite.
 struct BatchView<'a> {
     inner: &'a Inner,
     base: Session<'a>,
@@ -64,7 +65,7 @@ impl Front {
         &mut self.redo
     }
 
-    /// Writes a group of batches and answers each: one frame in the redo log, and one sync if any of them asks for it.
+    /// Writes a group of batches and answers each: one frame in the redo log, and one sync if any of them requires it.
     pub(super) fn write(&mut self, inner: &Inner, group: Vec<Prepared>) -> Vec<Answer> {
         let mut answers: Vec<Option<Answer>> = group.iter().map(|_| None).collect();
         if let Err(error) = inner.core.alive() {
@@ -73,7 +74,7 @@ impl Front {
         let (rules, now) = (inner.core.rules(), inner.core.now());
         let mut staged = Staged::new(0, self.tip);
         for (place, mut batch) in group.into_iter().enumerate() {
-            // A query is asked of SQLite, where nothing of this group is yet.
+            // A query reads from SQLite, which has nothing of this group yet.
             if asks_rows(&batch) && !staged.decided.is_empty() {
                 self.keep(inner, std::mem::replace(&mut staged, Staged::new(place, self.tip)), &mut answers);
                 staged.tip = self.tip;
@@ -103,7 +104,7 @@ impl Front {
         answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(inner.core.reason()))).collect()
     }
 
-    /// Makes decided batches durable, shows them, and answers them.
+    /// Makes decided batches durable, makes them visible, and answers them.
     fn keep(&mut self, inner: &Inner, mut staged: Staged, answers: &mut [Option<Answer>]) {
         if staged.decided.is_empty() {
             return;
@@ -112,7 +113,7 @@ impl Front {
         if let Err(error) = inner.core.alive().and_then(|()| self.persist(inner, &staged, is_synced)) {
             self.revs.clear();
             let error = inner.core.judge(error);
-            // Whoever was answered because of what is not durable now, with the first one's answer or a refusal, is not answered so.
+            // Answers that depend on the lost batches, repeated answers or refusals, are replaced by the error as well.
             let others = (staged.from..answers.len()).filter(|place| answers[*place].is_some());
             let places: Vec<_> = others.chain(staged.places).collect();
             places.into_iter().for_each(|place| answers[place] = Some(Err(error.clone())));
@@ -137,7 +138,7 @@ impl Front {
         let (batches, bytes) = (staged.decided.len(), staged.decided.iter().map(|one| one.batch.bytes).sum());
         let (more, more_bytes) = lock(&inner.pending).size();
         if !self.redo.has_room(batches + more, bytes + more_bytes) {
-            // What waits could not be written on a full disk: first that, then see.
+            // Pending batches could not be written on a full disk, so free space first, then check again.
             inner.make_room(&mut self.redo)?;
             if !self.redo.has_room(batches, bytes) {
                 return Err(Error::DiskFull);
@@ -188,12 +189,12 @@ impl Staged {
 // === impl BatchView ===
 
 impl BatchView<'_> {
-    /// Asks what is decided, then what is committed; `None` if neither has touched it.
+    /// Queries decided batches, then committed ones; `None` if neither has changed it.
     fn recent<T>(&self, ask: impl Fn(&Layer) -> Option<T>) -> Option<T> {
         ask(self.layer).or_else(|| lock(&self.inner.pending).find(ask))
     }
 
-    /// Something about a row, if there is one.
+    /// Applies `look` to a row, if it exists.
     fn look<T>(&self, table: &'static Table, key: &[Cell], look: impl Fn(&Row) -> T) -> Result<Option<T>, Error> {
         match self.layer.row(table, key) {
             Some(row) => Ok(row.as_ref().map(look)),
@@ -201,7 +202,7 @@ impl BatchView<'_> {
         }
     }
 
-    /// SQLite is asked for rows, so it must have what is committed. Nothing in this group has been decided before.
+    /// Brings SQLite up to date before a query for rows. At this point, no batch of this group has been decided.
     fn catch_up(&self, table: &str) -> Result<(), Error> {
         self.inner.flush_for(table)
     }

@@ -1,8 +1,9 @@
-//! The note of the head, in `<db>.head`: what a later opening must find, whatever became of the logs.
+//! The recorded head, in `<db>.head`: what a later opening must find, whatever happened to the logs.
 //!
-//! A log that breaks off looks like one that a power cut has torn, and one that is gone like one that was never there. Either way commits that were answered would be missing without a word. The note says how far the log must
-//! reach: up to `synced` always, because it is written after the sync; up to `written` within one boot of the machine,
-//! because only the end of a boot takes the page cache along. The note itself is never synced: an old one promises less.
+//! A truncated log looks like one that a power cut has torn, and a deleted log like one that never existed. In both
+//! cases, answered commits would be missing silently. The file records how far the log must reach: always up to
+//! `synced`, because it is written after the sync; up to `written` within one boot of the machine, because only the end
+//! of a boot loses the page cache. The file itself is never synced: an old one requires less.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -23,7 +24,7 @@ use crate::{Durability, Error};
 /// First line of the file.
 const FORMAT: &str = "switchboard-head/1";
 
-/// Longest note; one sector holds it, so that it is never torn.
+/// Maximum size of the file in bytes; it fits into one sector, so that it is never torn.
 const MAX_BYTES: u64 = 512;
 
 /// The open file.
@@ -34,14 +35,14 @@ pub(super) struct Note {
     is_failing: bool,
 }
 
-/// An event that must be there.
+/// An event that must exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     lsn: Lsn,
     hash: Digest,
 }
 
-/// What the file says.
+/// Content of the file.
 struct HeadRecord {
     boot: String,
     synced: Mark,
@@ -51,7 +52,7 @@ struct HeadRecord {
 // === impl Note ===
 
 impl Note {
-    /// Opens the file or makes it, and notes the head, all of which the opening has synced.
+    /// Opens or creates the file, and records the head, which the opening has synced.
     pub(super) fn begin(database: &Path, tip: &Tip) -> Result<Self, Error> {
         let path = path_of(database);
         let mut open = OpenOptions::new();
@@ -64,7 +65,7 @@ impl Note {
         Ok(note)
     }
 
-    /// Notes a new head, after the commit. An old note is still true: it only covers fewer events.
+    /// Records a new head, after the commit. An outdated record is still true: it only covers fewer events.
     pub(super) fn set(&mut self, tip: &Tip, durability: Durability) {
         let written = Mark::of(tip);
         if durability == Durability::Synced {
@@ -79,8 +80,8 @@ impl Note {
     }
 }
 
-/// What the log, with what the redo log holds behind it, lacks of what the note beside it says; nothing without a note that
-/// can be read.
+/// Returns what the log and the redo log behind it lack of the recorded head; nothing without a readable
+/// record.
 pub(super) fn missing(
     database: &Path,
     connection: &Connection,
@@ -108,7 +109,7 @@ pub(super) fn missing(
     Ok(None)
 }
 
-/// `<db>.head`.
+/// Returns the path `<db>.head`.
 pub(super) fn path_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".head");
@@ -145,7 +146,8 @@ impl Mark {
 // === impl HeadRecord ===
 
 impl HeadRecord {
-    /// Always of one length for one boot id, so that a note covers the one before.
+    /// Returns the text of the file. Its length depends only on the boot id, so that it always overwrites the one
+    /// before.
     fn text(&self) -> String {
         let line = |name: &str, mark: Mark| format!("{name} {:020} {}\n", mark.lsn, mark.hash);
         let said =

@@ -1,6 +1,6 @@
-//! What is committed and not yet in SQLite: the batches in order, and what they make of the rows, for those who look.
+//! Committed batches that are not yet in SQLite: the batches in order, and the resulting rows for readers.
 //!
-//! Two layers, so that commits go on while the older one is being written: the newer one is looked at first.
+//! Two layers allow commits while the older one is being written. Readers check the newer one first.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::write::{Plan, Remembered};
 use crate::{Cell, Change, Error, Key, Row, Table};
 
-/// Most rows that are remembered; beyond that all are forgotten.
+/// Maximum number of cached rows; beyond that all are dropped.
 const MAX_ROWS: usize = 1024;
 
 /// A batch that was decided.
@@ -23,7 +23,7 @@ pub(super) struct Decided {
     pub(super) plan: Box<Plan>,
 }
 
-/// What some batches make of what they touch.
+/// Combined result of some batches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer {
     tables: Images,
@@ -33,12 +33,13 @@ pub(super) struct Layer {
     drops_bodies: bool,
 }
 
-/// A row as batches leave it.
+/// State of a row after batches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Image {
-    /// `None` if it was removed.
+    /// The row; `None` if it was removed.
     pub(super) row: Option<Row>,
-    /// The one change that made it of the row in SQLite: cheaper there than the whole row.
+    /// The single change that produced it from the row in SQLite; applying it there is cheaper than writing the whole
+    /// row.
     pub(super) change: Option<Change>,
 }
 
@@ -48,12 +49,12 @@ pub(super) type Images = BTreeMap<&'static str, HashMap<Key, Image>>;
 // === impl Layer ===
 
 impl Layer {
-    /// The row, if it was touched: what it is now.
+    /// Returns the current state of a row, if it was changed.
     pub(super) fn row(&self, table: &Table, key: &[Cell]) -> Option<&Option<Row>> {
         self.tables.get(table.name)?.get(key).map(|image| &image.row)
     }
 
-    /// Puts newer images over these.
+    /// Replaces images by newer ones.
     fn see(&mut self, images: Images) {
         for (table, rows) in images {
             let known = self.tables.entry(table).or_default();
@@ -66,7 +67,7 @@ impl Layer {
         }
     }
 
-    /// All rows that were touched, table by table and by key.
+    /// Returns all changed rows, by table and key.
     pub(super) fn images(&self) -> impl Iterator<Item = (&'static str, &Key, &Image)> {
         self.tables.iter().flat_map(|(table, rows)| {
             let mut rows: Vec<_> = rows.iter().collect();
@@ -75,19 +76,19 @@ impl Layer {
         })
     }
 
-    /// All rows that were touched and are there, in no order.
+    /// Returns all changed rows that exist, in no particular order.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &Row)> {
         self.tables
             .iter()
             .flat_map(|(table, rows)| rows.values().filter_map(|image| Some((*table, image.row.as_ref()?))))
     }
 
-    /// The keys of all rows that were touched.
+    /// Returns the keys of all changed rows.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Key)> {
         self.tables.iter().flat_map(|(table, rows)| rows.keys().map(|key| (*table, key)))
     }
 
-    /// Whether a row of the table was touched.
+    /// Returns true if a row of the table was changed.
     pub(super) fn touches(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
@@ -107,7 +108,7 @@ impl Layer {
         self.cursors.get(name).copied()
     }
 
-    /// Takes in what a batch makes.
+    /// Adds the result of a batch.
     pub(super) fn take(&mut self, decided: &Decided, images: Images) {
         self.see(images);
         for draft in &decided.batch.drafts {
@@ -123,7 +124,7 @@ impl Layer {
         }
     }
 
-    /// Puts a newer layer over this one.
+    /// Merges a newer layer into this one.
     fn cover(&mut self, newer: Self) {
         self.see(newer.tables);
         self.revs.extend(newer.revs);
@@ -136,39 +137,40 @@ impl Layer {
     }
 }
 
-/// An event, with its body if that is wanted.
+/// An event, with its body if requested.
 type Logged = (Record, Option<Body>);
 
-/// Batches that are being written to SQLite, and what they make.
+/// Batches that are being written to SQLite, and their result.
 pub(super) struct Older {
     pub(super) decided: Vec<Decided>,
     pub(super) layer: Layer,
 }
 
-/// Rows that were read from SQLite and have not changed since: it would read their pages anew after each of its transactions.
+/// Rows that were read from SQLite and have not changed since. SQLite would read their pages again after each of its
+/// transactions.
 #[derive(Default)]
 struct Seen {
     rows: HashMap<&'static str, HashMap<Key, Row>>,
     count: usize,
 }
 
-/// See the module.
+/// Committed batches that are not yet in SQLite; see the module.
 #[derive(Default)]
 pub(super) struct Pending {
     seen: Seen,
     newer: Layer,
-    /// What is being written to SQLite right now.
+    /// Batches that are being written to SQLite now.
     older: Option<Arc<Older>>,
     queue: Vec<Decided>,
     bytes: usize,
-    /// Batches and bytes of what could not be written the last time, while that is tried again.
+    /// Number and bytes of batches whose write failed, while it is being retried.
     retried: (usize, usize),
     has_failed: bool,
-    /// The last event that is in SQLite.
+    /// Last event in SQLite.
     flushed: Lsn,
-    /// Whether the flusher sleeps until there is something.
+    /// True if the flusher sleeps until there is work.
     pub(super) is_asleep: bool,
-    /// How often something came in: who sees the same number again knows that nothing did.
+    /// Number of additions so far. If it has not changed since an earlier read, nothing was added.
     pub(super) count: u64,
     pub(super) is_closing: bool,
 }
@@ -200,25 +202,25 @@ impl Pending {
         Self { flushed, ..Self::default() }
     }
 
-    /// Asks the newest layer that knows.
+    /// Queries the newest layer that has an answer.
     pub(super) fn find<'a, T>(&'a self, ask: impl Fn(&'a Layer) -> Option<T>) -> Option<T> {
         ask(&self.newer).or_else(|| self.older.as_deref().and_then(|older| ask(&older.layer)))
     }
 
-    /// A row, if that is known: what it is now.
+    /// Returns the current state of a row, if it is pending or cached.
     pub(super) fn row(&self, table: &Table, key: &[Cell]) -> Option<Option<&Row>> {
         self.find(|layer| layer.row(table, key).map(Option::as_ref))
             .or_else(|| self.seen.find(table.name, key).map(Some))
     }
 
-    /// Takes note of a row that was read when `count` was what it is now.
+    /// Caches a row that was read from SQLite, unless something was added since `count` was read.
     pub(super) fn saw(&mut self, count: u64, table: &'static str, key: &[Cell], row: Row) {
         if self.count == count {
             self.seen.keep(table, key, row);
         }
     }
 
-    /// Forgets the rows that were read.
+    /// Drops the cached rows.
     pub(super) fn shrink(&mut self) {
         self.seen = Seen::default();
     }
@@ -227,7 +229,7 @@ impl Pending {
         self.newer.touches(table) || self.older.as_deref().is_some_and(|older| older.layer.touches(table))
     }
 
-    /// Whether SQLite has everything up to an event as it is now.
+    /// Returns true if SQLite has the current state of everything up to an event.
     pub(super) fn has_flushed(&self, lsn: Lsn) -> bool {
         lsn <= self.flushed && self.find(|layer| layer.drops_bodies.then_some(())).is_none()
     }
@@ -236,12 +238,13 @@ impl Pending {
         self.queue.is_empty() && self.older.is_none()
     }
 
-    /// Batches that wait, and their bytes. What could not be written counts while that is tried again: each try would admit as much anew.
+    /// Returns the number and bytes of waiting batches. A failed write counts while it is retried, since each retry
+    /// would otherwise admit as much again.
     pub(super) fn size(&self) -> (usize, usize) {
         (self.queue.len() + self.retried.0, self.bytes + self.retried.1)
     }
 
-    /// Takes in batches that are committed, with what they make.
+    /// Adds committed batches with their result.
     pub(super) fn add(&mut self, decided: Vec<Decided>, layer: Layer) {
         layer.keys().for_each(|(table, key)| self.seen.forget(table, key));
         self.newer.cover(layer);
@@ -250,8 +253,8 @@ impl Pending {
         self.count += 1;
     }
 
-    /// The events after one that SQLite may lack, at most so many, with the last one that it has; `None` if some body is
-    /// about to go.
+    /// Returns at most `most` events after `from` that SQLite may lack, with the last event in SQLite; `None` if a body
+    /// is about to be dropped.
     pub(super) fn events(&self, from: Lsn, most: usize, bodies: bool) -> Option<(Vec<Logged>, Lsn)> {
         if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
             return None;
@@ -264,7 +267,8 @@ impl Pending {
         Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.flushed))
     }
 
-    /// The texts of those of these events that SQLite may lack, with the last event that it has; `None` if some body is about to go.
+    /// Returns the bodies of those events that SQLite may lack, with the last event in SQLite; `None` if a body is
+    /// about to be dropped.
     pub(super) fn bodies(&self, lsns: &[Lsn]) -> Option<(BTreeMap<Lsn, String>, Lsn)> {
         if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
             return None;
@@ -280,7 +284,7 @@ impl Pending {
         Some((texts.collect(), self.flushed))
     }
 
-    /// The events of a subject that SQLite may lack, after one of its revisions, with the last event that SQLite has.
+    /// Returns the events of a subject that SQLite may lack, after one of its revisions, with the last event in SQLite.
     pub(super) fn events_of(&self, subject: &str, after: u64) -> (Vec<Record>, Lsn) {
         if self.find(|layer| layer.rev(subject)).is_none() {
             return (Vec::new(), self.flushed);
@@ -293,7 +297,7 @@ impl Pending {
         (drafts.filter(wanted).map(|draft| draft.entry().to_record()).collect(), self.flushed)
     }
 
-    /// Returns what is to be written to SQLite, which stays visible meanwhile; `None` if everything is written.
+    /// Returns the batches to write to SQLite, which stay visible meanwhile; `None` if everything is written.
     pub(super) fn begin(&mut self) -> Option<Arc<Older>> {
         if self.queue.is_empty() || self.older.is_some() {
             return None;
@@ -308,14 +312,15 @@ impl Pending {
         Some(older)
     }
 
-    /// It is written.
+    /// Records that the batches were written.
     pub(super) fn done(&mut self, upto: Lsn) {
         self.older = None;
         (self.retried, self.has_failed) = ((0, 0), false);
         self.flushed = self.flushed.max(upto);
     }
 
-    /// It could not be written, and waits again before what came in meanwhile. Nobody else may hold it any more.
+    /// Returns failed batches to the queue, before those that were added meanwhile. The caller must have dropped its
+    /// reference to them.
     pub(super) fn failed(&mut self) {
         let Some(Older { decided, mut layer }) = self.older.take().and_then(Arc::into_inner) else { return };
         (self.retried, self.has_failed) = ((0, 0), true);
@@ -326,7 +331,7 @@ impl Pending {
     }
 }
 
-/// What changes make of rows, one after the other; `now` gives a row as it is before them.
+/// Returns the rows that result from changes in this order; `now` returns the current state of a row.
 pub(super) fn images(
     changes: Vec<Change>,
     schema: &Schema,

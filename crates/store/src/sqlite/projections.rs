@@ -1,4 +1,5 @@
-//! The declared tables on disk: made, rebuilt from the log when their declaration changed, and compared with it.
+//! The declared tables on disk: created, rebuilt from the log after a change of their declaration, and compared with
+//! it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -30,7 +31,7 @@ pub(super) fn prepare(connection: &Connection, schema: &Schema) -> Result<(), Er
     }
 }
 
-/// The projections of which some table was made by another version, or not yet.
+/// Returns the projections with a table that is missing or was created by another version.
 fn stale(connection: &Connection, schema: &Schema) -> Result<BTreeSet<usize>, Error> {
     let known = known(connection)?;
     let is_stale = |table: &&'static Table| {
@@ -40,7 +41,7 @@ fn stale(connection: &Connection, schema: &Schema) -> Result<BTreeSet<usize>, Er
     Ok(schema.tables().filter(is_stale).map(|table| schema.owner(table)).collect())
 }
 
-/// Tables that no part declares any more.
+/// Returns the tables that no part declares any more.
 fn orphans(connection: &Connection, schema: &Schema) -> Result<Vec<String>, Error> {
     let known = known(connection)?.into_iter().map(|(name, _)| name);
     Ok(known.filter(|name| schema.table(name).is_err()).collect())
@@ -86,10 +87,10 @@ fn replay(from: &Connection, into: &Connection, schema: &Schema, owners: &BTreeS
     })
 }
 
-/// Compares all tables with ones that are rebuilt from the log beside them; returns how many rows were compared.
+/// Compares all tables with ones that are rebuilt from the log; returns the number of compared rows.
 pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<u64, Error> {
     let rebuilt = Connection::open("").map_err(db)?;
-    // Tables of another version of the program are rebuilt by the next opening, so there is nothing to compare.
+    // Tables of another version of the program are rebuilt at the next opening, so there is nothing to compare.
     let stale = stale(connection, schema)?;
     let tables: Vec<_> = schema.tables().filter(|table| !stale.contains(&schema.owner(table))).collect();
     let owners = tables.iter().map(|table| schema.owner(table)).collect();

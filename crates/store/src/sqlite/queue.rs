@@ -1,4 +1,4 @@
-//! The queue of commits that wait for the writer, and the two threads of a store.
+//! The queue of commits for the writer, and the two threads of a store.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::SyncSender;
@@ -15,28 +15,29 @@ use crate::prepared::Prepared;
 use crate::write::Answer;
 use crate::{Checkpoint, Error};
 
-/// Most batches of one group: bounds how long the first of them waits for the last.
+/// Maximum number of batches in one group; limits how long the first one waits for the last.
 const MAX_GROUP: usize = 512;
 
-/// Most bytes of batches that wait, whatever their number (32 MiB).
+/// Maximum total size of waiting batches in bytes, whatever their number (32 MiB).
 const MAX_BYTES: usize = 32 << 20;
 
-/// Batches and bytes that may wait for SQLite; beyond that commits wait until some are written.
+/// Maximum number and bytes of batches that wait for SQLite; beyond that, commits wait until some are written.
 const MOST: (usize, usize) = (4_096, 4 << 20);
 
-/// How long a commit may take on the thread of its caller, which may be one of a runtime; when it takes longer, the next ones queue.
+/// Limit for a commit on its caller's thread, which may belong to a runtime; after a slower one, the next callers
+/// queue.
 const SLOW: Duration = Duration::from_millis(20);
 
-/// How long commits are collected before SQLite gets them, unless somebody asks for them earlier.
+/// How long commits are collected before they are written to SQLite, unless a reader needs them earlier.
 const GATHER: Duration = Duration::from_millis(4);
 
-/// How long a commit waits for SQLite to get some of what waits.
+/// How long a commit waits until SQLite has caught up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long nothing must have been committed before the flusher tidies up.
+/// Time without a commit after which the flusher tidies up.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Callers that wait for an answer; one that stopped waiting is not an error.
+/// Receivers of an answer; one that stopped waiting is not an error.
 pub(super) enum Waiter {
     /// A task.
     Task(oneshot::Sender<Answer>),
@@ -58,14 +59,15 @@ impl Waiter {
     }
 }
 
-/// Batches that wait for their turn.
+/// Batches that wait for the writer.
 pub(super) struct Queue {
     waiting: VecDeque<(Prepared, Waiter)>,
     bytes: usize,
     most: usize,
-    /// Whether the thread sleeps that writes them.
+    /// True if the writer thread sleeps.
     is_asleep: bool,
-    /// Whether the last group had several, or took long: then the next caller joins a group instead of writing for itself.
+    /// True if the last group had several batches or was slow; then the next caller joins a group instead of writing on
+    /// its own thread.
     is_crowded: bool,
     is_closing: bool,
 }
@@ -77,7 +79,7 @@ impl Queue {
         Self { waiting: VecDeque::new(), bytes: 0, most, is_asleep: false, is_crowded: false, is_closing: false }
     }
 
-    /// Whether a committing caller may write on its own thread.
+    /// Returns true if a committing caller may write on its own thread.
     pub(super) fn is_free(&self) -> bool {
         self.waiting.is_empty() && !self.is_crowded
     }
@@ -100,20 +102,20 @@ impl Queue {
     }
 }
 
-/// Whether so much waits for SQLite that commits wait for it.
+/// Returns true if so much waits for SQLite that commits have to wait.
 pub(super) fn is_too_much(pending: &Pending) -> bool {
     let (batches, bytes) = pending.size();
     batches >= MOST.0 || bytes >= MOST.1
 }
 
-/// Whether so much waits for SQLite that it should be written soon.
+/// Returns true if so much waits for SQLite that it should be written soon.
 pub(super) fn is_much(pending: &Pending) -> bool {
     let (batches, bytes) = pending.size();
     batches >= MOST.0 / 4 || bytes >= MOST.1 / 4
 }
 
 impl Inner {
-    /// Has a batch wait for its turn.
+    /// Queues a batch.
     pub(super) fn queue(&self, batch: Prepared, waiter: Waiter) -> Result<(), Error> {
         let mut queue = lock(&self.queue);
         self.core.alive()?;
@@ -124,7 +126,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes what waits, group by group, as long as SQLite does not lag too far behind.
+    /// Writes queued batches, group by group, as long as SQLite does not lag too far behind.
     pub(super) fn drain(&self, front: &mut Front) {
         while !is_too_much(&lock(&self.pending)) {
             let (batches, waiters) = lock(&self.queue).take();
@@ -139,12 +141,12 @@ impl Inner {
         }
     }
 
-    /// Learns from the time that a group took whether the next caller may write on its own thread.
+    /// Decides by the duration of a group whether the next caller may write on its own thread.
     pub(super) fn learn(&self, group: usize, took: Duration) {
         lock(&self.queue).is_crowded = group > 1 || took > SLOW;
     }
 
-    /// Writes whatever is queued, until the store is closed.
+    /// Writes queued batches until the store is closed.
     pub(super) fn run_writer(self: &Arc<Self>) {
         loop {
             let mut queue = lock(&self.queue);
@@ -167,8 +169,8 @@ impl Inner {
         }
     }
 
-    /// Waits until SQLite has so much of what waits for it that there may be more. The flusher is at work on that: two cores
-    /// are faster than one. Nobody who waits here may hold the front, which the flusher needs for a checkpoint.
+    /// Waits until SQLite has caught up enough to accept more. The flusher does the work meanwhile: two cores are
+    /// faster than one. The caller must not hold the front, which the flusher needs for a checkpoint.
     fn make_way(&self) -> Result<(), Error> {
         let pending = lock(&self.pending);
         if !is_too_much(&pending) {
@@ -178,7 +180,7 @@ impl Inner {
         let waited = self.way.wait_timeout_while(pending, PATIENCE, |pending| is_too_much(pending));
         let (pending, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(pending);
-        // The disk is slow, or full: then this says so.
+        // The disk is slow or full; `write_through` returns the error.
         if waited.timed_out() { self.write_through() } else { self.core.alive() }
     }
 
@@ -224,7 +226,7 @@ impl Inner {
         }
     }
 
-    /// Does one piece of work that was put off until the queue is empty; returns whether none is left.
+    /// Performs one piece of work that was delayed until the queue is empty; returns true if none is left.
     fn tidy_or_index(&self) -> bool {
         let lags = self.back().map(|back| back.lags(&self.core));
         if lags.is_ok_and(|lags| lags) {
@@ -236,7 +238,7 @@ impl Inner {
         true
     }
 
-    /// Ends both threads; what is queued is still written.
+    /// Ends both threads; queued batches are still written.
     pub(super) fn close_queue(&self) {
         let mut queue = lock(&self.queue);
         queue.is_closing = true;
@@ -249,18 +251,18 @@ impl Inner {
         self.rest.notify_one();
     }
 
-    /// Answers every waiting caller that the store has ended.
+    /// Answers all waiting callers that the store has ended.
     pub(super) fn refuse_queued(&self) {
         let waiting = std::mem::take(&mut lock(&self.queue).waiting);
         waiting.into_iter().for_each(|(_, waiter)| waiter.answer(Err(self.core.reason())));
     }
 
-    /// The front, for a batch whose turn it is right away.
+    /// Locks the front if it is free, for a batch that can be written immediately.
     pub(super) fn try_front(&self) -> Option<MutexGuard<'_, Front>> {
         if !lock(&self.queue).is_free() || is_too_much(&lock(&self.pending)) {
             return None;
         }
-        // Whoever has to wait for it is told if it is poisoned.
+        // A poisoned lock is reported to the callers that wait for it.
         self.front.try_lock().ok()
     }
 }

@@ -10,13 +10,13 @@ use super::file;
 use crate::Error;
 use crate::core::lock;
 
-/// Connections for short reads.
+/// Number of connections for short reads.
 const POOL: usize = 2;
 
 /// How long a read waits for a connection.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// A few read-only connections that take turns.
+/// A few shared read-only connections.
 pub(super) struct Readers {
     path: PathBuf,
     cache_kib: u32,
@@ -26,7 +26,7 @@ pub(super) struct Readers {
 
 struct Idle {
     connections: Vec<Connection>,
-    /// Reads that wait for one. Waking nobody is a call of the system, too.
+    /// Number of reads that wait for a connection; avoids a system call if there are none to wake.
     waiting: usize,
 }
 
@@ -39,7 +39,7 @@ impl Readers {
         Ok(Self { path: path.to_owned(), cache_kib, idle, back: Condvar::new() })
     }
 
-    /// Lends a connection for one short read.
+    /// Calls `read` with a pooled connection, for one short read.
     pub(super) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         let mut idle = lock(&self.idle);
         idle.waiting += 1;
@@ -52,18 +52,18 @@ impl Readers {
         lent.connection.as_ref().map_or(Err(Error::Busy), read)
     }
 
-    /// Has the connections that are idle give up what they cache.
+    /// Frees the caches of idle connections.
     pub(super) fn shrink(&self) {
         lock(&self.idle).connections.iter().for_each(super::back::shrink);
     }
 
-    /// A connection of its own, for a read that takes long.
+    /// Opens a separate connection, for a read that takes long.
     pub(super) fn separate(&self) -> Result<Connection, Error> {
         file::open_reader(&self.path, self.cache_kib)
     }
 }
 
-/// Goes back into the pool whatever happens.
+/// Returns its connection to the pool when dropped.
 struct PooledReader<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,

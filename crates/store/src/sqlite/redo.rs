@@ -1,16 +1,17 @@
-//! The redo log, in `<db>.redo`: what was answered and is not yet safe in the database.
+//! The redo log, in `<db>.redo`: commits that were answered but are not yet safe in the database.
 //!
-//! A commit is one frame in this file, with one sync where the batch asks for it. The rows follow in SQLite, many commits in
-//! one transaction that syncs nothing. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
-//! it, the file begins anew in place: it has its length by then, and a write in place is the least that a disk can be asked for.
+//! A commit is one frame in this file, with one sync if the batch requires it. The rows are written to SQLite later,
+//! many commits in one transaction without a sync. An opening rewrites what SQLite lacks. Once SQLite has everything
+//! and has synced it, the file restarts in place: its length no longer changes then, and an overwrite in place is the
+//! cheapest write for a disk.
 //!
 //! ```text
 //! frame = magic (4) | length (4) | generation (8) | number (8) | sum of the frame before (8) | payload | sum (8)
 //! ```
 //!
-//! All numbers are little-endian. A sum is the beginning of a SHA-256 over the chain's id and everything before it in the
-//! frame. A frame counts when its sum is right and it continues the one before: a torn one ends the log, and what
-//! was there before the file began anew never continues it, because a generation is random.
+//! All numbers are little-endian. A sum is the beginning of a SHA-256 over the chain's id and everything before it in
+//! the frame. A frame is valid if its sum is right and it continues the one before. A torn frame ends the log. Frames
+//! from before the restart never continue it, because a generation is random.
 
 mod frame;
 
@@ -29,20 +30,20 @@ use crate::prepared::Prepared;
 use crate::record::Record;
 use crate::write::Plan;
 
-/// Bytes of zeros that are put behind the end at once: a file that grows costs a second trip to the disk, for its size.
+/// Number of zero bytes that are appended at once: a growing file costs a second disk operation, for its size.
 const STEP: u64 = 512 << 10;
 
-/// Bytes that a group of commits may need before there is time to make room again.
+/// Space in bytes that a group of commits may need before the file is extended again.
 const MARGIN: u64 = 64 << 10;
 
-/// Bytes at which everything is moved into the database, so that the file can start over (8 MiB): an opening after a kill
-/// reads all of it.
+/// Size in bytes at which everything is moved into the database, so that the file can restart (8 MiB): an opening after
+/// a kill reads all of it.
 const LARGE: u64 = 8 << 20;
 
-/// Most bytes of a frame: its length has four.
+/// Maximum size of a frame in bytes; its length field has four bytes.
 const MAX_FRAME: usize = 1 << 30;
 
-/// Bytes that SQLite may need for one batch besides its texts: the pages of every tree that it touches.
+/// Space in bytes that SQLite may need for one batch besides its texts: the pages of every tree that it changes.
 const PAGES: u64 = 64 << 10;
 
 /// The open file.
@@ -51,9 +52,9 @@ pub(super) struct Redo {
     file: File,
     io_hook: Option<Arc<dyn IoHook>>,
     chain: FrameChain,
-    /// Where the next frame goes.
+    /// Offset of the next frame.
     end: u64,
-    /// How long the file is known to be.
+    /// Known length of the file.
     length: u64,
     buffer: Vec<u8>,
 }
@@ -61,7 +62,7 @@ pub(super) struct Redo {
 // === impl Redo ===
 
 impl Redo {
-    /// Opens the file or makes it. What is in it must have been taken into the database before.
+    /// Opens or creates the file. Its content must have been applied to the database before.
     pub(super) fn begin(database: &Path, chain_id: &str, io_hook: Option<Arc<dyn IoHook>>) -> Result<Self, Error> {
         let path = path_of(database);
         let failed = |error| Error::io(format!("could not open {}", path.display()), error);
@@ -80,7 +81,7 @@ impl Redo {
         Ok(redo)
     }
 
-    /// Writes decided batches as one frame. After an error nothing of it counts, unless that is [`Error::Fatal`].
+    /// Writes decided batches as one frame. After an error, nothing of it counts, unless that is [`Error::Fatal`].
     pub(super) fn append<'a>(&mut self, group: impl Iterator<Item = (&'a Prepared, &'a Plan)>) -> Result<(), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         self.chain.frame(&mut buffer, group);
@@ -96,7 +97,7 @@ impl Redo {
             self.chain.next(&buffer);
         }
         buffer.clear();
-        // One large batch must not keep its memory for good.
+        // Frees the memory of an unusually large batch.
         buffer.shrink_to(STEP as usize);
         self.buffer = buffer;
         done
@@ -107,24 +108,24 @@ impl Redo {
         self.heard(what, || self.file.write_all_at(data, self.end))
     }
 
-    /// Puts everything that was written on the disk.
+    /// Syncs everything that was written to the disk.
     pub(super) fn sync(&self) -> Result<(), Error> {
         self.heard(IoEvent::Sync, || sync(&self.file))
     }
 
-    /// Whether so much lies in it that it should begin anew.
+    /// Returns true if the file is so large that it should restart.
     pub(super) fn is_large(&self) -> bool {
         self.end >= LARGE
     }
 
-    /// Starts over: everything in it is safe in the database.
+    /// Restarts the file after everything in it is safe in the database.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
         self.chain.restart()?;
         self.end = 0;
         Ok(())
     }
 
-    /// Starts over with an empty file.
+    /// Restarts with an empty file.
     pub(super) fn cut(&mut self) -> Result<(), Error> {
         self.restart()?;
         if self.length > 0 {
@@ -139,7 +140,7 @@ impl Redo {
         self.buffer = Vec::new();
     }
 
-    /// Makes room behind the end. Without it the log works, only slower: trouble with the disk is met by the next commit.
+    /// Extends the file. The log works without it, only slower; disk errors are left to the next commit.
     pub(super) fn make_room(&mut self, batches: usize, bytes: usize) {
         let is_enough = self.end == 0 || self.end + MARGIN <= self.length;
         if is_enough || self.free() < 4 * STEP + needed(batches, bytes) {
@@ -156,12 +157,12 @@ impl Redo {
         }
     }
 
-    /// Whether the disk has room for so many batches of so many bytes, here and in the database.
+    /// Returns true if the disk has room for so many batches of so many bytes, here and in the database.
     pub(super) fn has_room(&self, batches: usize, bytes: usize) -> bool {
         self.free() >= needed(batches, bytes)
     }
 
-    /// Bytes that the disk has left.
+    /// Returns the free space of the disk in bytes.
     fn free(&self) -> u64 {
         rustix::fs::fstatvfs(&self.file).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
     }
@@ -180,7 +181,7 @@ fn needed(batches: usize, bytes: usize) -> u64 {
     (batches as u64).saturating_mul(PAGES).saturating_add(4 * bytes as u64)
 }
 
-/// A full disk refuses the write; after another error the content is unknown.
+/// Translates an error: a full disk refuses the write; after any other error, the content is unknown.
 fn translate(error: &std::io::Error) -> Error {
     if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
         return Error::DiskFull;
@@ -190,7 +191,7 @@ fn translate(error: &std::io::Error) -> Error {
 
 #[cfg(target_vendor = "apple")]
 fn sync(file: &File) -> std::io::Result<()> {
-    // Flushes the drive too.
+    // Also flushes the drive's cache.
     file.sync_all()
 }
 
@@ -199,14 +200,14 @@ fn sync(file: &File) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// `<db>.redo`.
+/// Returns the path `<db>.redo`.
 pub(super) fn path_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".redo");
     PathBuf::from(name)
 }
 
-/// What was written since the file began anew, batch by batch.
+/// Reads the batches that were written since the last restart.
 pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<RedoRecord>, Error> {
     let path = path_of(database);
     let mut bytes = Vec::new();
@@ -221,7 +222,7 @@ pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<RedoRecord>, E
     frame::redo_records(&bytes, chain_id).map_err(|what| Error::Corrupt { place: path.display().to_string(), what })
 }
 
-/// An event that is in it.
+/// Finds an event in the records.
 pub(super) fn find(redo_records: &[RedoRecord], lsn: Lsn) -> Option<&Record> {
     redo_records
         .iter()
@@ -230,7 +231,7 @@ pub(super) fn find(redo_records: &[RedoRecord], lsn: Lsn) -> Option<&Record> {
         .find(|record| record.lsn == lsn)
 }
 
-/// The last event that is in it, or a head behind all of them.
+/// Returns the last event in the records, or `head` if that is later.
 pub(super) fn last(redo_records: &[RedoRecord], head: Lsn) -> Lsn {
     redo_records.iter().flat_map(|redo_record| &redo_record.events).map(|(record, _)| record.lsn).fold(head, Lsn::max)
 }

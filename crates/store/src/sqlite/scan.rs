@@ -1,5 +1,5 @@
-//! The check behind the start: what was known to be whole at the last clean head is read again, slowly, in case the
-//! disk has changed it since.
+//! The check in the background after the start: reads again, slowly, what was intact at the last clean head, in case
+//! the disk has changed it since.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use crate::core::{Core, lock};
 use crate::log::{Chain, DamageSite, Finding};
 use crate::{Error, Scan};
 
-/// Events that are read before the scanner rests.
+/// Number of events that are read before the scanner rests.
 const CHUNK: u64 = 256;
 
-/// How long it rests, so that it takes a small part of one core.
+/// Rest between chunks, so that the scanner uses a small part of one core.
 const REST: Duration = Duration::from_millis(5);
 
 /// A thread that reads the log once and ends.
@@ -36,7 +36,7 @@ struct Shared {
 // === impl Scanner ===
 
 impl Scanner {
-    /// Starts it for the events up to a head that is known from before.
+    /// Starts the scan of the events up to an earlier known head.
     pub(super) fn start(core: Arc<Core>, connection: Connection, upto: (Lsn, Digest)) -> Result<Self, Error> {
         let state = if upto.0 == 0 { Scan::Whole } else { Scan::Running { checked: 0, of: upto.0 } };
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), state: Mutex::new(state) });
@@ -48,7 +48,7 @@ impl Scanner {
         lock(&self.shared.state).clone()
     }
 
-    /// Ends it at the next chunk and joins it.
+    /// Stops the scan at the next chunk and joins its thread.
     pub(super) fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = lock(&self.thread).take() {

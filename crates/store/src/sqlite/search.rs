@@ -1,6 +1,6 @@
-//! The index of words: an FTS5 table beside the log with a cursor of its own, made when somebody first searches.
+//! The search index: an FTS5 table beside the log with its own cursor, created at the first search.
 //!
-//! It is derived from the bodies and holds no text of its own; so it can always be rebuilt.
+//! It is derived from the bodies and stores no text, so it can always be rebuilt.
 
 use std::ops::ControlFlow;
 
@@ -18,23 +18,23 @@ use crate::schema::Schema;
 use crate::search::{Search, Term, indexed};
 use crate::write::Tx as _;
 
-/// How far the index has come.
+/// Name of the cursor of the index.
 const CURSOR: &str = "store/search";
 
-/// Raised whenever a text falls into words otherwise.
+/// Version of the rules for splitting a text into words; raised whenever they change.
 const VERSION: u32 = 1;
 
-/// Bodies, bytes of text and events that one step takes: bounds how long commits wait for it.
+/// Maximum number of bodies, bytes of text and events in one step; limits how long commits wait for it.
 const STEP: (usize, usize, usize) = (256, 1 << 20, 4_096);
 
-/// Words come ready made, so every byte that is no space belongs to one. Without sizes of columns: nothing is ranked.
-/// `secure-delete` takes the words of a dropped body out at once instead of noting that they are gone.
+/// Words are already split, so every byte except spaces belongs to one. Without column sizes: nothing is ranked.
+/// `secure-delete` removes the words of a dropped body at once instead of marking them as deleted.
 const CREATE: &str = "
     CREATE VIRTUAL TABLE search USING fts5(text, content='', columnsize=0, tokenize='ascii');
     INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
     CREATE VIRTUAL TABLE search_words USING fts5vocab('search', 'instance');";
 
-/// Removes an index that another version of the program has made.
+/// Removes an index that another version of the program created.
 pub(super) fn prepare(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     let found = file::meta(connection, "search")?;
     if found.is_none_or(|found| found == shape(schema)) {
@@ -46,7 +46,7 @@ pub(super) fn prepare(connection: &Connection, schema: &Schema) -> Result<(), Er
     done
 }
 
-/// Whether there is an index.
+/// Returns true if there is an index.
 pub(super) fn exists(connection: &Connection) -> Result<bool, Error> {
     Ok(file::meta(connection, "search")?.is_some())
 }
@@ -59,7 +59,8 @@ pub(super) fn discard(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Indexes some more bodies, making the index if there is none; inside a transaction. Returns the last event that is indexed.
+/// Indexes further bodies, creating the index if there is none; inside a transaction. Returns the last event that is
+/// indexed.
 pub(super) fn step(session: &mut Session<'_>) -> Result<Lsn, Error> {
     if !exists(session.connection)? {
         session.connection.execute_batch(CREATE).map_err(db)?;
@@ -78,7 +79,7 @@ pub(super) fn reached(session: &Session<'_>) -> Result<Option<Lsn>, Error> {
     if exists(session.connection)? { session.read_cursor(CURSOR).map(Some) } else { Ok(None) }
 }
 
-/// Takes the words of a body that is about to be dropped out of the index. One that can't do it is removed.
+/// Removes the words of a body that is about to be dropped from the index. If that fails, the whole index is removed.
 pub(super) fn forget(session: &Session<'_>, lsn: Lsn) -> Result<(), Error> {
     if reached(session)?.is_none_or(|reached| lsn > reached) {
         return Ok(());
@@ -102,7 +103,7 @@ pub(super) fn forget(session: &Session<'_>, lsn: Lsn) -> Result<(), Error> {
     }
 }
 
-/// Asks the index.
+/// Queries the index.
 pub(super) fn ask(connection: &Connection, search: &Search<'_>) -> Result<Vec<Lsn>, Error> {
     let sql = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     let mut statement = connection.prepare_cached(sql).map_err(db)?;
@@ -111,7 +112,7 @@ pub(super) fn ask(connection: &Connection, search: &Search<'_>) -> Result<Vec<Ls
     rows.map_err(db)?.collect::<Result<_, _>>().map_err(db)
 }
 
-/// The question in FTS5's language. Words hold letters and digits only, so nothing in them means anything there.
+/// Returns the query in FTS5 syntax. Words hold letters and digits only, so they need no escaping.
 fn question(terms: &[Term]) -> String {
     let phrase = |term: &Term| format!("\"{}\"{}", term.words.join(" "), if term.is_prefix { " *" } else { "" });
     let list = |excluded, between| {
@@ -124,7 +125,7 @@ fn question(terms: &[Term]) -> String {
     }
 }
 
-/// Puts the words of bodies after `from`, up to `last`, into the index of another connection; returns where it stopped.
+/// Adds the words of bodies after `from`, up to `last`, to the index of another connection; returns where it stopped.
 fn fill(
     session: &Session<'_>,
     into: &Connection,
@@ -150,7 +151,7 @@ fn fill(
     Ok(upto)
 }
 
-/// Compares the index with one that is made from the log beside it.
+/// Compares the index with one that is rebuilt from the log.
 pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<(), Error> {
     let session = Session::new(connection, schema);
     let is_ours = file::meta(connection, "search").is_ok_and(|found| found == Some(shape(schema)));
@@ -174,7 +175,7 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
     Ok(())
 }
 
-/// Where two indexes differ first, walking both in their own order.
+/// Returns the first difference between two indexes, walking both in their own order.
 fn difference(stored: &Connection, rebuilt: &Connection) -> Result<Option<String>, Error> {
     let sql = "SELECT term, doc, offset FROM search_words";
     let (mut left, mut right) = (stored.prepare(sql).map_err(db)?, rebuilt.prepare(sql).map_err(db)?);
@@ -195,7 +196,7 @@ fn difference(stored: &Connection, rebuilt: &Connection) -> Result<Option<String
     }
 }
 
-/// Changes whenever the index must be rebuilt.
+/// Returns a text that changes whenever the index must be rebuilt.
 fn shape(schema: &Schema) -> String {
     let kinds: Vec<_> = schema.searched().into_iter().collect();
     format!("{VERSION}:{}", Digest::of(kinds.join(" ").as_bytes()).hex())

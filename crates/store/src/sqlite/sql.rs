@@ -1,4 +1,4 @@
-//! SQL text and the translation of values; every statement that depends on a declaration is made here.
+//! SQL text and the translation of values; every statement that depends on a declaration is built here.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,7 +13,7 @@ use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Record, SALT_BYTES};
 use crate::{Cell, Error, Query, Row, Table, Ty};
 
-/// The columns of an event, in the order in which [`record`] reads them.
+/// Columns of an event, in the order in which [`record`] reads them.
 pub(super) const RECORD: &str =
     "e.lsn, e.ts, e.kind, e.v, e.subject, e.rev, e.actor, e.facts, e.body_hash, e.prev_hash, e.hash";
 
@@ -66,18 +66,18 @@ pub(super) fn db(error: rusqlite::Error) -> Error {
     }
 }
 
-/// The checksum of a row that no hash covers: 8 bytes of a SHA-256.
+/// Returns the checksum of a row that no hash covers: 8 bytes of a SHA-256.
 pub(super) fn sum(parts: &[&[u8]]) -> i64 {
     let Digest(bytes) = Digest::of_parts(parts);
     i64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]])
 }
 
-/// The error for a row whose checksum doesn't fit.
+/// Returns the error for a row whose checksum doesn't match.
 pub(super) fn damaged(table: &str, row: &str) -> Error {
     Error::Corrupt { place: format!("table {table}"), what: format!("the row {row:?} doesn't match its checksum") }
 }
 
-/// An lsn, revision or count as SQLite stores it.
+/// Converts an lsn, revision or count to SQLite's integer.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -116,27 +116,27 @@ pub(super) fn body(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Option<Body>
     salt.map(|salt| Ok(Body { salt, text: row.get(at + 1)? })).transpose()
 }
 
-/// The statements about a declared table that are the same every time.
+/// The fixed statements of a declared table.
 pub(crate) struct Statements {
-    /// Its columns by name: the order in which they are read and written.
+    /// Columns sorted by name: the order in which they are read and written.
     pub(super) names: Vec<&'static str>,
-    /// The same, as SQL.
+    /// The columns in this order, as SQL.
     pub(super) columns: String,
-    /// The test for a key, whose cells are the first parameters.
+    /// Condition on the key, whose cells are the first parameters.
     pub(super) key_is: String,
     pub(super) get: String,
     pub(super) put: String,
     pub(super) delete: String,
-    /// Changes of some columns, as they were first asked for; there are as many as projectors know.
+    /// Cached statements for changes of some columns; there are as many as projectors use.
     made: RwLock<Vec<Made>>,
 }
 
-/// What a statement does with columns.
+/// Effect of a statement on columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Sets them.
+    /// Sets the columns.
     Patch,
-    /// Adds to them.
+    /// Adds to the columns.
     Add,
 }
 
@@ -168,7 +168,7 @@ impl Statements {
         }
     }
 
-    /// The statement that changes these columns of a row; the key's cells come first, then one for each column.
+    /// Returns the statement that changes these columns of a row; the key's cells come first, then one for each column.
     pub(super) fn change(&self, table: &Table, act: Act, columns: &[&'static str]) -> Arc<str> {
         let known = |made: &Vec<Made>| {
             let found = made.iter().find(|made| made.act == act && made.columns == columns);
@@ -193,7 +193,7 @@ impl Statements {
     }
 }
 
-/// One cell of a row.
+/// Reads one cell of a row.
 pub(super) fn cell(value: ValueRef<'_>, at: usize) -> rusqlite::Result<Cell> {
     match value {
         ValueRef::Null => Ok(Cell::Null),
@@ -221,7 +221,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The statements that make a table and its indexes.
+/// Returns the statements that create a table and its indexes.
 pub(super) fn create(table: &Table) -> String {
     let column = |column: &crate::Column| {
         let ty = match column.ty {
@@ -256,7 +256,7 @@ fn patch(table: &Table, statements: &Statements, columns: &[&str]) -> String {
     sql
 }
 
-/// Saturates, and makes the row where there is none.
+/// Returns the statement for an addition, which saturates and creates a missing row.
 fn add(table: &Table, columns: &[&str]) -> String {
     const MAX: &str = "9223372036854775807";
     const MIN: &str = "(-9223372036854775807 - 1)";
@@ -279,7 +279,7 @@ fn add(table: &Table, columns: &[&str]) -> String {
     sql
 }
 
-/// The statement of a query and its parameters; `what` is what it selects.
+/// Returns the statement of a query and its parameters; `what` is the selected expression.
 pub(super) fn select<'q>(table: &Table, query: &'q Query, what: &str, page: bool) -> (String, Vec<&'q Cell>) {
     let mut parameters = Vec::new();
     let tests: Vec<String> = query.filter.iter().map(|condition| test(condition, &mut parameters)).collect();
@@ -346,15 +346,15 @@ pub(super) fn scan(bodies: bool) -> String {
     }
 }
 
-/// Selects at most `?3` events of the subject `?1` after its revision `?2`, through the index on subject and revision.
+/// Selects at most `?3` events of the subject `?1` after its revision `?2`, using the index on subject and revision.
 pub(super) fn events_of() -> String {
     format!("SELECT {RECORD} FROM events e WHERE e.subject = ?1 AND e.rev > ?2 ORDER BY e.rev LIMIT ?3")
 }
 
-/// The head of a log that is read from disk.
+/// Selects the head of a log.
 pub(super) const HEAD: &str = "SELECT lsn, hash, ts FROM events ORDER BY lsn DESC LIMIT 1";
 
-/// An lsn that a statement takes.
+/// Returns an lsn as the parameter of a statement.
 pub(super) fn at(lsn: Lsn) -> [i64; 1] {
     [int(lsn)]
 }

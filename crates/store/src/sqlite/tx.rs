@@ -1,4 +1,4 @@
-//! What is read from SQLite, and the transaction that writes to it.
+//! Reads from SQLite, and the transaction that writes to it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::write::{Remembered, Tx};
 use crate::{Cell, Change, Error, Query, Row, Table};
 
-/// One connection; the one that writes when it is used as a [`Tx`].
+/// One connection; as a [`Tx`], the one that writes.
 pub(super) struct Session<'a> {
     pub(super) connection: &'a Connection,
     pub(super) schema: &'a Schema,
@@ -100,7 +100,7 @@ impl<'a> Session<'a> {
         Ok(Some(call))
     }
 
-    /// Shows the events after `from` in order; one statement, so one state of the log.
+    /// Visits the events after `from` in order; one statement, so one snapshot of the log.
     pub(super) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         let mut statement = self.connection.prepare_cached(&sql::scan(bodies)).map_err(db)?;
         let mut rows = statement.query(sql::at(from)).map_err(db)?;
@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The events of a subject after one of its revisions, oldest first.
+    /// Returns the events of a subject after one of its revisions, oldest first.
     pub(super) fn events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
         let mut statement = self.connection.prepare_cached(&sql::events_of()).map_err(db)?;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -122,7 +122,7 @@ impl<'a> Session<'a> {
         rows.collect::<Result<_, _>>().map_err(db)
     }
 
-    /// The texts of events, of those that have one.
+    /// Returns the bodies of events, for those that have one.
     pub(super) fn bodies(&self, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
         let sql = "SELECT lsn, text FROM bodies WHERE lsn IN (SELECT value FROM json_each(?1))";
         let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         self.run(&statements.put, params_from_iter(statements.names.iter().map(|name| row.get(name))))
     }
 
-    /// Leaves a row as it is to be.
+    /// Writes the final state of a row.
     pub(super) fn leave(&self, table: &Table, key: &[Cell], row: Option<&Row>) -> Result<(), Error> {
         row.map_or_else(|| self.delete(table, key), |row| self.put(table, row))
     }

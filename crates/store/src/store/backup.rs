@@ -1,4 +1,4 @@
-//! [`Store::backup`], and what can be done with a store that nobody has open.
+//! [`Store::backup`], and operations on a store that no process has open.
 
 use std::path::Path;
 
@@ -10,12 +10,13 @@ use crate::verify::{Report, Restored};
 use crate::{Batch, Config, Error, Head, Projection, sqlite};
 
 impl Store {
-    /// Copies the store as it stands now into a new file while it works, syncs the copy and checks all of it. The report is
-    /// the copy's. Readers and writers go on meanwhile. Takes as long as reading and writing everything twice.
+    /// Copies a snapshot of the store into a new file while it is in use, syncs the copy and checks all of it. The
+    /// report is about the copy. Readers and writers continue meanwhile. Takes as long as reading and writing
+    /// everything twice.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file exists or can't be made, or the store lies in memory; [`Error::Corrupt`] when the copy
-    /// does not verify, because the store doesn't; it is removed then. [`Error::DiskFull`].
+    /// [`Error::Io`] when the file exists or can't be created, or the store is in memory; [`Error::Corrupt`] when the
+    /// copy does not verify, because the store doesn't; it is then removed. [`Error::DiskFull`].
     pub fn backup(&self, to: &Path) -> Result<Report, Error> {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.backup(&self.inner.core, to),
@@ -27,15 +28,15 @@ impl Store {
     }
 }
 
-/// Copies a store that nobody has open; otherwise as [`Store::backup`].
+/// Copies a store that no process has open; otherwise as [`Store::backup`].
 ///
 /// # Errors
-/// Those, and [`Error::Locked`].
+/// Those of [`Store::backup`], and [`Error::Locked`].
 pub fn backup_file(config: &Config, projections: Vec<Box<dyn Projection>>, to: &Path) -> Result<Report, Error> {
     sqlite::copy_closed(config, &Schema::new(projections)?, to)
 }
 
-/// Checks all of a store that nobody has open, without changing it; also one that [`Store::open`] refuses.
+/// Checks all of a store that no process has open, without changing it; also one that [`Store::open`] refuses.
 ///
 /// # Errors
 /// [`Error::Locked`]; [`Error::Newer`]; [`Error::Io`] when there is none or it can't be read. Damage is in the report.
@@ -43,13 +44,13 @@ pub fn verify_file(config: &Config, projections: Vec<Box<dyn Projection>>) -> Re
     sqlite::verify_file(config, &Schema::new(projections)?)
 }
 
-/// Puts a backup in place of a store that nobody has open. The backup is checked first; nothing has changed when it does
-/// not verify. The replaced files are kept in a folder `replaced-<epoch>` beside the store. The restored store begins
-/// after every epoch of the replaced one, so that whatever was decided there is refused, and records the restoring as an
-/// event `store_restored`.
+/// Restores a backup in place of a store that no process has open. The backup is checked first; nothing changes if it
+/// does not verify. The replaced files are kept in a folder `replaced-<epoch>` beside the store. The restored store
+/// begins after every epoch of the replaced one, so that decisions from there are refused, and records the restore as
+/// an event `store_restored`.
 ///
 /// # Errors
-/// [`Error::Locked`] names the owner; [`Error::Corrupt`] what is wrong with the backup; [`Error::Io`];
+/// [`Error::Locked`] names the owner; [`Error::Corrupt`] names what is wrong with the backup; [`Error::Io`];
 /// [`Error::NetworkFileSystem`]; [`Error::Newer`]; [`Error::DiskFull`].
 pub fn restore(
     backup: &Path,

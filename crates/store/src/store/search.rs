@@ -8,16 +8,16 @@ use super::{Backend, Store};
 use crate::Error;
 use crate::search::{Found, Search, Words};
 
-/// Most events of one answer.
+/// Maximum number of events in one answer.
 const MAX_LIMIT: usize = 1_000;
 
-/// How long a search waits for the index to come up to the head; the first one in a long log has it made.
+/// How long a search waits until the index is up to date; the first search in a long log creates it.
 const INDEX: Duration = Duration::from_secs(10);
 
 impl Store {
-    /// The events before `before` whose bodies hold the words, newest first, at most `limit` and 1,000. Looks into bodies
-    /// of the kinds that a part declares ([`Projection::searched`](crate::Projection::searched)). Blocks, for seconds when
-    /// the index must be made first: belongs on a thread of its own.
+    /// Returns the events before `before` whose bodies match the query, newest first, at most `limit` and 1,000.
+    /// Searches bodies of the kinds that a part declares ([`Projection::searched`](crate::Projection::searched)).
+    /// Blocks, for seconds if the index must be created first, so it should run on a thread of its own.
     ///
     /// # Errors
     /// [`Error::Busy`] as for [`read`](Self::read); [`Error::Fatal`] when the disk fails.

@@ -8,38 +8,39 @@ use switchboard_protocol::time::Millis;
 use super::Store;
 use crate::{Batch, Error};
 
-/// Most bodies that one transaction drops, and most events that one look takes.
+/// Maximum number of bodies that one transaction drops, and of events that one read returns.
 const ROUND: (usize, usize) = (500, 4_096);
 
-/// Most rounds of one sweep.
+/// Maximum number of rounds of one sweep.
 const ROUNDS: usize = 20;
 
-/// A rule of retention: once an event of one of these kinds is old enough, the bodies that nobody needs after it may go. The rule
-/// follows the log with a cursor of its own, so each event is looked at once; what no such event names is never touched.
+/// A rule of retention: once an event of one of these kinds is old enough, the bodies that are not needed after it may
+/// be dropped. The rule follows the log with its own cursor, so each event is read once; bodies to which no such event
+/// refers are never dropped.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
-    /// Its durable cursor, which is also its name.
+    /// Name of the rule's durable cursor, which also identifies the rule.
     pub cursor: &'static str,
-    /// Kinds of events after which something needs no body any more: a message was acknowledged.
+    /// Kinds of events after which bodies are not needed any more: a message was acknowledged.
     pub kinds: &'static [&'static str],
     /// How long a body is kept after such an event, in milliseconds.
     pub keep_for: i64,
-    /// The events whose bodies nobody needs after such an event.
+    /// Returns the events whose bodies are not needed after such an event.
     pub bodies_of: fn(&Store, &Event) -> Result<Vec<Lsn>, Error>,
 }
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
-    /// Bodies that were to go.
+    /// Number of dropped bodies.
     pub dropped: u64,
-    /// Whether everything is done that was due; false when the sweep stopped at its bound.
+    /// True if everything that was due is done; false if the sweep stopped at its limit.
     pub is_done: bool,
 }
 
 impl Store {
-    /// Drops the bodies, with their salts and their words, that a rule no longer keeps at `now`: at most 500 in a
-    /// transaction and 10,000 in a call. The chain stays whole.
+    /// Drops the bodies, with their salts and indexed words, that a rule no longer keeps at `now`: at most 500 in one
+    /// transaction and 10,000 in one call. The chain stays intact.
     ///
     /// # Errors
     /// Those of [`commit`](Store::commit), [`read`](Store::read) and the rule's own.
@@ -63,7 +64,7 @@ impl Store {
         Ok(swept)
     }
 
-    /// What a rule lets go among the next events.
+    /// Returns what a rule drops for the next events.
     fn due(&self, rule: &Retention, now: Millis, from: Lsn) -> Result<Due, Error> {
         let (mut due, mut ends) = (Due { upto: from, bodies: Vec::new(), is_last: true }, Vec::new());
         let mut looked = 0;

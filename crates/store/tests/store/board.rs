@@ -1,4 +1,4 @@
-//! A small part to test with: owners with a count of waiting notes, and the notes.
+//! A small part for tests: notes, and owners with a count of waiting notes.
 
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
@@ -31,7 +31,7 @@ pub(crate) const NOTES: Table = Table {
     sparse: &[],
 };
 
-/// The projection; another version of it puts a mood on every owner.
+/// The projection; another version of it adds a mood to every owner.
 pub(crate) struct Board {
     pub(crate) version: u32,
 }
@@ -86,7 +86,7 @@ pub(crate) fn projections() -> Vec<Box<dyn Projection>> {
     vec![Box::new(Board { version: 1 })]
 }
 
-/// A store, its clock, and what must outlive it.
+/// A store, its clock, and values that must outlive the store.
 pub(crate) struct Fixture {
     pub(crate) store: Store,
     pub(crate) clock: ManualClock,
@@ -108,7 +108,7 @@ impl Fixture {
         Self { store: Store::in_memory(projections(), clock.clock()), clock, folder: None }
     }
 
-    /// Where the database lies.
+    /// Returns the path of the database.
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.folder.as_ref().unwrap().path().join("state/store.db")
     }
@@ -121,7 +121,7 @@ impl Fixture {
         Ok(Self { store: Store::open(config, projections)?, clock: self.clock, folder: self.folder })
     }
 
-    /// The store as a kill at this moment would leave it, opened in another folder.
+    /// Returns the store as a kill at this moment would leave it, opened in another folder.
     pub(crate) fn killed(self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/store.db");
@@ -176,7 +176,7 @@ pub(crate) fn no(why: &str) -> Failure {
     Failure::new("store.conflict", why)
 }
 
-/// Runs each test on every backend: one module a backend, which makes an empty store for each test.
+/// Runs each test on every backend: one module per backend, which creates an empty store for each test.
 macro_rules! on_every_backend {
     ($($test:ident),* $(,)?) => {
         mod sqlite {

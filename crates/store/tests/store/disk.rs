@@ -1,4 +1,4 @@
-//! What only a store on a disk can do, or can do wrong.
+//! Behaviour and failures that only a store on a disk has.
 
 mod backup;
 mod bits;

@@ -1,4 +1,4 @@
-//! The store from outside: one contract for every backend, what only a disk can do wrong, and random histories.
+//! Tests of the store's public interface: one contract for every backend, failures of disks, and random histories.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod board;

@@ -1,4 +1,4 @@
-//! Random histories: both backends give the same answers, rows and log, whatever is asked of them.
+//! Random histories: both backends must return the same answers, rows and log.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -123,7 +123,7 @@ fn query() -> impl Strategy<Value = Query> {
     )
 }
 
-/// What both must agree on; errors by all that a caller sees of them.
+/// Converts an answer to what both backends must agree on; errors by all that a caller sees of them.
 fn outcome(answer: Result<Committed, Error>) -> Result<Committed, (String, String)> {
     answer.map_err(|error| (error.failure().code, error.to_string()))
 }
@@ -156,7 +156,7 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
     }
 }
 
-/// What can be answered without SQLite, while some of it is not there yet.
+/// Compares answers that need no SQLite, while some batches are not yet in it.
 fn look(disk: &Fixture, memory: &Fixture) {
     for owner in OWNERS {
         assert_eq!(
@@ -196,7 +196,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Commit(mut batch) => {
-                    // The memory never reopens, so its epoch stays; each store is asked with its own.
+                    // The store in memory never reopens, so its epoch stays; each store gets its own epoch.
                     let own = |it: &Fixture, epoch: Option<u64>| epoch.map(|epoch| epoch * it.store.epoch());
                     let asked = batch.epoch.take();
                     let on_disk = Batch { epoch: own(&disk, asked), ..(*batch).clone() };

@@ -1,5 +1,6 @@
-//! Ten thousand random histories: roles that lie, repeat, answer late or not at all, persons who answer or don't, restarts from the record at any
-//! step. What must hold is worked out here from the recorded events alone, not from the state of the machine.
+//! Checks ten thousand random histories: roles that lie, repeat, answer late or not at all, persons who answer or
+//! don't, and restarts from the record at any step. The expectations are computed from the recorded events alone, not
+//! from the state of the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +8,17 @@ use fastrand::Rng;
 
 use super::*;
 
-/// Histories.
+/// Number of simulated histories.
 const HISTORIES: u64 = 10_000;
 
-/// Most events without a person's: 4 phases of 6 steps and 9 before them, each asked at most 1 + 2 + 1 + 3 times, twice for the critic's cycles.
+/// Maximum events without a person: 4 phases of 6 steps and 9 before them, each asked at most 1 + 2 + 1 + 3 times,
+/// twice for the critic's cycles.
 const MOST_ALONE: usize = 400;
 
-/// Most events of a history; a person who always wants everything again is cut off there.
+/// Maximum number of events in a history; ends the histories of a person who always requests everything again.
 const MOST: usize = 600;
 
-/// What a person is like.
+/// Behaviour of the person.
 #[derive(Clone, Copy, PartialEq)]
 enum Person {
     Silent,
@@ -24,27 +26,27 @@ enum Person {
     Answers,
 }
 
-/// A history under way.
+/// A simulated history.
 struct World {
     rng: Rng,
     person: Person,
-    /// How often of ten a role lies or fails.
+    /// Probability, in tenths, that a role lies or fails.
     bad: u32,
     state: State,
     events: Vec<ModeEvent>,
     model: Model,
     drafts: u32,
-    /// Whether agents take the architect's seat now and then.
+    /// True if agents sometimes take the architect's seat.
     has_seats: bool,
 }
 
-/// What the recorded events say.
+/// State derived from the recorded events.
 #[derive(Default)]
 struct Model {
     is_brownfield: bool,
-    /// Whether the explorer is to consolidate what earlier runs have left.
+    /// True if the explorer has to consolidate what earlier runs left.
     is_briefed: bool,
-    /// Whether that was answered, or left out by a person.
+    /// True if the briefing was answered, or skipped by a person.
     has_briefing: bool,
     plan: Option<PlanFacts>,
     approved: BTreeSet<Digest>,
@@ -55,15 +57,15 @@ struct Model {
     evident: BTreeSet<u64>,
     let_in: BTreeMap<u64, bool>,
     alone: usize,
-    /// Who has the seat, or had it when it was lost, and with which fence.
+    /// Agent and fence of the last holder of the seat.
     seat: Option<(AgentName, u64)>,
     is_vacant: bool,
     fence: u64,
-    /// The step that was begun last.
+    /// The step that began last.
     begun: Option<u32>,
-    /// Tasks that have failed and that the architect was asked about since a person last decided.
+    /// Failed tasks that the architect was asked about since a person's last decision.
     decided: BTreeSet<TaskId>,
-    /// The task that holds the present phase.
+    /// The failed task that holds the current phase.
     failed: Option<TaskId>,
 }
 
@@ -134,7 +136,7 @@ impl World {
         }
     }
 
-    /// Goes on until nothing more happens. Returns how it ended.
+    /// Runs until no more events happen. Returns the outcome.
     fn run(&mut self, modes: &mut BTreeSet<Mode>, asked: &mut BTreeSet<String>) -> &'static str {
         modes.insert(Mode::Resume);
         while self.events.len() < MOST {
@@ -211,7 +213,7 @@ impl World {
         self.rng.u32(..10) < self.bad
     }
 
-    /// What comes from outside at any time: late, forged and repeated events, a stop.
+    /// Sends events that come from outside at any time: late, forged and repeated ones, or a stop.
     fn disturb(&mut self) {
         let now = self.state.step_number();
         let step = if self.rng.bool() { now } else { now.saturating_sub(self.rng.u32(1..4)) };
@@ -254,7 +256,7 @@ impl World {
         }
     }
 
-    /// Agents take the seat, lose it, give it back, and act under fences that are not theirs any more.
+    /// Agents take, lose and give back the seat, and act under outdated fences.
     fn move_seat(&mut self) {
         let fence = self.model.fence;
         let agent = AgentName::new(["ada", "bob"][self.rng.usize(..2)]).unwrap();
@@ -273,7 +275,7 @@ impl World {
                 assert_eq!(self.happens(ModeEvent::SeatLeft { fence, by: ben() }), has_seat);
             }
             4 => {
-                // Whatever an earlier holder does is refused.
+                // Events of an earlier holder are refused.
                 let fence = fence.saturating_sub(1);
                 let step = self.state.step_number();
                 assert!(!self.happens(ModeEvent::StepBegun { step, fence }));
@@ -288,7 +290,7 @@ impl World {
         }
     }
 
-    /// What the holder of the seat does: it answers, or has a role answer.
+    /// Acts as the holder of the seat: answers, or begins the step of a role.
     fn lead(&mut self, step: u32) -> Option<&'static str> {
         let At::Asking { ask, .. } = self.state.at().clone() else { panic!("nothing to lead at {}", self.state.at()) };
         let begun = ModeEvent::StepBegun { step, fence: self.model.fence };
@@ -327,7 +329,7 @@ impl World {
             Person::Expires => self.must(ModeEvent::PersonExpired { step }),
             Person::Answers => {
                 let note = self.rng.bool().then(|| text("note"));
-                // Rarely ends it: most histories are to go on.
+                // Rarely stops, so that most histories continue.
                 let choice = choices[self.rng.usize(..choices.len())];
                 let choice = if choice == Choice::Stop && self.rng.u32(..4) != 0 { choices[0] } else { choice };
                 let is_text = question.takes_text() && self.rng.u32(..4) != 0;
@@ -354,7 +356,7 @@ impl World {
         self.must(ModeEvent::Unanswered { step, why })
     }
 
-    /// An answer of the kind that was asked for, with a verdict that may be bad news.
+    /// Returns an answer of the requested kind, with a random verdict.
     fn truth(&mut self, ask: &Ask) -> AnswerFacts {
         let all = ["rust", "sql", "security", "web"];
         let domains: Vec<&str> = all.into_iter().filter(|_| self.rng.u32(..3) == 0).collect();
@@ -379,7 +381,8 @@ impl World {
         }
     }
 
-    /// Any answer: of another kind, about something else, with phases that are done left out, unchanged.
+    /// Returns an arbitrary answer: of another kind, about something else, unchanged, or with completed phases left
+    /// out.
     fn lie(&mut self, ask: &Ask) -> AnswerFacts {
         let other = [
             Ask::Questions,
@@ -432,13 +435,13 @@ impl Model {
         self.let_in.insert(*first.unwrap_or(&1), true);
     }
 
-    /// The present phase; 1 before there is a plan.
+    /// Returns the current phase; 1 before there is a plan.
     fn phase(&self) -> Option<u64> {
         let Some(plan) = &self.plan else { return Some(1) };
         plan.phases.iter().copied().find(|phase| !self.evident.contains(phase))
     }
 
-    /// Holds an action to what has been recorded.
+    /// Checks an action against the recorded events.
     fn allows(&self, action: &Action) {
         if let (Some(_), Action::AskRole { step, role, .. }) = (&self.seat, action) {
             assert_ne!(*role, RoleName::Architect.id(), "the architect's seat is taken, and another one is asked");
@@ -528,7 +531,7 @@ impl Model {
 
     fn answer(&mut self, before: &State, answer: &AnswerFacts, next: &State) {
         let At::Asking { ask, .. } = before.at() else { panic!("an answer was taken that nobody asked for") };
-        // Asked again: it was no answer to what was asked.
+        // Asked again, because the answer did not fit.
         let is_refused = matches!(next.at(), At::Asking { ask: same, refused: Some(_), .. } if same == ask)
             || matches!(next.at(), At::Waiting(Question::NoAnswer { .. }));
         if is_refused {
@@ -544,7 +547,7 @@ impl Model {
             AnswerFacts::PlanDraft { plan } => {
                 let is_let_in = self.phase().is_none_or(|phase| self.let_in.get(&phase).is_some_and(|is_in| *is_in));
                 self.plan = Some(plan.clone());
-                // What a person let in is the present phase, whatever its number in the new plan.
+                // The permission is for the current phase, whatever its number in the new plan.
                 if let Some(phase) = self.phase().filter(|_| is_let_in) {
                     self.let_in.insert(phase, true);
                 }
@@ -581,7 +584,7 @@ impl Model {
         }
     }
 
-    /// The architect was asked about a task that has failed.
+    /// Records that the architect was asked about a failed task.
     fn was_asked(&mut self, before: &State) {
         if let At::Asking { ask: Ask::Decision { task, .. }, .. } = before.at() {
             self.decided.insert(task.clone());

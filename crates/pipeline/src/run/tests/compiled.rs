@@ -1,20 +1,20 @@
-//! Runs whose tasks walk compiled ways: rebases, attempts, phases and gates that are left out.
+//! Runs whose tasks walk compiled ways: rebases, attempts, phases, and gates that are left out.
 
 use switchboard_protocol::run::CheckAsked;
 
 use super::*;
 
-/// The way of a task as it is compiled today, with two gates.
+/// Returns the way of a task as compiled today, with two gates.
 pub(super) fn compiled_way() -> Way {
     way_with(&serde_json::json!({}))
 }
 
-/// The way of a task with settings of its own.
+/// Returns the way of a task with its own settings.
 pub(super) fn way_with(settings: &serde_json::Value) -> Way {
     way_of(&serde_json::json!({ "gates": ["-build_check", "-test_runner"] }), settings)
 }
 
-/// The way of a task with settings of its plan and its own.
+/// Returns the way of a task with settings of its plan and its own.
 fn way_of(of_plan: &serde_json::Value, settings: &serde_json::Value) -> Way {
     let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": of_plan,
         "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
@@ -31,14 +31,14 @@ fn way_of(of_plan: &serde_json::Value, settings: &serde_json::Value) -> Way {
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }
 
-/// The report of a gate that was asked.
+/// Returns the report of a gate that was asked.
 fn reported((task, attempt): (&str, u32), check: CheckAsked, verdict: Verdict, reasons: Vec<String>) -> RunEvent {
     let (task, gate, input) = (id(task), check.gate, Some(check.input));
     RunEvent::GateReported { task, attempt, gate, input, verdict, asks: false, halts: false, reasons }
 }
 
 impl Run {
-    /// Captures a change that stands on `base`, and lets every gate pass that is asked.
+    /// Captures a change based on `base`, and passes every gate that is asked.
     pub(super) fn pass_on(&mut self, task: &str, base: &str) {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
@@ -77,7 +77,7 @@ impl Run {
         self.tell(RunEvent::TaskMerged { task: id(task), attempt, commit: format!("m-{task}") });
     }
 
-    /// The names of what is to be done.
+    /// Returns the names of the pending effects.
     pub(super) fn doing(&self) -> Vec<String> {
         let name = |effect: &Effect| serde_json::to_value(effect).unwrap()["effect"].as_str().unwrap().to_owned();
         self.effects().iter().map(name).collect()
@@ -169,7 +169,7 @@ fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
 }
 
 impl Run {
-    /// One attempt whose change has this tree, and that the first gate refuses with these words.
+    /// Plays one attempt whose change has this tree, and that the first gate refuses with this text.
     fn refuse_tree(&mut self, task: &str, tree: &str, words: &str) {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;

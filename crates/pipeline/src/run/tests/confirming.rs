@@ -8,7 +8,7 @@ use switchboard_protocol::run::way::Do;
 use super::compiled::way_with;
 use super::*;
 
-/// A run of one task that asks for a yes to its change, and one that doesn't.
+/// Returns a run with a task that asks for approval of its change, and one that doesn't.
 fn run() -> Run {
     let (asks, none) = (way_with(&json!({ "confirm": "may it go live?" })), compiled::compiled_way());
     let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
@@ -20,7 +20,7 @@ fn run() -> Run {
     run
 }
 
-/// What is asked of a person about a task: digest, question and findings.
+/// Question to a person about a task: digest, question and findings.
 type Asked = (Digest, Option<String>, Vec<String>);
 
 impl Run {
@@ -42,7 +42,7 @@ impl Run {
         self.tell(RunEvent::PersonAnswered { task: id(task), need, answer, note });
     }
 
-    /// The last gate of a task finds something that a person should look at; the others pass.
+    /// Has the last gate of a task find something that needs a person's attention; the others pass.
     fn find_something(&mut self, task: &str) {
         let checks = self.effects().into_iter().find_map(|effect| {
             let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
@@ -134,7 +134,7 @@ fn what_gates_have_found_is_asked_about_and_a_stop_meanwhile_does_not_let_it_pas
 
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
-    // The same change is chosen again, and what gates said of it holds.
+    // The same change is chosen again, so the reports of its gates still hold.
     assert_eq!(run.question("1.1").map(|asked| asked.2), Some(findings));
     run.confirm("1.1", 2);
     run.say("1.1", 2, PersonAnswer::Allow, "");
@@ -204,7 +204,7 @@ fn what_a_person_is_asked_is_the_same_in_whichever_order_gates_have_reported() {
     let before = asked(&run);
     assert!(before.findings.len() > 1, "{before:?}");
 
-    // As after a stop, when those that had not judged what stands now are asked again.
+    // As after a stop, when gates that had not judged the current input are asked again.
     run.state.records.iter_mut().for_each(|record| record.reports.reverse());
 
     assert_eq!(asked(&run), before);

@@ -73,7 +73,7 @@ fn a_pause_of_a_run_without_budget_ends_where_something_can_go_on_and_is_refused
         let worker = run.start("1.1");
         run.tell(RunEvent::RunPaused { cause });
 
-        // Its worker has its reservation; a second one would not fit.
+        // The active worker has its reservation; a second one would not fit.
         run.tell(RunEvent::RunResumed);
 
         assert_eq!((run.state.pause(), run.state.waiting_workers().count()), (None, 0), "{cause:?}");

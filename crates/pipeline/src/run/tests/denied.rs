@@ -1,4 +1,4 @@
-//! Tasks whose workers ended without what they were denied.
+//! Tasks whose workers ended because something was denied to them.
 
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::run::PersonAnswer;
@@ -9,7 +9,7 @@ fn need(number: u64) -> NeedId {
     NeedId::from_bits(number)
 }
 
-/// The worker of a task has ended, and the person is asked.
+/// Ends the worker of a task and asks the person.
 fn ask(run: &mut Run, task: &str, number: u64) -> WorkerId {
     let worker = run.start(task);
     let reason = "npm test was denied [agent.denied]".to_owned();

@@ -1,4 +1,4 @@
-//! Runs that an agent leads: each step of a worker waits for its word.
+//! Runs that an agent leads: each step of a worker waits until the agent begins it.
 
 use switchboard_protocol::id::AgentName;
 

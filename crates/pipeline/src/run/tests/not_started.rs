@@ -1,4 +1,4 @@
-//! A task without a worker has a code for it.
+//! Checks that a task without a worker has a code for the reason.
 
 use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, SkipCode, TaskPauseCause};
 

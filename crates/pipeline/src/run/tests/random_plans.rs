@@ -1,4 +1,4 @@
-//! Random plans from their text to the last merge: what starts, when, and beside what.
+//! Random plans from their text to the last merge: what starts, when, and in parallel with what.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ use crate::prepare::{Opening, opening, prepare};
 const PATHS: [&str; 9] =
     ["src/a.rs", "src/b.rs", "src", "src/*.rs", "docs/x.md", "docs", "lib/a/b.rs", "lib/**/b.rs", "x"];
 
-/// A plan of 3 to 20 tasks with random dependencies, writes, reads, inputs and outputs, at most six of them at once; each third reaches the run's branch by
-/// slice.
+/// Returns a plan of 3 to 20 tasks with random dependencies, writes, reads, inputs and outputs, with at most six
+/// workers. Every third one reaches the run's branch by slice.
 fn random(rng: &mut fastrand::Rng) -> Plan {
     let count = rng.usize(3..=20);
-    // Ids say nothing about the order.
+    // The order of ids is independent of the order of tasks.
     let mut ids: Vec<_> = (1..=count).map(|n| format!("1.{n}")).collect();
     rng.shuffle(&mut ids);
     let density = rng.f64() * 0.4;
@@ -31,7 +31,7 @@ fn random(rng: &mut fastrand::Rng) -> Plan {
             let (depends, needs) = (earlier(density), earlier(density / 3.0));
             let mut paths = |most: usize| (0..rng.usize(..=most)).map(|_| PATHS[rng.usize(..PATHS.len())]).collect();
             let (writes, reads): (Vec<_>, Vec<_>) = (paths(2), paths(1));
-            // No task needs one behind it, so that no slices wait for each other.
+            // No task depends on a later one, so slices don't wait for each other.
             let slice = (by_slice && at * 5 < count * 4).then(|| format!("s{}", at * 3 / count));
             json!({ "id": ids[at], "phase": 1, "description": "d", "files_touched": writes,
                 "depends": depends.iter().map(|on| &ids[*on]).collect::<Vec<_>>(),
@@ -44,14 +44,14 @@ fn random(rng: &mut fastrand::Rng) -> Plan {
     crate::plan_json::parse(&plan.to_string()).unwrap()
 }
 
-/// A run that is played to its end, and what must hold meanwhile.
+/// A run that is played to its end, with the invariants to check.
 struct Played {
     run: Run,
     depends: BTreeMap<TaskId, Vec<TaskId>>,
     claims: BTreeMap<TaskId, Claims>,
     max_workers: usize,
     shapes: BTreeMap<TaskId, crate::subtasks::Shape>,
-    /// The head of each branch: of the run's, and of the slices'.
+    /// Head of each branch: the run's, and the slices'.
     heads: BTreeMap<Option<TaskId>, String>,
     live: BTreeMap<TaskId, WorkerId>,
     begun: BTreeSet<TaskId>,
@@ -92,17 +92,17 @@ impl Played {
         }
     }
 
-    /// Tasks that have begun and are not merged.
+    /// Returns the tasks that have begun and are not merged.
     fn active(&self) -> impl Iterator<Item = &TaskId> {
         self.begun.difference(&self.merged)
     }
 
-    /// The branch that a task is merged into.
+    /// Returns the branch that a task is merged into.
     fn branch_of(&self, task: &TaskId) -> Option<TaskId> {
         crate::subtasks::into(&self.shapes, task).cloned()
     }
 
-    /// Head of the branch that a task is merged into; a slice's begins where the run's stands.
+    /// Returns the head of the branch that a task is merged into; a slice's branch begins at the run's head.
     fn head_of(&mut self, task: &TaskId) -> String {
         let of_run = self.heads.get(&None).cloned().unwrap_or_else(|| "base".to_owned());
         self.heads.entry(self.branch_of(task)).or_insert(of_run).clone()
@@ -120,7 +120,7 @@ impl Played {
         self.depends[task].iter().all(|on| self.merged.contains(on)) && !self.clashes(task)
     }
 
-    /// Starts all that may start; what is left may not.
+    /// Starts all tasks that may start, and checks that the others may not.
     fn start_all(&mut self) {
         for task in self.run.starting() {
             let task = id(&task);
@@ -153,7 +153,7 @@ impl Played {
         self.run.answer_checks(task.as_str(), Verdict::Pass);
     }
 
-    /// Carries out one effect that concerns the run's branch.
+    /// Carries out one effect on the run's branch.
     fn move_branch(&mut self) {
         for effect in self.run.effects() {
             match effect {

@@ -1,4 +1,4 @@
-//! Rebases of trees at work.
+//! Rebases of the trees of active workers.
 
 use super::*;
 use crate::run::Waits;

@@ -1,4 +1,4 @@
-//! Tasks on which several work: chains, candidates and debates.
+//! Tasks that several workers share: chains, candidates and debates.
 
 use serde_json::{Value, json};
 use switchboard_protocol::run::way::StepId;
@@ -6,7 +6,7 @@ use switchboard_protocol::run::{Answered, TaskPauseCause};
 
 use super::*;
 
-/// A run of one task with these settings, and one that waits for it.
+/// Returns a run of one task with these settings, and one that waits for it.
 pub(super) fn run_of(settings: &Value) -> Run {
     run_with(settings, 4)
 }

@@ -1,4 +1,4 @@
-//! Runs whose changes are reviewed and tested by others than who made them.
+//! Runs whose changes are reviewed and tested by other workers than their makers.
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::{MAX_ANSWERS, StepWork};
@@ -7,7 +7,7 @@ use super::*;
 use crate::team::steps::IMPACT;
 use crate::team::swarm_state::SwarmState;
 
-/// The way of a team's task, with the gates that need no command.
+/// Returns the way of a team's task, with the gates that need no command.
 fn team_way() -> Way {
     let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": { "team": true },
         "phases": [{ "id": 1, "name": "p", "tasks": [
@@ -29,7 +29,7 @@ fn team_way() -> Way {
 pub(super) const TASK: &str = "1.1";
 
 impl Run {
-    /// A run of a change that alters no contract, so that the review comes first.
+    /// Returns a run of a change that alters no contract, so that the review comes first.
     pub(super) fn of_team() -> Self {
         let mut way = team_way();
         way.steps.retain(|step| step.id.as_str() != IMPACT);
@@ -37,14 +37,14 @@ impl Run {
         Self::judged_on(&way)
     }
 
-    /// A run of a change that its first gates have let pass.
+    /// Returns a run of a change that has passed its first gates.
     fn judged_on(way: &Way) -> Self {
         let mut run = Self::on(way, 1, &[(TASK, &[], &[])]);
         run.pass_on(TASK, "b");
         run
     }
 
-    /// The step that a worker is to be started for.
+    /// Returns the step whose worker starts next.
     #[expect(clippy::wildcard_enum_match_arm, reason = "one effect is looked for")]
     pub(super) fn next_step(&self) -> Option<(String, StepWork, StartFrom)> {
         self.effects().into_iter().find_map(|effect| match effect {
@@ -76,7 +76,7 @@ impl Run {
         event
     }
 
-    /// The worker of the next step answers that all is well, and leaves tests if it may.
+    /// Has the worker of the next step approve the change, and write tests if it may.
     pub(super) fn approve(&mut self, tests: Option<&str>) {
         let writes = !self.next_step().unwrap().1.writes.is_empty();
         self.answer(Verdict::Pass);
@@ -214,7 +214,7 @@ fn tests_that_refuse_a_change_are_what_the_next_attempt_begins_with_until_it_pas
     let (step, _, from) = run.next_step().unwrap();
     assert_eq!((step.as_str(), &from), ("work", &handed));
 
-    // The attempt takes them away: the one after it has them again.
+    // The attempt removes the tests; the next one begins with them again.
     run.end_turn(TASK, TurnOutcome::Finished);
     let (commit, tree) = ("c-without".to_owned(), "without".to_owned());
     run.captured(TASK, &Change { commit, tree, base: "b".to_owned(), files: 1, lines: 1 });

@@ -1,4 +1,4 @@
-//! Steps whose worker is to answer and gives no answer that counts: it is lost, asked again, held up, or says two things.
+//! Answering steps without a valid answer: the worker is lost, asked again or held up, or answers twice.
 
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::run::PersonAnswer;
@@ -126,7 +126,7 @@ fn what_a_test_engineer_answers_first_stands_until_its_tests_are_taken() {
 
     run.tell(answer(Verdict::Pass));
     assert_eq!(run.refused(answer(Verdict::Fail)).code, RefusedCode::Stale);
-    // What made the change is no test, though it is told again now.
+    // The worker that made the change is not captured as tests, although the event is repeated.
     let (commit, tree) = ("c-1.1-1".to_owned(), "t-1.1-1".to_owned());
     run.captured(TASK, &Change { commit, tree, base: "b".to_owned(), files: 1, lines: 1 });
 

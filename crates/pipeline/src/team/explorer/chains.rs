@@ -3,13 +3,13 @@
 use super::violation::{Rule, Violation};
 use crate::team::prose::{Line, LineKind};
 
-/// Names in a call chain: deeper ones are found by a scan of their own.
+/// Maximum number of names in a call chain; deeper chains need a scan of their own.
 pub const CHAIN_LEVELS: usize = 3;
 
-/// What joins the names of a chain.
+/// Arrows that join the names of a chain.
 const ARROWS: [&str; 6] = ["-->", "->", "=>", "→", "⇒", "↳"];
 
-/// The lines that a later line may go on with, each indented further than the one before.
+/// Lines that a later line may continue, each indented further than the one before.
 #[derive(Debug, Default)]
 struct Open(Vec<Level>);
 
@@ -17,22 +17,22 @@ struct Open(Vec<Level>);
 #[derive(Debug)]
 struct Level {
     indent: usize,
-    /// Names from the beginning of the chain to the end of the line.
+    /// Number of names from the beginning of the chain to the end of the line.
     depth: usize,
-    /// Whether it begins with an arrow.
+    /// True if the line begins with an arrow.
     goes_on: bool,
 }
 
 // === impl Open ===
 
 impl Open {
-    /// Takes a line and returns how deep it goes.
+    /// Folds a line and returns its depth.
     fn depth(&mut self, line: &str) -> usize {
         let indent = line.chars().take_while(|c| c.is_whitespace()).count();
         let text = line.trim_start().trim_start_matches(['-', '*', '+', '│', '├', '└', '─', ' ', '`']);
         let text = if line.trim_start().starts_with("->") { line.trim_start() } else { text };
         let goes_on = ARROWS.iter().any(|arrow| text.starts_with(arrow));
-        // Lines of one indent that begin with arrows are branches of the line above them.
+        // Lines with the same indent that begin with arrows are branches of the line above them.
         let is_above = |level: &Level| level.indent < indent || (goes_on && !level.goes_on && level.indent == indent);
         self.0.retain(is_above);
         let above = if goes_on { self.0.last().map_or(1, |level| level.depth) } else { 1 };
@@ -42,7 +42,7 @@ impl Open {
     }
 }
 
-/// Returns a violation for each line that takes a chain beyond [`CHAIN_LEVELS`] names.
+/// Returns a violation for each line that extends a chain beyond [`CHAIN_LEVELS`] names.
 pub(super) fn violations(lines: &[Line<'_>]) -> Vec<Violation> {
     let mut open = Open::default();
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn violations(lines: &[Line<'_>]) -> Vec<Violation> {
     found
 }
 
-/// Arrows of the longest chain of a line: `;`, `,` and `|` outside brackets begin another.
+/// Returns the number of arrows in the longest chain of a line. `;`, `,` and `|` outside brackets begin another chain.
 fn deepest(text: &str) -> usize {
     let (mut brackets, mut arrows, mut most, mut rest) = (0_usize, 0, 0, text);
     while let Some(c) = rest.chars().next() {
@@ -86,7 +86,8 @@ fn deepest(text: &str) -> usize {
     most
 }
 
-/// Whether a line holds the type of a curried function, whose arrows are no calls: `map :: (a -> b) -> [a] -> [b]`.
+/// Returns true if a line holds the type of a curried function, whose arrows are not calls:
+/// `map :: (a -> b) -> [a] -> [b]`.
 fn is_signature(line: &str) -> bool {
     line.contains(" :: ") || line.trim_start().trim_start_matches('`').starts_with("val ")
 }

@@ -1,4 +1,4 @@
-//! Lists in which every entry has to name one of a few classes.
+//! Checks lists in which every entry must name one of a few classes.
 
 use switchboard_protocol::text::cut;
 
@@ -9,10 +9,10 @@ use crate::team::prose::{CODE, Line, LineKind};
 /// Words that stand for an empty list.
 const NONE: [&str; 4] = ["none", "none observed", "nothing observed", "n/a"];
 
-/// How much of an entry a violation shows, in bytes: a line of a screen.
+/// Maximum length of an entry in a violation, in bytes: a line of a screen.
 const SHOWN_BYTES: usize = 120;
 
-/// What entries of a list may be.
+/// Allowed classes for the entries of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Classes {
     rule: Rule,
@@ -28,10 +28,10 @@ struct Entry {
 // === impl Classes ===
 
 impl Classes {
-    /// What is known about the compatibility of a change.
+    /// Compatibility signals of a change.
     pub(super) const SIGNALS: Self = Self { rule: Rule::Signal, names: &["COMPATIBLE", "INCOMPATIBLE", "UNCERTAIN"] };
 
-    /// What a change of a contract is to its users.
+    /// Effects of a contract change on its users.
     pub(super) const CHANGES: Self = Self { rule: Rule::Class, names: &["BREAKING", "COMPATIBLE"] };
 
     /// Returns a violation for each entry of a section that does not name exactly one class.
@@ -47,7 +47,8 @@ impl Classes {
             .collect()
     }
 
-    /// Whether an entry names one class: a part of it begins with the class in capitals, so that `NOT COMPATIBLE` and `NON-BREAKING` don't count.
+    /// Returns true if an entry names one class: a part of it begins with the class in capitals, so `NOT COMPATIBLE`
+    /// and `NON-BREAKING` don't count.
     fn is_named_in(self, entry: &str) -> bool {
         let is_class = |word: &str| self.names.contains(&word);
         let words = |text: &str| -> Vec<String> {
@@ -61,8 +62,8 @@ impl Classes {
     }
 }
 
-/// The entries of a section: what stands behind its name, each bullet or row, and each line of a section without bullets. What is indented further
-/// belongs to the entry above it.
+/// Returns the entries of a section: the text after its name, each bullet or row, and each line of a section without
+/// bullets. Lines that are indented further belong to the entry above them.
 fn entries(part: &Part<'_>) -> Vec<Entry> {
     let lines: Vec<_> = part.body.iter().filter(|line| line.kind == LineKind::Prose).collect();
     let introduces = |line: &str| line.trim_end().ends_with(':');
@@ -92,7 +93,7 @@ fn entries(part: &Part<'_>) -> Vec<Entry> {
     entries
 }
 
-/// Whether a line begins an entry of a list or a row of a table.
+/// Returns true if a line begins an entry of a list or a row of a table.
 fn is_bullet(line: &str) -> bool {
     let text = line.trim_start();
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -100,7 +101,7 @@ fn is_bullet(line: &str) -> bool {
     ["- ", "* ", "+ ", "• ", "|"].iter().any(|mark| text.starts_with(mark)) || is_numbered
 }
 
-/// Whether a line is the rule below the head of a table.
+/// Returns true if a line is the rule below the header of a table.
 fn is_rule(line: &str) -> bool {
     let text = line.trim();
     text.starts_with('|') && text.contains("--") && text.chars().all(|c| "|-: ".contains(c))

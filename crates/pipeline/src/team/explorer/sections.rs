@@ -1,9 +1,9 @@
-//! The sections of a report and where they begin.
+//! Finds the sections of a report.
 
 use super::violation::{Rule, Violation};
 use crate::team::prose::{Line, LineKind};
 
-/// A section that the rules know.
+/// A section that the rules refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Structure,
@@ -53,7 +53,7 @@ impl Section {
         }
     }
 
-    /// Other spellings of a name.
+    /// Returns other spellings of the name.
     const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Runtime => &["RUNTIME/BEHAVIOURAL CONCERNS", "RUNTIME AND BEHAVIORAL CONCERNS"],
@@ -71,7 +71,7 @@ impl Section {
         }
     }
 
-    /// The section that a line begins, with what stands behind its name.
+    /// Returns the section that a line begins, with the text after its name.
     fn begun_by(line: &str) -> Option<(Self, &str)> {
         let text = line.trim().trim_start_matches(|c: char| "#*-_ ".contains(c) || c.is_ascii_digit());
         let text = text.trim_start_matches(['.', ')', ' ', '*', '_']);
@@ -83,8 +83,8 @@ impl Section {
     }
 }
 
-/// What stands behind a name at the beginning of a text, if nothing but a colon, a dash or a bracket separates them. A name in small letters counts
-/// where it is marked as a heading or a colon follows.
+/// Returns the text after a name at the beginning of a line, if only a colon, a dash or a bracket separates them. A
+/// name in lower case counts if it is marked as a heading or a colon follows.
 fn after<'a>(text: &'a str, name: &str, is_marked: bool) -> Option<&'a str> {
     let head = text.get(..name.len())?;
     let fold = |c: char| if "_-/ ".contains(c) { ' ' } else { c.to_ascii_uppercase() };
@@ -98,19 +98,19 @@ fn after<'a>(text: &'a str, name: &str, is_marked: bool) -> Option<&'a str> {
     begins.then(|| rest.trim_start_matches([':', '—', '–', '-', '*', '_', ' ']))
 }
 
-/// A section as it stands in a report.
+/// A section of a report.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     pub(super) section: Section,
-    /// The line that it begins with, from 1.
+    /// Number of its first line, from 1.
     pub(super) line: usize,
-    /// What stands on that line behind the name.
+    /// Text after the name on that line.
     pub(super) inline: String,
     /// The lines below.
     pub(super) body: &'a [Line<'a>],
 }
 
-/// The sections of a report in their order.
+/// Sections of a report, in order.
 #[derive(Debug)]
 pub(super) struct Sections<'a>(Vec<Part<'a>>);
 
@@ -138,7 +138,7 @@ impl<'a> Sections<'a> {
         self.0.iter().filter(move |part| part.section == section)
     }
 
-    /// What is wrong where a section is not there, or is empty.
+    /// Returns a violation if a section is missing or empty.
     pub(super) fn lacks(&self, section: Section) -> Option<Violation> {
         let name = section.name();
         let Some(first) = self.of(section).next() else {

@@ -31,7 +31,7 @@ fn rules(report: &str, brief: Brief) -> Vec<(Option<usize>, Rule)> {
     violations(report, brief).into_iter().map(|violation| (violation.line, violation.rule)).collect()
 }
 
-/// A report with lines added at its end.
+/// Returns a report with lines appended.
 fn with(lines: &str) -> String {
     format!("{MAP}\n{lines}\n")
 }

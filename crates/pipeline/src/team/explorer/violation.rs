@@ -1,17 +1,17 @@
-//! Where a report breaks a rule.
+//! Violations of the rules for a report.
 
 /// A rule that a report breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// It is too long.
+    /// The report is too long.
     Length,
-    /// A section is not there.
+    /// A section is missing.
     Section,
-    /// A section is there and empty.
+    /// A section is empty.
     EmptySection,
-    /// A word judges or directs.
+    /// A word is a judgement or an instruction.
     Word,
-    /// A signal of compatibility is not one of the three.
+    /// A compatibility signal is not one of the three.
     Signal,
     /// A change of an impact analysis is not classified.
     Class,
@@ -19,14 +19,14 @@ pub enum Rule {
     Chain,
 }
 
-/// A place where a report breaks a rule.
+/// A violation in a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The line, from 1; `None` for the report as a whole.
+    /// Line number, from 1; `None` for the whole report.
     pub line: Option<usize>,
-    /// The rule.
+    /// The rule that is broken.
     pub rule: Rule,
-    /// What was found.
+    /// What was found, as text.
     pub found: String,
     /// What to write instead.
     pub instead: String,

@@ -1,20 +1,21 @@
-//! What kind of error a model's failure is.
+//! Classifies the failures of models.
 
-/// The kind of a failure.
+/// Kind of a model's failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// It may pass: a rate limit, an overload, a broken connection. Another model, or the same one later, can answer.
+    /// Temporary: a rate limit, an overload, a broken connection. Another model, or the same one later, can answer.
     Transient,
-    /// The service has no such model. The same model won't answer later, another one can.
+    /// The service has no such model. It won't answer later, but another model can.
     ModelAbsent,
-    /// It stays: no access, no money, a bad request.
+    /// Permanent: no access, no money, a bad request.
     Permanent,
 }
 
-/// HTTP statuses that pass: timeout, too many requests, and those of a server or gateway that is down. 529 is the overload of Anthropic's service.
+/// HTTP statuses of temporary failures: timeout, too many requests, server or gateway down. 529 is the overload status
+/// of Anthropic's service.
 const TRANSIENT: [u16; 7] = [408, 429, 500, 502, 503, 504, 529];
 
-/// Words of failures that stay, whatever else the message says.
+/// Words of permanent failures, whatever else the message says.
 const PERMANENT_WORDS: [&str; 20] = [
     "unauthorized",
     "unauthorised",
@@ -38,7 +39,7 @@ const PERMANENT_WORDS: [&str; 20] = [
     "content policy",
 ];
 
-/// Words of failures that pass.
+/// Words of temporary failures.
 const TRANSIENT_WORDS: [&str; 37] = [
     "rate limit",
     "rate-limit",
@@ -79,15 +80,15 @@ const TRANSIENT_WORDS: [&str; 37] = [
     "broken pipe",
 ];
 
-/// Words of a model that is not there.
+/// Phrases for a missing model.
 const ABSENT_WORDS: [&str; 5] =
     ["model not found", "model_not_found", "no such model", "unknown model", "model does not exist"];
 
 /// Words directly before a number that make it an HTTP status.
 const STATUS_WORDS: [&str; 6] = ["status", "code", "http", "error", "statuscode", "status_code"];
 
-/// Returns what kind of error a failure is, by the message of the agent. An HTTP status in it decides; without one, words of failures that stay count
-/// before words of those that pass. What nothing is known about stays.
+/// Classifies a failure by the agent's message. An HTTP status in it decides. Without one, words of permanent failures
+/// take precedence over words of temporary ones. Unknown failures count as permanent.
 #[must_use]
 pub fn cause(message: &str) -> Cause {
     let text = message.to_lowercase();
@@ -96,7 +97,7 @@ pub fn cause(message: &str) -> Cause {
         return Cause::ModelAbsent;
     }
     match status_in(&text) {
-        // A quota that is used up is answered with 429 too, and does not pass.
+        // An exhausted quota is also answered with 429, but is permanent.
         Some(429) if has(&["insufficient_quota", "insufficient quota", "billing", "credit balance"]) => {
             Cause::Permanent
         }
@@ -108,7 +109,8 @@ pub fn cause(message: &str) -> Cause {
     }
 }
 
-/// The HTTP status that a message names: a number of three digits behind `status`, `http` or `error`, or at its beginning. `line 429` is none.
+/// Returns the HTTP status in a message: a three-digit number after `status`, `http` or `error`, or at the beginning.
+/// `line 429` doesn't count.
 fn status_in(text: &str) -> Option<u16> {
     let words: Vec<&str> =
         text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();

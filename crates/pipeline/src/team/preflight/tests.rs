@@ -7,7 +7,7 @@ fn id(id: &str) -> TaskId {
     TaskId::new(id).unwrap()
 }
 
-/// A plan of two phases: 1.1 and 1.2, then 2.1, 2.2 and 2.3, each with changed fields.
+/// Returns a plan of two phases: 1.1 and 1.2, then 2.1, 2.2 and 2.3, each with changed fields.
 fn plan(changes: &Value) -> Plan {
     let phase = |number: u64, ids: &[&str]| {
         let tasks: Vec<Value> = ids
@@ -42,7 +42,7 @@ fn named(kind: &str, task: &str) -> (String, String) {
     (kind.to_owned(), task.to_owned())
 }
 
-/// The kind in small letters: `EarlierOpen` is `earlier-open`.
+/// Returns the kind in kebab case: `EarlierOpen` is `earlier-open`.
 fn kebab(kind: impl std::fmt::Debug) -> String {
     let name = format!("{kind:?}");
     let letters = name.char_indices().map(|(at, c)| match c.is_uppercase() && at > 0 {

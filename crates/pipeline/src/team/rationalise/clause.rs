@@ -1,17 +1,17 @@
-//! The words of a reason in their clauses, without what is quoted.
+//! Splits a reason into words and clauses, without quotations.
 
 use crate::team::prose;
 
-/// Words that change nothing about a reason.
+/// Words that don't change the meaning of a reason.
 const FILLERS: [&str; 8] = ["just", "only", "really", "simply", "very", "actually", "basically", "quite"];
 
-/// Words that begin a clause: a denial before them is about something else.
+/// Words that begin a clause: a denial before them refers to something else.
 const CONNECTIVES: [&str; 7] = ["because", "since", "as", "for", "so", "when", "given"];
 
-/// Words that a clause may begin with before the reason itself.
+/// Words that may precede the reason in a clause.
 const LEADS: [&str; 6] = ["a", "the", "just", "only", "such", "it"];
 
-/// Longer forms of what is written with an apostrophe, or without the one that it has.
+/// Long forms of contractions, with or without their apostrophe.
 const CONTRACTIONS: [(&str, &[&str]); 16] = [
     ("it's", &["it", "is"]),
     ("that's", &["that", "is"]),
@@ -31,7 +31,7 @@ const CONTRACTIONS: [(&str, &[&str]); 16] = [
     ("isnt", &["is", "not"]),
 ];
 
-/// What stands directly before a reason that is denied.
+/// Words directly before a denied reason.
 const DENIED_BEFORE: [&[&str]; 9] = [
     &["not"],
     &["never"],
@@ -44,7 +44,7 @@ const DENIED_BEFORE: [&[&str]; 9] = [
     &["rather", "than"],
 ];
 
-/// What stands directly behind a reason that is denied.
+/// Words directly after a denied reason.
 const DENIED_AFTER: [&[&str]; 12] = [
     &["is", "no", "reason"],
     &["is", "no", "excuse"],
@@ -60,14 +60,14 @@ const DENIED_AFTER: [&[&str]; 12] = [
     &["was", "refused"],
 ];
 
-/// A word, and whether a clause begins with it.
+/// A word, and whether it begins a clause.
 #[derive(Debug)]
 struct Word {
     text: String,
     begins: bool,
 }
 
-/// The words of a reason.
+/// Words of a reason.
 #[derive(Debug)]
 pub(super) struct Clauses(Vec<Word>);
 
@@ -78,7 +78,7 @@ impl Clauses {
         let prose: Vec<String> = prose::lines(reason).into_iter().map(|line| line.prose).collect();
         let prose = prose.join("\n");
         let unquoted = prose::unquoted(&prose);
-        // A reason that is nothing but a quotation is offered all the same.
+        // A reason that consists only of a quotation counts as offered.
         let text = if unquoted.contains(char::is_alphanumeric) { unquoted } else { prose };
         let mut words = Vec::new();
         let (mut word, mut begins) = (String::new(), true);
@@ -98,7 +98,7 @@ impl Clauses {
         Self(words)
     }
 
-    /// Whether the reason has these words, and doesn't deny them.
+    /// Returns true if the reason has these words and doesn't deny them.
     pub(super) fn offer(&self, form: &[&[&str]], is_clause: bool) -> bool {
         let starts = 0..self.0.len();
         starts.filter_map(|at| self.end(at, form).map(|end| (at, end))).any(|(at, end)| {
@@ -107,7 +107,7 @@ impl Clauses {
         })
     }
 
-    /// Where the words end that begin at `at`; fillers may stand between them.
+    /// Returns the end of the form that begins at `at`; fillers may stand between its words.
     fn end(&self, at: usize, form: &[&[&str]]) -> Option<usize> {
         let mut next = at;
         for (nth, wanted) in form.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Clauses {
         Some(next)
     }
 
-    /// Whether a clause begins at a word, or before words that may come first.
+    /// Returns true if a clause begins at the word or at the leading words before it.
     fn is_begin(&self, at: usize) -> bool {
         let is_lead = |word: &&Word| LEADS.contains(&word.text.as_str()) && !word.begins;
         let leads = self.0[..=at].iter().rev().skip(1).take_while(is_lead).count();
@@ -149,7 +149,7 @@ impl Clauses {
     }
 }
 
-/// Adds a word in its long form.
+/// Adds a word, with contractions expanded.
 fn push(words: &mut Vec<Word>, word: &str, begins: bool) {
     let word = word.trim_end_matches('\'');
     let long = CONTRACTIONS.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);

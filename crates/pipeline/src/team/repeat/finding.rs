@@ -1,39 +1,39 @@
 //! Findings about workers that make no progress.
 
-/// What a finding leads to.
+/// Consequence of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reaction {
-    /// It is recorded and shown; the worker goes on.
+    /// The finding is recorded and shown; the worker continues.
     Warn,
-    /// What was to be done is not done, or the worker is stopped.
+    /// The pending action is not carried out, or the worker is stopped.
     Stop,
 }
 
-/// What was found.
+/// Kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
-    /// The same delegation again and again.
+    /// The same delegation was repeated.
     Loop,
-    /// The same tool call again and again.
+    /// The same tool call was repeated.
     Repetition,
-    /// Too many calls.
+    /// The limit of calls.
     Calls,
-    /// Too much time.
+    /// The limit of time.
     Minutes,
     /// Errors in a row.
     Errors,
-    /// No call that succeeds for too long.
+    /// No successful call for too long.
     Idle,
-    /// Calls that change nothing.
+    /// Calls without a change.
     NoChange,
-    /// Turns of nothing but text.
+    /// Turns with text only.
     Runaway,
     /// A file that the task does not declare.
     Scope,
 }
 
 impl FindingKind {
-    /// The kind as events and screens have it.
+    /// Returns the name of the kind in events and on screens.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -50,14 +50,14 @@ impl FindingKind {
     }
 }
 
-/// Something to be said or done about a worker.
+/// A finding about a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was found.
+    /// Kind of the finding.
     pub kind: FindingKind,
-    /// What it leads to.
+    /// Consequence of the finding.
     pub reaction: Reaction,
-    /// The line for the screen.
+    /// Text for the screen.
     pub words: String,
 }
 

@@ -1,4 +1,4 @@
-//! All rules about one worker of a team, fed by its events: tool calls, turns and time.
+//! Combines all rules about one worker of a team, fed by its events: tool calls, turns and time.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,24 @@ use switchboard_protocol::worker::{PauseState, WorkerEvent};
 use super::{Finding, ToolCalls, Turn, Turns, Usage, Used};
 use crate::roles::tool_of;
 
-/// Calls that may be under way at once and are told apart; agents run a few beside each other.
+/// Maximum number of concurrent calls that are tracked; agents run a few in parallel.
 const CALLS_KNOWN: usize = 64;
 
-/// Kinds of tool calls that change files, in ACP's words.
+/// Kinds of tool calls that change files, named as in ACP.
 pub(in crate::team) const CHANGING: [&str; 3] = ["edit", "delete", "move"];
 
-/// A worker as far as the rules look at it.
+/// State of a worker for the rules.
 #[derive(Debug, Clone)]
 pub struct Guard {
     usage: Usage,
     calls: ToolCalls,
     turns: Turns,
-    /// Calls that were counted, the last ones.
+    /// Ids of the last counted calls.
     known: VecDeque<String>,
-    /// Calls of the turn that is under way.
+    /// Number of calls in the current turn.
     in_turn: u32,
-    /// Whether mail has opened the turn that is under way: text is a proper answer to it, and how many of those there may be is limited elsewhere.
+    /// True if mail began the current turn: text is a proper answer to it, and the number of such turns is limited
+    /// elsewhere.
     is_of_mail: bool,
     paused_since: Option<Millis>,
 }
@@ -33,7 +34,7 @@ pub struct Guard {
 // === impl Guard ===
 
 impl Guard {
-    /// A worker that begins in a role with these limits.
+    /// Creates the state of a worker that begins in a role with these limits.
     #[must_use]
     pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
         Self {
@@ -47,11 +48,11 @@ impl Guard {
         }
     }
 
-    /// Takes an event of the worker; returns what was found.
+    /// Folds an event of the worker; returns its findings.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about progress")]
     pub fn step(&mut self, event: &WorkerEvent, now: Millis) -> Vec<Finding> {
         match event {
-            // As the record has it, so that a worker that is looked up there counts as it did.
+            // Shortened as in the record, so that a worker restored from the record counts the same.
             WorkerEvent::ToolCalled { .. } => self.called(&event.clone().fitted(), now),
             WorkerEvent::TurnStarted { mail, .. } => {
                 self.is_of_mail = !mail.is_empty();
@@ -88,7 +89,7 @@ impl Guard {
         found.extend(self.end(tool_kind, status, now));
         found
     }
-    /// Time has passed.
+    /// Checks the limits of time.
     pub fn tick(&mut self, now: Millis) -> Vec<Finding> {
         match self.paused_since {
             Some(_) => Vec::new(),
@@ -96,13 +97,13 @@ impl Guard {
         }
     }
 
-    /// When time alone leads to the next finding; `None` while the worker waits.
+    /// Returns the next time at which the clock alone causes a finding; `None` while the worker waits.
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         self.usage.due().filter(|_| self.paused_since.is_none())
     }
 
-    /// A call is counted when it is heard of first.
+    /// Counts a call at its first event.
     fn begin(&mut self, call: &str, kind: &str, arguments: &str, now: Millis) -> Vec<Finding> {
         if self.known.iter().any(|known| known == call) {
             return Vec::new();

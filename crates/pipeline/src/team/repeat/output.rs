@@ -1,20 +1,20 @@
-//! Finds workers that only write text, turn after turn, and call no tool.
+//! Finds workers that only write text in every turn and call no tool.
 
 use super::{Finding, FindingKind, Reaction};
 
-/// Turns in a row of nothing but text that stop a worker: the first may be a plan, the second an excuse.
+/// Number of text-only turns in a row that stops a worker: the first may be a plan, the second an excuse.
 const RUNAWAY_TURNS: u32 = 5;
 
 /// A turn of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Characters of text.
+    /// Number of characters of text.
     pub chars: u64,
-    /// Calls of tools, `report_step` among them.
+    /// Number of tool calls, including `report_step`.
     pub calls: u32,
 }
 
-/// Turns in a row that only had text.
+/// Counts turns in a row that had only text.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     in_a_row: u32,
@@ -22,7 +22,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Takes a turn that has ended.
+    /// Folds a completed turn.
     pub fn step(&mut self, turn: Turn) -> Option<Finding> {
         if turn.calls > 0 || turn.chars == 0 {
             *self = Self::default();

@@ -71,7 +71,7 @@ fn the_same_call_ten_times_of_twenty_stops() {
     assert_eq!(said, [(FindingKind::Repetition, Reaction::Warn), (FindingKind::Repetition, Reaction::Stop)]);
 }
 
-/// The limits of a role that ships.
+/// Returns the limits of a shipped role.
 fn limits(role: &str) -> RoleLimits {
     Roles::shipped().find(&RoleId::new(role).unwrap()).unwrap().limits
 }
@@ -160,7 +160,7 @@ fn called(call: &str, kind: &str, title: &str, status: &str) -> WorkerEvent {
     WorkerEvent::ToolCalled { call, title, tool_kind, status, paths: Vec::new(), why: String::new() }
 }
 
-/// Plays calls that are one after the other; the findings, each with the number of its call.
+/// Plays calls one after the other; returns the findings, each with the number of its call.
 fn played(
     guard: &mut Guard,
     calls: impl IntoIterator<Item = (&'static str, &'static str)>,

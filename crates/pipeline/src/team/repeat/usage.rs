@@ -1,24 +1,24 @@
-//! What one worker has used up of its role's limits.
+//! Usage of one worker, compared with the limits of its role.
 
 use switchboard_protocol::role::RoleLimits;
 use switchboard_protocol::time::Millis;
 
 use super::{Finding, FindingKind, Reaction};
 
-/// Minutes without a call that succeeds: longer than the slowest build that a role waits for.
+/// Minutes without a successful call: longer than the slowest build that a role waits for.
 const IDLE_MINUTES: i64 = 60;
-/// Calls in a row that change nothing, of a role that writes: it reads in circles.
+/// Number of calls in a row without a change after which a writing role is warned: it reads in circles.
 const NO_CHANGE_WARNS: u32 = 15;
 const MINUTE_MS: i64 = 60_000;
 
-/// What a worker did.
+/// An action of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
-    /// It begins to call a tool.
+    /// A tool call begins.
     Call,
     /// A call succeeded.
     Succeeded {
-        /// Whether files have changed.
+        /// True if files have changed.
         has_changed: bool,
     },
     /// A call failed.
@@ -27,7 +27,7 @@ pub enum Used {
     Tick,
 }
 
-/// What a worker has used up. Each warning and each stop is found once.
+/// Usage of a worker. Each warning and each stop is reported once.
 #[derive(Debug, Clone)]
 pub struct Usage {
     role: String,
@@ -50,7 +50,8 @@ impl Usage {
         Self { role, limits, begun: now, last_success: now, calls: 0, errors: 0, unchanged: 0, said }
     }
 
-    /// Takes what the worker did. Where several limits are reached at once, the worst is returned first and the others by the steps that follow.
+    /// Folds an action. If several limits are reached at once, the worst is returned first, and the others by later
+    /// steps.
     pub fn step(&mut self, used: Used, now: Millis) -> Option<Finding> {
         match used {
             Used::Call => self.calls = self.calls.saturating_add(1),
@@ -72,12 +73,12 @@ impl Usage {
         Some(found)
     }
 
-    /// Its time stood still for so long.
+    /// Extends the time limit by the time during which the worker was paused.
     pub fn stood_still(&mut self, ms: i64) {
         (self.begun, self.last_success) = (self.begun.plus(ms), self.last_success.plus(ms));
     }
 
-    /// When the next limit of time is reached that was not found yet.
+    /// Returns the next time at which a time limit is reached that was not reported yet.
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         let RoleLimits { minutes, warn_at, .. } = self.limits;
@@ -107,7 +108,7 @@ impl Usage {
             self.limited(FindingKind::Errors, self.errors, errors, "errors in a row"),
         ];
         let silent = now.since(self.last_success) / MINUTE_MS;
-        // A command calls no tools: its time limit is all that ends it.
+        // A command calls no tools, so only its time limit ends it.
         let idle = (self.calls > 0 && silent >= IDLE_MINUTES).then(|| {
             let words = format!("{} has had no call that succeeded for {silent} minutes", self.role);
             Finding::new(FindingKind::Idle, Reaction::Stop, words)

@@ -1,12 +1,14 @@
-//! Whether a description joins two verbs.
+//! Detects whether a description joins two verbs.
 //!
-//! A sentence has a first verb. Another one joins it where it follows `and`, `plus`, `then`, `;` or `as well as` in the same clause structure, or as an
-//! `-ing` form `with` or `while`. Verbs inside an infinitive or a relative clause (`a command to create and delete users`) belong to what is made.
-//! A test, an export or a description of the same thing (`and add a test`, `and export it`) is a companion: it makes the task MEDIUM. What a task ends
-//! with or is held to (`and return 0`, `and keep the API`, `; verify that …`) adds nothing.
+//! A sentence has a first verb. Another one joins it if it follows `and`, `plus`, `then`, `;` or `as well as` in the
+//! same clause structure, or if its `-ing` form follows `with` or `while`. Verbs inside an infinitive or a relative
+//! clause (`a command to create and delete users`) belong to the thing that is made. A test, an export or a description
+//! of the same thing (`and add a test`, `and export it`) is a companion: it makes the task MEDIUM. A result or
+//! constraint of the task (`and return 0`, `and keep the API`, `; verify that …`) adds nothing.
 //!
-//! Measured on 101 descriptions of 20 public task lists that the verbs were not chosen on: 6 of 10 with two actions were found, 0 of 91 others. A doubt
-//! counts as one action: a refusal that is wrong costs a round with the architect, a task that is too wide still has its files and gates against it.
+//! Measured on 101 descriptions from 20 public task lists that were not used to choose the verbs: 6 of 10 with two
+//! actions were found, and 0 of the 91 others. Doubtful cases count as one action: a wrong refusal costs a round with
+//! the architect, and a task that is too wide still faces its limits on files and its gates.
 
 use std::fmt;
 
@@ -15,14 +17,14 @@ use tokens::{Mark, Token, sentences};
 
 mod tokens;
 
-/// Two verbs of a description and what joins them.
+/// Two joined verbs of a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
     /// The first verb.
     pub first: String,
-    /// What joins them.
+    /// Word or mark that joins them.
     pub by: String,
-    /// The second.
+    /// The second verb.
     pub second: String,
 }
 
@@ -34,24 +36,24 @@ impl fmt::Display for Joined {
 
 const JOINTS: [&str; 4] = ["and", "&", "plus", "then"];
 const JOINTS_OF_GERUNDS: [&str; 4] = ["with", "plus", "while", "besides"];
-/// Words that begin a later sentence which adds an action.
+/// Words at the beginning of a later sentence that add an action.
 const ADDING: [&str; 7] = ["also", "then", "next", "finally", "additionally", "afterwards", "furthermore"];
 const ADVERBS: [&str; 9] =
     ["also", "then", "afterwards", "finally", "subsequently", "additionally", "just", "next", "automatically"];
-/// Words that an object begins with.
+/// Words that begin an object.
 const OBJECTS: [&str; 22] = [
     "the", "a", "an", "its", "it", "them", "their", "all", "each", "every", "any", "this", "that", "these", "those",
     "both", "existing", "new", "old", "up", "out", "whether",
 ];
 const PRONOUNS: [&str; 3] = ["it", "them", "this"];
-/// Words before a verb that belongs to what is made, not to the task.
+/// Words before a verb that belongs to the thing that is made, not to the task.
 const OPENERS: [&str; 19] = [
     "to", "can", "could", "may", "might", "must", "should", "shall", "will", "would", "cannot", "can't", "not",
     "don't", "lets", "that", "which", "who", "users",
 ];
-/// Verbs whose object does what follows: `let users sort and filter the list`.
+/// Verbs whose object carries out the following verbs: `let users sort and filter the list`.
 const CAUSING: [&str; 3] = ["let", "allow", "help"];
-/// Verbs that complete a thing: exporting it, naming it, calling it.
+/// Verbs that complete a thing, such as exporting, naming or calling it.
 const COMPLETING: [&str; 20] = [
     "call",
     "cover",
@@ -76,32 +78,32 @@ const COMPLETING: [&str; 20] = [
 ];
 const BRINGING: [&str; 7] = ["add", "write", "include", "extend", "update", "create", "provide"];
 const TESTS: [&str; 6] = ["test", "tests", "testcase", "testcases", "unit-test", "unit-tests"];
-/// Words within which the tests of a companion are named: `and add a small regression test`.
+/// Number of words within which a companion names its tests: `and add a small regression test`.
 const NEAR: usize = 5;
 
-/// How a verb behind a joint relates to the first one.
+/// Relation of a verb after a joint to the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// It is no verb of the task.
+    /// The word is no verb of the task.
     None,
-    /// It completes the same thing.
+    /// The verb completes the same thing.
     Companion,
-    /// It is another action.
+    /// The verb is another action.
     Second,
 }
 
-/// Returns the two verbs that a description joins, if it does.
+/// Returns the two verbs that a description joins, if any.
 #[must_use]
 pub fn joined(description: &str) -> Option<Joined> {
     relations(description).into_iter().find(|(relation, _)| *relation == Relation::Second).map(|(_, joined)| joined)
 }
 
-/// Whether a description has an action that completes the first: a test, an export.
+/// Returns true if a description has an action that completes the first: a test, an export.
 pub(super) fn has_companion(description: &str) -> bool {
     relations(description).iter().any(|(relation, _)| *relation == Relation::Companion)
 }
 
-/// Every joint of a description with what follows it.
+/// Returns every joint of a description with the relation of the verb after it.
 fn relations(description: &str) -> Vec<(Relation, Joined)> {
     let sentences = sentences(description);
     let mut found = Vec::new();
@@ -138,7 +140,7 @@ impl Sentence<'_> {
         self.tokens.get(at).map_or(Mark::Stop, |token| token.before)
     }
 
-    /// The first verb: at the beginning any verb, later one that is seldom a noun.
+    /// Returns the position of the first verb: at the beginning any verb, later only one that is rarely a noun.
     fn head(&self) -> Option<usize> {
         let is_first = |at: usize| {
             at == 0
@@ -184,7 +186,7 @@ impl Sentence<'_> {
         found
     }
 
-    /// How the verb at `second`, behind the joint at `joint`, relates to the first.
+    /// Returns the relation of the verb at `second`, after the joint at `joint`, to the first verb.
     fn relation(&self, head: usize, joint: usize, second: usize) -> Relation {
         if !self.is_verb(second) || self.is_inside(head, joint) {
             return Relation::None;
@@ -192,7 +194,7 @@ impl Sentence<'_> {
         let before = joint.saturating_sub(1);
         let lists_verbs = before > head && verb(self.word(before)).is_some() && !self.is_object(second + 1);
         if lists_verbs && self.list_begin(before, head) != head {
-            // `add create and delete endpoints`: the verbs name what is added.
+            // In `add create and delete endpoints`, the verbs name what is added.
             return Relation::None;
         }
         self.relation_of(second)
@@ -214,7 +216,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// As [`Self::relation`], of an `-ing` form; without an object it is the name of a thing (`with caching`).
+    /// As [`Self::relation`], for an `-ing` form; without an object it names a thing (`with caching`).
     fn relation_of_gerund(&self, at: usize) -> Relation {
         match gerund(self.word(at)) {
             Some(Verb::Strong | Verb::Weak) if self.is_object(at + 1) => Relation::Second,
@@ -240,8 +242,8 @@ impl Sentence<'_> {
         token.is_some_and(|token| token.before == Mark::None && begins_object(token))
     }
 
-    /// Whether a joint stands inside an infinitive or a relative clause whose verb is in its base form. A comma before the joint ends that clause,
-    /// unless it stands in a list of verbs.
+    /// Returns true if a joint is inside an infinitive or a relative clause whose verb is in its base form. A comma
+    /// before the joint ends that clause, unless it is in a list of verbs.
     fn is_inside(&self, head: usize, joint: usize) -> bool {
         let before = joint.saturating_sub(1);
         let ends_clause = self.mark(joint) != Mark::None && verb(self.word(before)).is_none();
@@ -253,7 +255,7 @@ impl Sentence<'_> {
         !ends_clause && (causes || (head + 1..joint).any(|at| opens(&at)))
     }
 
-    /// Where the list of verbs begins that ends at `at`: `parse, check and store`.
+    /// Returns the beginning of the list of verbs that ends at `at`: `parse, check and store`.
     fn list_begin(&self, at: usize, head: usize) -> usize {
         let mut begin = at;
         while begin > head && self.mark(begin) == Mark::Comma && verb(self.word(begin - 1)).is_some() {

@@ -12,8 +12,8 @@ use crate::team::prose;
 use batching::batching;
 use ids::named;
 
-/// Returns why a delegation is refused: it names more than one task, or asks for several without naming them. `ids` are the tasks of the plan. A task
-/// that it builds on (`depends on 1.1`, `after 1.1`) may be named.
+/// Returns why a delegation is refused: it names more than one task, or asks for several without naming them. `ids` are
+/// the tasks of the plan. The text may name tasks that its task builds on (`depends on 1.1`, `after 1.1`).
 #[must_use]
 pub fn delegation(text: &str, ids: &BTreeSet<TaskId>) -> Vec<Refusal> {
     let lines: Vec<String> = prose::lines(text).into_iter().map(|line| line.prose).collect();

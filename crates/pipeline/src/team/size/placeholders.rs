@@ -5,7 +5,7 @@ use switchboard_protocol::plan::{Plan, TaskId};
 use super::{Refusal, RefusalKind};
 use crate::team::prose;
 
-/// What stands in brackets where something was to be filled in, in lower case: the words of the usual forms of a plan.
+/// Texts of placeholders without their brackets, in lower case, from common forms of plans.
 const NAMES: [&str; 48] = [
     "project",
     "project name",
@@ -57,11 +57,11 @@ const NAMES: [&str; 48] = [
     "xxx",
 ];
 
-/// How a placeholder may begin.
+/// Beginnings of placeholders.
 const BEGINNINGS: [&str; 8] = ["your ", "insert ", "fill in", "add ", "describe ", "specify ", "replace ", "1-2 "];
 
-/// Returns each placeholder in a title, name, description, acceptance or reason of a plan. Code spans, indices (`rows[n]`) and links (`[name](address)`)
-/// are none.
+/// Returns each placeholder in a title, name, description, acceptance or reason of a plan. Code spans, indices
+/// (`rows[n]`) and links (`[name](address)`) don't count.
 #[must_use]
 pub fn placeholders(plan: &Plan) -> Vec<Refusal> {
     let mut texts: Vec<(Option<&TaskId>, String, &str)> = vec![(None, "the title of the plan".to_owned(), &plan.title)];
@@ -87,7 +87,7 @@ pub fn placeholders(plan: &Plan) -> Vec<Refusal> {
     texts.into_iter().flat_map(of).collect()
 }
 
-/// The placeholders of a text, without their brackets.
+/// Returns the placeholders of a text, without their brackets.
 pub(super) fn in_text(text: &str) -> Vec<String> {
     prose::lines(text).iter().flat_map(|line| in_line(&line.prose)).collect()
 }

@@ -20,7 +20,7 @@ fn kinds(fields: &Value) -> Vec<RefusalKind> {
     task_refusals(&task(fields), is_folder_by_name).into_iter().map(|refusal| refusal.kind).collect()
 }
 
-/// One action each.
+/// Descriptions with one action each.
 const ORDINARY: [&str; 78] = [
     "Add the area function in src/a.ts",
     "Add login and signup pages",
@@ -102,7 +102,7 @@ const ORDINARY: [&str; 78] = [
     "Check links and anchors in docs/",
 ];
 
-/// Two actions each.
+/// Descriptions with two actions each.
 const COMPOUND: [&str; 44] = [
     "Add login and update the docs",
     "Add the parser and refactor the printer",

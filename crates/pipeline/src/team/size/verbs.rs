@@ -1,6 +1,6 @@
 //! Verbs of task descriptions.
 
-/// Verbs that are seldom nouns: behind `and` they begin another action.
+/// Verbs that are rarely nouns: after `and`, they begin another action.
 const STRONG: &str = "\
 add adapt adjust align allocate analyse analyze append apply assign attach authenticate bind bring bump calculate cancel carry change choose collect combine compare \
 compile compress compute configure connect consolidate convert create decode decompose decouple decrypt deduplicate define delegate delete deploy deprecate \
@@ -13,7 +13,7 @@ resolve restore restrict restructure retrieve reuse revert revoke rewrite rotate
 speed start stop strip submit subscribe swap take teach throw tidy transform translate trim truncate tune unify unlock update upgrade upload use \
 validate wrap write";
 
-/// Verbs that are as often nouns: they begin another action where an object follows that can't belong to a noun.
+/// Verbs that are equally often nouns: they begin another action if an object follows that can't belong to a noun.
 const WEAK: &str = "\
 allow ask audit batch benchmark block build bundle cache call cap capture cast check clean close comment copy correct count cover debug deal describe design \
 display document download draft drop export filter find format group guard hash hook host import index limit link lint list load lock log look map mark match \
@@ -21,24 +21,24 @@ measure mock monitor mount name open order patch pin plan poll port process quer
 review rework roll run scan schedule scope search seed separate set ship show sign skip sort split store stream stub style support switch sync tag tear test track \
 trace trigger type view warn wire work";
 
-/// Verbs that hold the same action to something, or say what it ends with, instead of beginning another.
+/// Verbs that state a condition or result of the same action instead of beginning another.
 const HOLDING: [&str; 14] = [
     "assert", "avoid", "confirm", "ensure", "exit", "fail", "keep", "leave", "let", "preserve", "prove", "retain",
     "return", "verify",
 ];
 
-/// What a word is as a verb.
+/// Kind of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// It is nearly always one.
+    /// The word is nearly always a verb.
     Strong,
-    /// It may be a noun.
+    /// The word may be a noun.
     Weak,
-    /// It is one, and adds a condition to the action before it.
+    /// The word is a verb that adds a condition to the action before it.
     Holding,
 }
 
-/// Returns what a word in its base form is as a verb, if it is one.
+/// Returns the kind of verb of a word in its base form, if it is a verb.
 pub(super) fn verb(word: &str) -> Option<Verb> {
     let is_in = |list: &str| list.split_ascii_whitespace().any(|verb| verb == word);
     if HOLDING.contains(&word) {
@@ -52,7 +52,7 @@ pub(super) fn verb(word: &str) -> Option<Verb> {
     }
 }
 
-/// Returns what the verb of a form in `-ing` is.
+/// Returns the kind of verb of an `-ing` form.
 pub(super) fn gerund(word: &str) -> Option<Verb> {
     let stem = word.strip_suffix("ing").filter(|stem| stem.len() > 1)?;
     let doubled = stem.chars().rev().nth(1).filter(|c| stem.ends_with(*c)).map(|_| &stem[..stem.len() - 1]);

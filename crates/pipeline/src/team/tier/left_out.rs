@@ -1,22 +1,23 @@
-//! Which steps a tier and the turbo mode leave out, with the reason: evidence of the task, and a line on the screen.
+//! Steps that a tier and the turbo mode leave out, with the reason for the task's evidence and the screen.
 
 use super::{Assessment, Tier};
 use crate::team::steps::{ADVERSARIAL, IMPACT, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY, TESTS};
 
-/// What decides beside a change's tier.
+/// Settings that decide on steps in addition to the tier of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wishes {
-    /// Whether changes that are not critical have their gates only.
+    /// True if changes that are not critical pass their gates only.
     pub turbo: bool,
-    /// Whether each change has the security review.
+    /// True if every change gets the security review.
     pub always_security_review: bool,
-    /// Whether a reviewer has to take part.
+    /// True if a reviewer must take part.
     pub needs_reviewer: bool,
-    /// Whether a test engineer has to take part.
+    /// True if a test engineer must take part.
     pub needs_test_engineer: bool,
 }
 
-/// Returns the steps in which others judge a change of a tier, in their order. What the change itself makes unnecessary is left out when it is there.
+/// Returns the judging steps for a tier, in order. Steps that the change itself makes unnecessary are left out once it
+/// exists.
 #[must_use]
 pub fn steps(tier: Tier) -> &'static [&'static str] {
     match tier {
@@ -25,7 +26,7 @@ pub fn steps(tier: Tier) -> &'static [&'static str] {
     }
 }
 
-/// Returns why a step is not done for a change; `None` where it is.
+/// Returns why a step is left out for a change; `None` if it is not.
 #[must_use]
 pub fn left_out(step: &str, found: &Assessment, wishes: Wishes) -> Option<String> {
     let tier = found.tier;

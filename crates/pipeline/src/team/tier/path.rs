@@ -1,9 +1,9 @@
-//! The tier of a change by the path of a file.
+//! Determines the tier of a change by a file's path.
 
 use super::Tier;
 use super::words::{self, parts};
 
-/// Files by their whole name, in lower case, that neither run nor are read by users.
+/// Files that neither run nor are read by users, by their whole name in lower case.
 const METADATA: [&str; 18] = [
     ".gitignore",
     ".gitattributes",
@@ -25,10 +25,10 @@ const METADATA: [&str; 18] = [
     ".git-blame-ignore-revs",
 ];
 
-/// Extensions of documents. `.txt` is none: `requirements.txt` and `CMakeLists.txt` are read by tools.
+/// Extensions of documents. `.txt` is not included: `requirements.txt` and `CMakeLists.txt` are read by tools.
 const DOCS: [&str; 6] = ["md", "markdown", "rst", "adoc", "asciidoc", "mdx"];
 
-/// Names, in lower case and without extension, of documents that may end in `.txt` or in nothing.
+/// Names of documents, in lower case and without extension, that may end in `.txt` or have no extension.
 const DOC_NAMES: [&str; 8] =
     ["readme", "changelog", "changes", "history", "contributing", "install", "maintainers", "code_of_conduct"];
 
@@ -38,11 +38,11 @@ const PICTURES: [&str; 6] = ["png", "jpg", "jpeg", "gif", "svg", "webp"];
 /// Folders of documents.
 const DOC_FOLDERS: [&str; 3] = ["docs", "doc", "documentation"];
 
-/// Documents that agents follow as instructions, by name or by a folder above them.
+/// Instructions for agents, by name or by a folder above them.
 const INSTRUCTIONS: [&str; 5] = ["agents.md", "claude.md", "gemini.md", "copilot-instructions.md", "skill.md"];
 const INSTRUCTION_FOLDERS: [&str; 6] = [".claude", ".cursor", ".codex", ".opencode", ".switchboard", "prompts"];
 
-/// Files that run with credentials, or decide what is checked, by their whole name or the beginning of their path.
+/// Files that run with credentials, or decide what is checked, by their whole name or a prefix of their path.
 const GUARDS: [&str; 14] = [
     ".gitlab-ci.yml",
     "jenkinsfile",
@@ -62,11 +62,11 @@ const GUARDS: [&str; 14] = [
 const GUARD_FOLDERS: [&str; 4] = [".github/workflows/", ".github/actions/", ".circleci/", ".git/"];
 const KEY_FILES: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "gpg"];
 
-/// Extensions of files that only describe what is seen.
+/// Extensions of files that only describe a user interface.
 const UI: [&str; 13] =
     ["tsx", "jsx", "vue", "svelte", "astro", "css", "scss", "sass", "less", "xaml", "qml", "storyboard", "xib"];
 
-/// Extensions that are UI in a folder of [`UI_FOLDERS`].
+/// Extensions that belong to a user interface inside a folder of [`UI_FOLDERS`].
 const UI_IN_FOLDERS: [&str; 9] = ["ts", "js", "mjs", "html", "hbs", "swift", "kt", "dart", "svg"];
 const UI_FOLDERS: [&str; 13] = [
     "components",
@@ -84,7 +84,7 @@ const UI_FOLDERS: [&str; 13] = [
     "templates",
 ];
 
-/// Returns the tier of a path and why, in words. A folder or glob is assessed by what its name says.
+/// Returns the tier of a path and the reason. A folder or glob is assessed by its name.
 pub(super) fn tier(path: &str) -> (Tier, String) {
     let path = path.replace('\\', "/");
     let path = path.trim_start_matches("./");
@@ -108,7 +108,7 @@ pub(super) fn tier(path: &str) -> (Tier, String) {
     (Tier::Code, "it may run".to_owned())
 }
 
-/// Whether a change to a path is a change of what users see. Its tests are not.
+/// Returns true if a change to a path affects the user interface. Its tests don't.
 pub(super) fn is_ui(path: &str) -> bool {
     let lower = path.replace('\\', "/").to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
@@ -152,7 +152,7 @@ fn is_document(lower: &str, name: &str) -> bool {
         || is_folder
 }
 
-/// The extension of a name, or an empty text.
+/// Returns the extension of a name, or an empty text.
 fn ending(name: &str) -> &str {
     name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or("", |(_, ending)| ending)
 }

@@ -1,9 +1,10 @@
-//! Words that make a change security relevant or a matter of what users see. Whole words and parts of names count, never a part of a word: `author.rs`
-//! is not `auth`, `tokenizer` not `token`, `capital` not `api`.
+//! Words that make a change relevant for security or the user interface. Whole words and parts of names count, never a
+//! part of a word: `author.rs` is not `auth`, `tokenizer` not `token`, `capital` not `api`.
 
 use crate::team::prose;
 
-/// Parts of names of files and folders that guard: auth, crypto, session, token, middleware, api and security, with their other forms and what is kept by them.
+/// Parts of file and folder names for auth, crypto, session, token, middleware, api and security, with other forms and
+/// the data they protect.
 const PARTS: [&str; 49] = [
     "auth",
     "authn",
@@ -56,15 +57,15 @@ const PARTS: [&str; 49] = [
     "2fa",
 ];
 
-/// Beginnings of parts whose every form counts.
+/// Prefixes of parts; every form with the prefix counts.
 const BEGINNINGS: [&str; 8] =
     ["authenticat", "authoris", "authoriz", "encrypt", "decrypt", "sanitis", "sanitiz", "cryptograph"];
 
-/// Parts beside which `token` is one of a language, or of a design.
+/// Parts beside which `token` belongs to a language or a design.
 const NOT_A_CREDENTIAL: [&str; 9] =
     ["lexer", "lexing", "tokenizer", "tokeniser", "ast", "grammar", "design", "theme", "style"];
 
-/// Words of a description. `token`, `session` and `api` alone are too common there: tokens per second, a work session.
+/// Words in a description. `token`, `session` and `api` alone are too common there: tokens per second, a work session.
 const KEYWORDS: [&str; 34] = [
     "auth",
     "authn",
@@ -102,7 +103,7 @@ const KEYWORDS: [&str; 34] = [
     "rbac",
 ];
 
-/// Phrases of a description.
+/// Phrases in a description.
 const PHRASES: [&[&str]; 10] = [
     &["access", "token"],
     &["access", "tokens"],
@@ -116,7 +117,7 @@ const PHRASES: [&[&str]; 10] = [
     &["path", "traversal"],
 ];
 
-/// Words and phrases with which a task says that it is about what users see.
+/// Words and phrases for tasks about the user interface.
 const UI: [&[&str]; 13] = [
     &["ui"],
     &["ux"],
@@ -133,7 +134,7 @@ const UI: [&[&str]; 13] = [
     &["page", "layout"],
 ];
 
-/// The part of a path's names that makes a change to it security relevant.
+/// Returns the part of a path's names that makes a change to it security relevant.
 pub(super) fn security_part(path: &str) -> Option<String> {
     let all: Vec<String> = path.split('/').flat_map(parts).collect();
     let is_other = all.iter().any(|part| NOT_A_CREDENTIAL.contains(&part.as_str()));
@@ -145,7 +146,7 @@ pub(super) fn security_part(path: &str) -> Option<String> {
     all.iter().find(guards).cloned()
 }
 
-/// The words and phrases of a description that make the task security relevant.
+/// Returns the words and phrases of a description that make the task security relevant.
 pub(super) fn security(description: &str) -> Vec<String> {
     let words = prose::words(description);
     let of_dependencies = |at: usize| {
@@ -159,12 +160,12 @@ pub(super) fn security(description: &str) -> Vec<String> {
     found
 }
 
-/// The words and phrases of a description that make the task a matter of what users see.
+/// Returns the words and phrases of a description that relate the task to the user interface.
 pub(super) fn ui(description: &str) -> Vec<String> {
     phrases(&prose::words(description), &UI)
 }
 
-/// The parts of a name in lower case: `OAuthClient`, `oauth_client` and `oauth-client` have the same two.
+/// Returns the parts of a name in lower case: `OAuthClient`, `oauth_client` and `oauth-client` have the same two.
 pub(super) fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut parts = vec![String::new()];
@@ -182,7 +183,7 @@ pub(super) fn parts(name: &str) -> Vec<String> {
             last.extend(c.to_lowercase());
         }
     }
-    // `OAuth` is one word, though it has two humps.
+    // `OAuth` counts as one part in spite of its capitals.
     let is_o = |pair: &[String]| pair[0] == "o" && pair[1] == "auth";
     if let Some(at) = parts.windows(2).position(is_o) {
         parts.splice(at..at + 2, ["oauth".to_owned()]);

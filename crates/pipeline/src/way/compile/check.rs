@@ -1,4 +1,4 @@
-//! The gates of one task: the defaults, what the plan adds and leaves out, and whether each can judge.
+//! The gates of one task: defaults, additions and omissions of the plan, and whether each gate can judge.
 
 use switchboard_protocol::error::{Exit, Failure, find as code_of};
 use switchboard_protocol::plan::TaskId;
@@ -8,10 +8,10 @@ use switchboard_protocol::text::cut;
 use crate::gate::{self, DEFAULTS, Gate, Lack, OF_TEAM};
 use crate::settings::Settings;
 
-/// What leaves every default out.
+/// Name that leaves out every default.
 const ALL: &str = "all";
 
-/// Tasks that a note names.
+/// Maximum number of tasks that a note names.
 const NAMED: usize = 5;
 
 /// A gate in a task's way.
@@ -25,33 +25,33 @@ pub(super) struct Wanted {
 /// Why a plan's ways can't be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WayRefusal {
-    /// The kind of reason.
+    /// Code of the refusal.
     pub code: WayRefusalCode,
-    /// The task; `None` where it is about the plan.
+    /// Refused task; `None` for the plan as a whole.
     pub task: Option<TaskId>,
-    /// The step.
+    /// Name of the step.
     pub step: String,
-    /// The reason.
+    /// Reason as text.
     pub reason: String,
-    /// What to do, the near match included.
+    /// How to fix it, including a close match.
     pub hint: String,
 }
 
-/// The kinds of reasons why a plan's ways can't be compiled.
+/// Code for why a plan's ways can't be compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayRefusalCode {
-    /// No gate has this name.
+    /// There is no gate with this name.
     UnknownGate,
-    /// The gate is required and can't judge.
+    /// The gate is required but can't judge.
     CannotJudge,
     /// Units wait for each other.
     Circle,
-    /// The compiled steps are no way: a defect.
+    /// The compiled steps form no valid way; a defect.
     Bug,
 }
 
 impl WayRefusalCode {
-    /// The code of the error table.
+    /// Returns the error code.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl WayRefusal {
         Self { code: WayRefusalCode::Bug, task: None, step: "compile".to_owned(), reason, hint }
     }
 
-    /// The refusal in a line.
+    /// Returns the refusal as one line.
     #[must_use]
     pub fn line(&self) -> String {
         let task = self.task.as_ref().map_or_else(|| "the plan".to_owned(), |task| format!("task {task}"));
@@ -78,7 +78,7 @@ impl WayRefusal {
     }
 }
 
-/// All refusals in one failure: the first of the most serious kind names it, each is a cause.
+/// Combines all refusals in one failure: the first one of the most serious kind names it, and each is a cause.
 #[must_use]
 pub fn failure(refusals: &[WayRefusal]) -> Failure {
     let exit = |refusal: &WayRefusal| code_of(refusal.code.code()).map_or(Exit::Failed, |code| code.exit);
@@ -100,7 +100,7 @@ impl Wanted {
         Self { gate, need, when: When::Always }
     }
 
-    /// What tells this gate's step from others.
+    /// Returns the key that distinguishes this gate's step from others.
     pub(super) fn key(&self) -> (String, u8, String) {
         let reason = match &self.when {
             When::Always => String::new(),
@@ -110,7 +110,7 @@ impl Wanted {
         (self.gate.id.to_owned(), self.need as u8, reason)
     }
 
-    /// What a person should know about it before the run starts.
+    /// Returns a note for a person before the run starts, if needed.
     pub(super) fn note(&self) -> Option<String> {
         match &self.when {
             When::Always => None,
@@ -120,7 +120,7 @@ impl Wanted {
     }
 }
 
-/// A note and the tasks that it is about.
+/// Returns a note with the tasks that it is about.
 pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
     if tasks.len() == total {
         return format!("{note} (all tasks)");
@@ -130,7 +130,7 @@ pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
     format!("{note} (task {}{more})", names.join(", "))
 }
 
-/// The gates of a task in the order of their steps, or all that is wrong with them.
+/// Returns the gates of a task in the order of their steps, and all errors in them.
 pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<WayRefusal>) {
     let mut wanted: Vec<Wanted> =
         DEFAULTS.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))).collect();
@@ -153,7 +153,7 @@ pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<Way
     (wanted, refusals)
 }
 
-/// Adds a gate or leaves one out; returns the name if there is no such gate.
+/// Adds a gate or leaves one out; returns the name if it is unknown.
 fn take<'a>(wanted: &mut Vec<Wanted>, name: &'a str) -> Option<&'a str> {
     let (left_out, name) = name.strip_prefix('-').map_or((false, name), |name| (true, name));
     let never = || When::Never { reason: "the plan says so".to_owned() };
@@ -172,7 +172,7 @@ fn take<'a>(wanted: &mut Vec<Wanted>, name: &'a str) -> Option<&'a str> {
     None
 }
 
-/// A gate that can judge must; returns what is missing for one that is required and can't.
+/// Determines whether a gate applies; returns what is missing if it is required but can't judge.
 fn configure(wanted: &mut Wanted, settings: &Settings) -> Option<Lack> {
     if !wanted.when.is_always() {
         return None;

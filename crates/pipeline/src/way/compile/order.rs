@@ -1,4 +1,4 @@
-//! Whether the units of a plan can be brought into an order.
+//! Checks whether the units of a plan can be ordered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use switchboard_protocol::plan::{Plan, TaskId};
 use super::check::{WayRefusal, WayRefusalCode};
 use crate::prepare::groups::Group;
 
-/// The refusals for tasks that wait for each other through a barrier; circles of dependencies alone are refused when a plan is
-/// read.
+/// Returns refusals for tasks that wait for each other through a barrier. Cycles of dependencies alone are refused when
+/// a plan is read.
 pub(super) fn circles(plan: &Plan, groups: &[Group<'_>], eligible: &BTreeMap<&TaskId, ()>) -> Vec<WayRefusal> {
     let tasks: Vec<_> = plan.tasks().filter(|task| eligible.contains_key(&task.id)).collect();
     let numbers: BTreeMap<&TaskId, usize> = tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
-    // A task is a node; so is a group, which is done when its tasks are.
+    // Tasks are nodes, and so are groups; a group is done when its tasks are.
     let group = |at: usize| tasks.len() + at;
     let mut waits: Vec<Vec<usize>> = vec![Vec::new(); tasks.len() + groups.len()];
     for (at, task) in tasks.iter().enumerate() {
@@ -51,12 +51,12 @@ fn refusal(task: Option<TaskId>, reason: String) -> WayRefusal {
     WayRefusal { code: WayRefusalCode::Circle, task, step: "start".to_owned(), reason, hint }
 }
 
-/// The place of a task's innermost group.
+/// Returns the index of a task's innermost group.
 fn phase_of(groups: &[Group<'_>], task: &TaskId) -> Option<usize> {
     groups.iter().rposition(|group| group.tasks.contains(&task))
 }
 
-/// Nodes that no order reaches.
+/// Returns the nodes that can't be ordered.
 fn left_over(waits: &[Vec<usize>]) -> BTreeSet<usize> {
     let mut unmet: Vec<_> = waits.iter().map(Vec::len).collect();
     let mut dependents = vec![Vec::new(); waits.len()];

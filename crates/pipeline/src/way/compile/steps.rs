@@ -1,7 +1,8 @@
 //! The steps of a task's way.
 //!
-//! Quorums first, where it waits for other tasks of which some may fail; then what makes its change, or its report; then the gates. What a gate
-//! refuses goes back to what made it. What is merged is rebased, judged again if its tree is another one then, and merged.
+//! Quorums come first, if the task waits for others of which some may fail. Then comes the step that makes its change
+//! or report, then the gates. A refusal by a gate goes back to that step. A change to merge is rebased, judged again if
+//! its tree differs, and merged.
 
 use switchboard_protocol::plan::{AskSettings, RetryFrom, TaskId};
 use switchboard_protocol::role::RoleName;
@@ -34,7 +35,7 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     if matches!(shape.result, WorkResult::Draft | WorkResult::Report) {
         return Some(Way { steps });
     }
-    // What is chosen or gathered was mended where it was made.
+    // A chosen or gathered change was fixed where it was made.
     let is_made_here = shape.among.is_empty() && !shape.is_landing();
     let fix = if kind.fixes_lint && is_made_here { Some(lint_fix(&maker_id)?) } else { None };
     let judged: Vec<_> = [&maker_id].into_iter().chain(fix.as_ref().map(|fix| &fix.id)).cloned().collect();
@@ -63,7 +64,7 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     Some(Way { steps })
 }
 
-/// A step that always applies and must pass.
+/// Returns a step that always applies and must pass.
 pub(super) fn step(id: StepId, does: Do) -> Step {
     Step {
         id,
@@ -113,7 +114,8 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
     })
 }
 
-/// The question to a role, a step with the name of its answer: only that is kept. What can't be used is asked for again, as in a team's steps.
+/// Returns the question to a role, as a step with the name of its answer. Only the answer is kept; an unusable one is
+/// requested again.
 fn ask(AskSettings { role, answer }: AskSettings, kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
     let does = Do::Work {
         role: role.id(),
@@ -147,7 +149,7 @@ fn choose(among: &[TaskId], after: &[StepId]) -> Option<Step> {
     })
 }
 
-/// Once: what gates refuse of a group, or what conflicts, wants a person, and would be the same again.
+/// Allows one attempt: a gate's refusal of a group, or a conflict, needs a person and would recur.
 fn gather() -> Option<Step> {
     let id = step_id("gather")?;
     let writes = vec![Zone::Source, Zone::Tests];
@@ -159,7 +161,7 @@ fn gather() -> Option<Step> {
     })
 }
 
-/// Before the gates, so that these judge what is merged. It refuses nothing: what it can't mend is the gate's to say.
+/// Runs before the gates, so that they judge the merged code. It refuses nothing: the gate reports what it can't fix.
 fn lint_fix(maker: &StepId) -> Option<Step> {
     Some(Step {
         after: vec![maker.clone()],
@@ -171,7 +173,7 @@ fn lint_fix(maker: &StepId) -> Option<Step> {
     })
 }
 
-/// Judges what stands after the steps that make the change, and goes back to the maker with what it refuses.
+/// Judges the tree after the steps that make the change, and goes back to the maker if it refuses.
 fn check(wanted: &Wanted, judged: &[StepId], maker: &StepId) -> Option<Step> {
     Some(Step {
         after: judged.to_vec(),
@@ -183,7 +185,8 @@ fn check(wanted: &Wanted, judged: &[StepId], maker: &StepId) -> Option<Step> {
     })
 }
 
-/// A person's yes belongs to the tree that the gates have judged; where a rebase brings another one, what was allowed before is not asked again.
+/// Returns the step in which a person approves the judged tree. If a rebase results in another tree, the same approval
+/// is not requested again.
 fn confirm(question: Option<&str>, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
     Some(Step {
         after,

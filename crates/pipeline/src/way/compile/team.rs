@@ -1,7 +1,7 @@
-//! The steps of a team: what others than who made a change say about it.
+//! The steps of a team, in which others judge a change.
 //!
-//! They follow the gates, one after the other, and each belongs to what the maker's step came to: a rebase doesn't ask them again, a new attempt does. A
-//! test engineer writes tests only; the gates judge the tree with them once more.
+//! They follow the gates, one after the other, and judge the output of the maker's step: a rebase doesn't repeat them,
+//! a new attempt does. A test engineer writes tests only; then the gates judge the tree again.
 
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::plan::{RetryFrom, Task};
@@ -16,21 +16,21 @@ use crate::subtasks::{Shape, WorkResult};
 use crate::team::steps::{IMPACT, REVIEW, SECOND_REVIEW, SECOND_TESTS, SECURITY};
 use crate::team::tier::{self, Assessment, Tier};
 
-/// A step of a team, before it is one of a way.
+/// A step of a team before it is added to a way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamStep {
     id: &'static str,
     role: RoleName,
     answer: AnswerKind,
-    /// Why it is left out, as long as the change is what its task declares.
+    /// Reason why it is left out, if the change matches the task's declarations.
     left_out: Option<String>,
 }
 
-/// The steps of one task.
+/// The team's steps of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamSteps {
     steps: Vec<TeamStep>,
-    /// Why some are there twice, if they are.
+    /// Reason why some steps are doubled, if they are.
     doubled: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl TeamStep {
             REVIEW | SECOND_REVIEW => (RoleName::Reviewer, AnswerKind::Review),
             _ => (RoleName::TestEngineer, AnswerKind::Tests),
         };
-        // Only the change shows whether it has to do with security.
+        // Only the change itself shows whether it is security relevant.
         let left_out =
             tier::left_out(id, found, settings.wishes()).filter(|_| id != SECURITY || found.tier < Tier::Code);
         Self { id, role, answer, left_out }
@@ -62,7 +62,7 @@ impl TeamSteps {
         self.steps.iter()
     }
 
-    /// What is left out or done twice, and why.
+    /// Returns which steps are left out or doubled, and why.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let note = |step: &TeamStep| Some(format!("step {} is left out: {}", step.id, step.left_out.as_ref()?));
         let doubled =
@@ -70,13 +70,13 @@ impl TeamSteps {
         self.steps.iter().filter_map(note).chain(doubled)
     }
 
-    /// What tells the steps of two tasks apart that walk different ways.
+    /// Returns the key that distinguishes the steps of tasks with different ways.
     pub(super) fn key(&self) -> impl Iterator<Item = &'static str> {
         self.steps.iter().map(|step| step.id)
     }
 }
 
-/// The steps that a task's tier wants; `None` where no team carries it out, or nothing of it is merged.
+/// Returns the steps that a task's tier requires; `None` if no team carries it out, or nothing is merged.
 pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<TeamSteps> {
     if !settings.team || shape.result != WorkResult::Merged || shape.is_landing() {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn step(one: &TeamStep, limits: &TeamLimits, maker: &StepId, after: V
         writes: if one.writes_tests() { vec![Zone::Tests] } else { Vec::new() },
         retry_from: RetryFrom::Change,
         begins_on: None,
-        // Tests that are there already may be all that is needed.
+        // Existing tests may be sufficient.
         may_keep: one.writes_tests(),
         answer: Some(one.answer),
     };

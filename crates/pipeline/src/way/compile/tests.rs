@@ -35,7 +35,7 @@ fn compiled(plan: &Plan) -> Result<Compiled, Vec<WayRefusal>> {
     )
 }
 
-/// The gates of a way: name, need, and whether each applies.
+/// Returns the gates of a way: name, need, and whether each applies.
 fn gates(graph: &Graph) -> Vec<(String, Need, When)> {
     let gate = |step: &Step| Some((step.does.gate()?.to_string(), step.need, step.when.clone()));
     graph.steps().iter().filter_map(gate).collect()

@@ -1,4 +1,4 @@
-//! The bytes of a frame.
+//! The binary format of a frame.
 
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
@@ -12,13 +12,13 @@ use crate::write::{Plan, Remembered};
 /// First bytes of a frame.
 const MAGIC: [u8; 4] = *b"SBr1";
 
-/// Bytes before the payload.
+/// Number of bytes before the payload.
 const HEAD: usize = 32;
 
-/// Bytes of a sum.
+/// Number of bytes of a sum.
 const SUM: usize = 8;
 
-/// What makes the next frame.
+/// State that the next frame depends on.
 pub(in crate::sqlite) struct FrameChain {
     chain_id: String,
     generation: u64,
@@ -26,7 +26,7 @@ pub(in crate::sqlite) struct FrameChain {
     before: [u8; SUM],
 }
 
-/// One batch as it was decided, without what is computed from it.
+/// One batch as it was decided, without derived data.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::sqlite) struct RedoRecord {
     pub(in crate::sqlite) events: Vec<(Record, Option<Body>)>,
@@ -42,13 +42,13 @@ impl FrameChain {
         Ok(Self { chain_id: chain_id.to_owned(), generation: random()?, number: 0, before: [0; SUM] })
     }
 
-    /// Forgets all frames.
+    /// Starts over without frames.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
         (self.generation, self.number, self.before) = (random()?, 0, [0; SUM]);
         Ok(())
     }
 
-    /// Puts a frame into an empty buffer.
+    /// Writes a frame into an empty buffer.
     pub(super) fn frame<'a>(&self, out: &mut Vec<u8>, group: impl Iterator<Item = (&'a Prepared, &'a Plan)>) {
         out.extend(MAGIC);
         out.extend([0; 4]);
@@ -65,7 +65,7 @@ impl FrameChain {
         out.extend(sum);
     }
 
-    /// The frame is written.
+    /// Records that the frame was written.
     pub(super) fn next(&mut self, frame: &[u8]) {
         self.number += 1;
         if let Some(sum) = frame.last_chunk() {
@@ -136,10 +136,10 @@ fn put_batch(out: &mut Vec<u8>, batch: &Prepared, plan: &Plan) {
     }
 }
 
-/// Everything in the frames that count.
+/// Returns the batches of all valid frames.
 ///
 /// # Errors
-/// What is wrong with a frame whose sum is right: no version of this program has written it.
+/// A description of a frame whose sum is right but whose content is invalid: no version of this program has written it.
 pub(super) fn redo_records(bytes: &[u8], chain_id: &str) -> Result<Vec<RedoRecord>, String> {
     let mut redo_records = Vec::new();
     let (mut rest, mut number, mut known) = (bytes, 0_u64, None);
@@ -162,7 +162,7 @@ pub(super) fn redo_records(bytes: &[u8], chain_id: &str) -> Result<Vec<RedoRecor
     Ok(redo_records)
 }
 
-/// Head, payload and sum of the frame at the beginning, if there can be one.
+/// Returns head, payload and sum of the frame at the beginning, if it is complete.
 fn split(bytes: &[u8]) -> Option<(&[u8], &[u8], [u8; SUM])> {
     let (head, rest) = bytes.split_at_checked(HEAD)?;
     let length = head.strip_prefix(&MAGIC)?.first_chunk().map(|length| u32::from_le_bytes(*length))?;

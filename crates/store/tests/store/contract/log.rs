@@ -143,7 +143,7 @@ fn an_export_verifies_without_the_store(it: &Fixture) {
     assert_eq!(hashes, events.iter().map(|event| (event.lsn, event.hash)).collect::<Vec<_>>());
 }
 
-/// Every byte is changed to every value that differs in one bit; each is found, and named by its event.
+/// Changes every byte to every value that differs in one bit; each change must be found and attributed to its event.
 fn every_flipped_bit_of_an_export_is_found_and_named(it: &Fixture) {
     filled(it);
     it.commit(Batch::synced().event(post("ü\u{1}\"\\", 3).with_body("\n\u{7f}é")).drop_body(3)).unwrap();

@@ -3,7 +3,7 @@ use switchboard_store::{Batch, Cell, Error, Query};
 
 use crate::board::{Fixture, on_every_backend, post, post_with};
 
-/// Notes 1..=6: weights 30, 10, 20, none, 10, -5; tags a, b, none, a, "A", "ä".
+/// Posts notes 1..=6: weights 30, 10, 20, none, 10, -5; tags a, b, none, a, "A", "ä".
 fn filled(it: &Fixture) {
     let notes = [
         json!({"owner": "ann", "weight": 30, "tag": "a"}),

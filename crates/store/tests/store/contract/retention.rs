@@ -5,7 +5,7 @@ use crate::board::{Fixture, on_every_backend, post, take};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What was taken a day ago needs no body any more.
+/// Drops the bodies of notes that were taken a day ago.
 const TAKEN: Retention = Retention { cursor: "retention/taken", kinds: &["note_taken"], keep_for: DAY, bodies_of };
 
 fn bodies_of(_: &Store, event: &Event) -> Result<Vec<u64>, Error> {

@@ -1,4 +1,4 @@
-//! Readers that wait: woken by what they wait for, by nothing else, and always.
+//! Waiting readers: always woken by a matching commit, and by no other.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,7 +9,7 @@ use switchboard_store::{Batch, Error, Interest, Subscription};
 
 use crate::board::{Fixture, add_owner, call, on_every_backend, post, take};
 
-/// Whether the subscription has something to say right now.
+/// Returns true if the subscription has something to return now.
 fn is_rung(subscription: &mut Subscription) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     matches!(pin!(subscription.changed()).poll(&mut context), Poll::Ready(Ok(_)))
@@ -109,7 +109,7 @@ fn who_waits_learns_that_the_store_has_ended(it: &Fixture) {
     assert!(matches!(pin!(it.store.subscribe([]).changed()).poll(&mut context), Poll::Ready(Err(Error::Closed))));
 }
 
-/// A small generator, so that a failure can be repeated by its seed.
+/// Small random number generator, so that a failure can be reproduced by its seed.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -117,8 +117,8 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// Two writers against two readers that subscribe, read, and sleep until they are woken. A commit that falls between the read and the
-/// sleep and does not wake leaves its reader asleep: the limit is there for that, and nothing is measured by it.
+/// Runs two writers against two readers that subscribe, read, and sleep until they are woken. A commit between the read
+/// and the sleep that doesn't wake its reader leaves it asleep; the time limit only detects that.
 fn no_commit_leaves_a_reader_asleep(it: &Fixture) {
     const POSTS: u64 = 40;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();

@@ -1,4 +1,4 @@
-//! Copies of a store: taken while it works, put back in its place.
+//! Copies of a store: made while it is in use, and restored in its place.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! One flipped bit anywhere in the file is found or harmless; it is never served as if it were true.
+//! A flipped bit anywhere in the file is found or harmless; the store never returns wrong data because of it.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use switchboard_store::{Batch, Cell, Committed, Config, Error, Query, Row, Scope
 
 use crate::board::{Fixture, START, add_owner, call, post, projections, take};
 
-/// Positions that are tried; the torture run tries them all.
+/// Number of positions that are tried; the torture run tries all of them.
 const FLIPS: usize = 240;
 
-/// Everything that a reader can ask.
+/// All answers that a reader can get.
 #[derive(PartialEq, Debug)]
 struct Answers {
     export: Vec<u8>,
@@ -45,7 +45,7 @@ fn open(path: &Path) -> Result<Store, Error> {
     Store::open(Config { clock, ..Config::new(path) }, projections())
 }
 
-/// What one flip leads to: found (true), harmless (false), or served.
+/// Returns the result of one flip: found (true), harmless (false), or an error if wrong data was returned.
 fn is_found(path: &Path, wanted: &Answers) -> Result<bool, String> {
     let Ok(store) = open(path) else { return Ok(true) };
     if store.verify(Scope::All).map_or(true, |report| !report.is_clean()) {

@@ -1,4 +1,4 @@
-//! Another process holds a lock on the database: what is committed waits for it, and nothing is lost.
+//! Another process holds a lock on the database: commits wait for it, and nothing is lost.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -9,14 +9,14 @@ use switchboard_store::{Batch, Config, Error, Query, Scope, Store};
 
 use crate::board::{post, projections};
 
-/// Bytes of text in a batch of the test that fills what waits.
+/// Size of the text in a batch in bytes, for the test that fills the queue.
 const LARGE: usize = 20_000;
 
 fn open(path: &Path, lock_wait: Duration) -> Result<Store, Error> {
     Store::open(Config { lock_wait, ..Config::new(path) }, projections())
 }
 
-/// A second connection that has begun to write.
+/// Opens a second connection that has begun to write.
 fn hold(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection.busy_timeout(Duration::from_secs(30)).unwrap();

@@ -6,7 +6,7 @@ use switchboard_store::{Batch, Checkpoint, Config, Durability, Error, Guard, IoE
 
 use crate::board::{Fixture, call, post, projections};
 
-/// A guard that holds the writer until somebody else comes to the barrier, twice.
+/// Returns a guard that blocks the writer until another thread reaches the barrier, twice.
 fn waits_for(barrier: &Arc<Barrier>) -> Guard {
     let barrier = Arc::clone(barrier);
     Guard::holds(Query::table("notes").limit(1), move |_| {
@@ -102,7 +102,7 @@ fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
     }
 }
 
-/// A redo log whose syncs fail from some moment on.
+/// A redo log whose syncs fail while the flag is set.
 #[derive(Debug, Default)]
 struct Broken(AtomicBool);
 
@@ -132,7 +132,7 @@ fn nobody_is_answered_because_of_what_did_not_get_to_the_disk() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 
     let codes: Vec<_> = runtime.block_on(async {
-        // The second is a repetition of the first and would be answered with its answer.
+        // The second is a repetition of the first and would get the first one's answer.
         let batch = || Batch::synced().event(post("a", 1)).idempotent(call("k", "a"));
         let mut commits = [Box::pin(store.commit(batch())), Box::pin(store.commit(batch()))];
         for commit in &mut commits {

@@ -1,4 +1,4 @@
-//! A process that is killed, or that the disk refuses, in the middle of writing: what it had answered is there.
+//! A process is killed, or fails on a disk error, in the middle of writing: everything that it had answered is there.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -9,16 +9,16 @@ use switchboard_store::{Batch, Config, Durability, Error, Query, Scope, Store};
 
 use crate::board::{call, post, projections};
 
-/// Names the database to the child; without it the child's test does nothing.
+/// Environment variable with the path of the database for the child; without it, the child's test does nothing.
 const PATH: &str = "STORE_TEST_CHILD";
 
-/// Threads of the child that send at once.
+/// Number of concurrent sender threads in the child.
 const SENDERS: i64 = 4;
 
-/// Kills of one test; the torture run does more.
+/// Number of kills in one test; the torture run does more.
 const KILLS: usize = 12;
 
-/// The part of the child: every sender commits note after note and reports each answer, until the process is killed or
+/// The child process: every sender commits note after note and reports each answer, until the process is killed or
 /// the store fails.
 #[test]
 #[ignore = "the other tests here start it as a child"]
@@ -26,7 +26,7 @@ fn child_sends_until_it_ends() {
     #[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
     let Some(path) = std::env::var_os(PATH) else { return };
     let store = Store::open(Config::new(PathBuf::from(path)), projections()).unwrap();
-    // The harness has begun a line of its own.
+    // The harness has printed the beginning of a line.
     say("\nready");
     std::thread::scope(|scope| {
         for sender in 0..SENDERS {
@@ -54,12 +54,12 @@ fn send(store: &Store, sender: i64) {
     }
 }
 
-/// One whole line, past the test harness's capture.
+/// Prints one whole line, bypassing the test harness's capture.
 fn say(line: &str) {
     std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// Starts the child, behind `front` if that is not empty.
+/// Starts the child, with `front` as its launcher if that is not empty.
 #[expect(clippy::disallowed_methods, reason = "a test starts itself as a child")]
 fn start(path: &Path, front: &[&str]) -> Sender {
     let me = std::env::current_exe().unwrap();
@@ -77,7 +77,7 @@ fn start(path: &Path, front: &[&str]) -> Sender {
     Sender(child)
 }
 
-/// The child, which never outlives its test.
+/// The child process, which never outlives its test.
 struct Sender(Child);
 
 impl Sender {
@@ -98,7 +98,7 @@ impl Drop for Sender {
     }
 }
 
-/// What the child has reported: `(sender, number) -> lsn`.
+/// Reports of the child: `(sender, number) -> lsn`.
 #[derive(Default)]
 struct Reported {
     acked: BTreeMap<(i64, i64), i64>,
@@ -119,7 +119,8 @@ impl Reported {
         }
     }
 
-    /// Every acknowledged note is there once, at its place, in its sender's order, and nothing that nobody sent.
+    /// Checks that every acknowledged note is there once, at its position and in its sender's order, and no other
+    /// notes.
     fn check(&self, path: &Path) {
         let store = Store::open(Config::new(path), projections()).unwrap();
         let report = store.verify(Scope::All).unwrap();
@@ -170,7 +171,7 @@ fn a_disk_that_refuses_a_write_ends_the_store_and_loses_nothing_answered() {
     let path = folder.path().join("store.db");
     let mut reported = Reported::default();
 
-    // Writes past 256 KiB of a file fail with EFBIG, which is no full disk but a broken one.
+    // Writes past 256 KiB of a file fail with EFBIG, which counts as a broken disk, not a full one.
     let mut child = start(&path, &["sh", "-c", "trap '' XFSZ; ulimit -f 512; exec \"$@\"", "sh"]);
     let lines = child.lines();
     lines.for_each(|line| reported.take(&line.unwrap()));

@@ -1,4 +1,4 @@
-//! A disk that is full and a process that has no file left to open: what was answered stays, the rest is refused.
+//! A full disk, and a process that can't open more files: answered commits stay, the rest are refused.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use switchboard_store::{Batch, Config, Error, Query, Scope, Store};
 
 use crate::board::{post, projections};
 
-/// Names the folder to the child; without it the child's test does nothing.
+/// Environment variable with the folder for the child; without it, the child's test does nothing.
 const FOLDER: &str = "STORE_TEST_LIMITS";
 
 fn folder() -> Option<PathBuf> {
@@ -16,8 +16,8 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
 
-/// Runs one of the tests below as a child behind a shell line that ends with it; gives what the child printed, or
-/// nothing when the line can't be had here (exit code 77).
+/// Runs one of the tests below as a child of a shell command that ends with it. Returns the child's output, or
+/// `None` if the command is not supported here (exit code 77).
 #[expect(clippy::disallowed_methods, reason = "a test starts itself as a child")]
 fn run(test: &str, line: &str, at: &std::path::Path) -> Option<String> {
     let me = std::env::current_exe().unwrap();
@@ -45,7 +45,7 @@ fn child_fills_its_disk() {
     let path = folder.join("store.db");
     let ballast = folder.join("ballast");
     let store = Store::open(Config::new(&path), projections()).unwrap();
-    // More than the log takes twice: once as it was written, once where a checkpoint moves it.
+    // More than twice the size of the log: the log as it was written, and the copy that a checkpoint makes of it.
     fs::write(&ballast, vec![1; 5 << 19]).unwrap();
 
     let (mut acked, mut refused) = (0, None);

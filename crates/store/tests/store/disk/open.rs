@@ -11,7 +11,7 @@ fn open(path: &Path) -> Result<Store, Error> {
     Store::open(Config::new(path), projections())
 }
 
-/// Changes the closed database behind the store's back.
+/// Changes the closed database directly, without the store.
 fn tamper(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
@@ -128,7 +128,7 @@ fn damage_after_the_clean_head_is_refused_and_names_the_event() {
     assert_eq!(what, "its content doesn't match its hash");
 }
 
-/// Waits until the check behind the start has ended, at most 10 s.
+/// Waits until the check in the background after the start has ended, at most 10 s.
 fn scanned(store: &Store) -> Scan {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
     loop {
@@ -216,7 +216,7 @@ fn a_dropped_body_leaves_no_trace_in_the_file() {
     assert!(!holds(&it.path().with_file_name("store.db.redo")));
 }
 
-/// The files of a store that works, as a kill would leave them, without the owner.
+/// Copies the files of an open store, as a kill would leave them, without the owner.
 fn as_killed(it: &Fixture) -> PathBuf {
     let copy = it.path().with_file_name("copy.db");
     for ending in ["", "-wal", ".redo", ".head"] {
@@ -247,7 +247,7 @@ fn the_redo_log_grows_in_steps_and_the_room_behind_it_means_nothing() {
     assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
-/// A store with an event that is in the database and five that are in the logs only, the first two of these in both.
+/// Returns a store with one event in the database, and five that are in the logs only, the first two of these in both.
 fn with_logs(batch: fn() -> Batch) -> Fixture {
     let it = Fixture::sqlite();
     it.commit(Batch::synced().event(post("ann", 0)).advance("search", 1)).unwrap();
@@ -267,7 +267,7 @@ fn cut(log: &Path) {
 
 fn flip(log: &Path) {
     let mut bytes = fs::read(log).unwrap();
-    // Behind the log lies room that is not used yet.
+    // After the log comes preallocated space.
     let at = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
     bytes[at] ^= 1;
     fs::write(log, bytes).unwrap();
@@ -351,7 +351,7 @@ fn a_check_of_closed_files_says_what_their_opening_says() {
 fn a_redo_log_of_another_store_means_nothing() {
     let other = with_logs(Batch::synced);
     let foreign = other.path();
-    // The copy is made at once: a store that has been idle for a while needs its redo log no more.
+    // The copy is made at once: a store that has been idle for a while no longer needs its redo log.
     let it = with_logs(Batch::synced);
     let copy = as_killed(&it);
     fs::copy(beside(&foreign, ".redo"), beside(&copy, ".redo")).unwrap();

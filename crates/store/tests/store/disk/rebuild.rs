@@ -59,7 +59,7 @@ fn tables_come_and_go_with_their_part() {
     assert_eq!(owner.get_int("waiting"), Some(1));
 }
 
-/// Version 2 of `fact_noted` calls the field `text`; version 1, of which a fixture is kept, called it `note`.
+/// Version 2 of `fact_noted` names the field `text`; version 1, of which a fixture is kept, named it `note`.
 struct Facts {
     lifting: bool,
 }

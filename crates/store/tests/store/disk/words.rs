@@ -1,4 +1,4 @@
-//! The index of words on disk: made when it is first needed, kept small, and made anew whenever it can't be trusted.
+//! The search index on disk: created when it is first needed, kept small, and rebuilt whenever it can't be trusted.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! The words of a description, sentence by sentence.
+//! Splits a description into sentences and words.
 
 use crate::team::prose::{self, CODE};
 
-/// What stands between a word and the one before it.
+/// Separator between a word and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Spaces.
@@ -18,15 +18,15 @@ pub(super) enum Mark {
 /// A word.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
-    /// In lower case.
+    /// The word in lower case.
     pub(super) text: String,
-    /// Whether it is code, a path, a number or a quotation.
+    /// True if the word is code, a path, a number or a quotation.
     pub(super) is_code: bool,
-    /// What stands before it.
+    /// Separator before the word.
     pub(super) before: Mark,
 }
 
-/// Returns the words of each sentence that has some. What is in brackets is left out.
+/// Returns the words of each sentence that has any. Text in brackets is left out.
 pub(super) fn sentences(description: &str) -> Vec<Vec<Token>> {
     let mut text = String::new();
     for line in prose::lines(description) {
@@ -50,7 +50,7 @@ pub(super) fn sentences(description: &str) -> Vec<Vec<Token>> {
     sentences
 }
 
-/// Adds a word and returns what stands behind it.
+/// Adds a word and returns the separator after it.
 fn take(word: &str, before: Mark, sentences: &mut Vec<Vec<Token>>) -> Mark {
     if word.chars().all(|c| "-–—".contains(c)) {
         return Mark::Clause;

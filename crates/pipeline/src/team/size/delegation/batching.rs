@@ -1,8 +1,8 @@
-//! Language that asks for several tasks without naming them.
+//! Detects language that asks for several tasks without naming them.
 
 use crate::team::prose::{CODE, Word};
 
-/// Phrases that ask for more than one task wherever they stand.
+/// Phrases that always ask for more than one task.
 const ALWAYS: [&[&str]; 18] = [
     &["rest", "of", "the", "tasks"],
     &["rest", "of", "the", "phase"],
@@ -24,8 +24,8 @@ const ALWAYS: [&[&str]; 18] = [
     &["continue", "with", "the", "next", "task"],
 ];
 
-/// Phrases that do so where they begin the delegation or are the object of a verb of [`DOING`]: a list of tasks may be what the task is about
-/// (`show all tasks`). `*` stands for one word.
+/// Phrases that ask for several tasks if they begin the delegation or are the object of a verb of [`DOING`]. Elsewhere
+/// a list of tasks may be the topic of the task (`show all tasks`). `*` stands for one word.
 const OF_WORK: [&[&str]; 20] = [
     &["all", "tasks"],
     &["all", "the", "tasks"],
@@ -67,15 +67,15 @@ const DOING: [&str; 15] = [
     "code",
     "build",
 ];
-/// How many words before a phrase its verb may stand.
+/// Maximum number of words between a phrase and its verb before it.
 const DOES_WITHIN: usize = 5;
 
-/// Words before a phrase that forbid what it says: `do not start the remaining tasks`.
+/// Words before a phrase that negate it: `do not start the remaining tasks`.
 const FORBIDDING: [&str; 9] = ["not", "don't", "never", "no", "without", "than", "nor", "avoid", "leave"];
-/// How many words before a phrase a forbidding word may stand.
+/// Maximum number of words between a phrase and a negating word before it.
 const FORBIDS_WITHIN: usize = 5;
 
-/// The first phrase that asks for several tasks and is not forbidden by the words before it.
+/// Returns the first phrase that asks for several tasks and is not negated by the words before it.
 pub(super) fn batching(lines: &[String]) -> Option<String> {
     let words = &words(lines);
     let is_at = |at: usize, phrase: &[&str]| {
@@ -86,7 +86,7 @@ pub(super) fn batching(lines: &[String]) -> Option<String> {
     };
     let is_forbidden = |at: usize| {
         let from = at.saturating_sub(FORBIDS_WITHIN);
-        // Words of the clause that the phrase stands in.
+        // Only words of the phrase's own clause count.
         let clause = words[from..at].iter().rposition(|word| word.begins).map_or(from, |begin| from + begin);
         let from = if words.get(at).is_some_and(|word| word.begins) { at } else { clause };
         words[from..at].iter().any(|word| FORBIDDING.contains(&word.text.as_str()))
@@ -103,7 +103,8 @@ pub(super) fn batching(lines: &[String]) -> Option<String> {
     })
 }
 
-/// The words of lines in lower case, apostrophes kept; a clause begins behind punctuation, code or an empty line.
+/// Returns the words of lines in lower case, with apostrophes. A clause begins after punctuation, code or an empty
+/// line.
 fn words(lines: &[String]) -> Vec<Word> {
     let mut words = Vec::new();
     let mut begins = true;

@@ -1,15 +1,15 @@
-//! The ids of tasks that a text names.
+//! Finds the ids of tasks in a text.
 
 use std::collections::BTreeSet;
 
 use switchboard_protocol::plan::TaskId;
 
-/// Words before an id that make it what the task builds on.
+/// Words before an id that mark it as something the task builds on.
 const BASES: [&str; 16] = [
     "on", "after", "from", "see", "by", "of", "in", "like", "since", "until", "before", "depends", "follows", "uses",
     "with", "requires",
 ];
-/// Words that an id of the plan may follow without `task` before it.
+/// Words that may precede an id of the plan without `task` in between.
 const ACTIONS: [&str; 16] = [
     "do",
     "implement",
@@ -28,7 +28,7 @@ const ACTIONS: [&str; 16] = [
     "delegate",
     "&",
 ];
-/// Words that announce ids.
+/// Words that introduce ids.
 const MARKERS: [&str; 6] = ["task", "tasks", "subtask", "subtasks", "taskid", "id"];
 
 /// A word of a delegation, or the dash of a range of ids.
@@ -38,7 +38,7 @@ struct Mention<'a> {
     begins_line: bool,
 }
 
-/// The ids that a text names as what is to be done.
+/// Returns the ids that a text names as work to do.
 pub(super) fn named(lines: &[String], ids: &BTreeSet<TaskId>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in lines {
@@ -46,7 +46,7 @@ pub(super) fn named(lines: &[String], ids: &BTreeSet<TaskId>) -> BTreeSet<String
         let mut goes_on = None;
         for (at, mention) in mentions.iter().enumerate() {
             let Some(id) = id(mention.text) else {
-                // A list or a range of ids goes on over `and`, `to` and a dash.
+                // A list or range of ids continues after `and`, `to` or a dash.
                 if !["and", "to", "through", "or", "&", "plus", "-"].contains(&mention.text) {
                     goes_on = None;
                 }
@@ -68,7 +68,7 @@ pub(super) fn named(lines: &[String], ids: &BTreeSet<TaskId>) -> BTreeSet<String
     found
 }
 
-/// The words of a line in lower case where they are not ids; the dash between two ids is a word.
+/// Returns the words of a line, in lower case unless they are ids. The dash between two ids is a word.
 fn mentions(line: &str) -> Vec<Mention<'_>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '.' || c == '_';
     let mut found: Vec<Mention<'_>> = Vec::new();
@@ -101,19 +101,19 @@ fn mentions(line: &str) -> Vec<Mention<'_>> {
     found
 }
 
-/// Whether nothing but the mark of a check box was found so far: `- [x] 1.1`.
+/// Returns true if only the mark of a check box was found so far: `- [x] 1.1`.
 fn is_box(found: &[Mention<'_>]) -> bool {
     found.len() == 1 && found[0].text == "x"
 }
 
-/// One of the words that the rules look for in lower case; any other as it is.
+/// Returns the lower case form if it is a word that the rules look for, else the word unchanged.
 fn lower(word: &str) -> &str {
     let lists: [&'static [&'static str]; 3] = [&MARKERS, &ACTIONS, &BASES];
     let all = lists.into_iter().flatten();
     all.copied().find(|known| known.eq_ignore_ascii_case(word)).unwrap_or(word)
 }
 
-/// The id that a word is: numbers with dots between them.
+/// Returns the id in a word: numbers with dots between them.
 fn id(word: &str) -> Option<&str> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     (word.contains('.') && word.split('.').all(is_number)).then_some(word)
