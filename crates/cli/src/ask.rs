@@ -37,7 +37,7 @@ fn line(prompt: &str) -> Result<Option<String>, Failure> {
     let mut answer = String::new();
     let count = io::stdin().lock().read_line(&mut answer).map_err(gone)?;
     if count == 0 {
-        // At the end of input nobody has ended the question's line.
+        // At the end of input the question's line has no line end yet.
         stderr.write_all(b"\n").map_err(gone)?;
     }
     Ok((count > 0).then_some(answer))

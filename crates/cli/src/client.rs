@@ -99,7 +99,7 @@ impl Client {
     /// Like [`Client::call`], with its own time limit.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Client::call`].
     pub(crate) fn call_within<V: Verb>(&mut self, request: &V::Request, limit: Duration) -> Result<V::Reply, Failure> {
         let args = serde_json::to_value(request)
             .map_err(|error| Failure::new("internal.bug", format!("{} has no JSON form", V::NAME)).because(&error))?;

@@ -84,7 +84,7 @@ impl Output {
         self.write(|to| to.write_all(text.as_bytes()));
     }
 
-    /// Prints one JSON value on a line of its own.
+    /// Prints one JSON value on its own line.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(text) => self.line(text),

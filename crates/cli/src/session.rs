@@ -43,7 +43,7 @@ impl Context {
     /// Like [`Context::daemon`]. Also returns true if the daemon had to be started.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Context::daemon`].
     pub(crate) fn daemon_for(&self, how: Launch) -> Result<(Client, bool), Failure> {
         match self.running_daemon() {
             Err(failure) if failure.code == "daemon.not-running" => {

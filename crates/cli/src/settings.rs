@@ -176,7 +176,7 @@ struct Shared {
     /// Maximum cost of all runs of a day (UTC) together, in US dollars.
     #[serde(default)]
     day: Option<f64>,
-    /// What happens when that ceiling is reached: `warn`, `pause` (default) or `halt`.
+    /// What happens when the ceiling of a day is reached: `warn`, `pause` (default) or `halt`.
     #[serde(default)]
     at_ceiling: AtCeiling,
     /// Maximum number of live workers over all runs, 1 to 1024. Default: one for each 256 MB of memory, 4 to 256, not counting scripts that play

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Only this attempt; with --raw the worker of this attempt
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     attempt: Option<u32>,
-    /// The unprocessed output of the last worker's agent: its last 256 KiB
+    /// Print the raw output of the last worker's agent: its last 256 KiB
     #[arg(long)]
     raw: bool,
     #[command(flatten)]

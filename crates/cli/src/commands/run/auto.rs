@@ -45,7 +45,7 @@ struct Auto<'a> {
     signals: Signals,
 }
 
-/// Whether the loop goes on.
+/// Result of one turn of the loop.
 enum Turned {
     GoesOn,
     Over,
