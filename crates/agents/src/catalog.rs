@@ -1,53 +1,53 @@
-//! The agents that are known by name: how each is started, what it costs, and which variables it may inherit.
+//! The known agents, by name: how each is started, whether it costs money, and which variables it may inherit.
 
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::Tool;
 
-/// The name of the scripted agent.
+/// Name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
 
 /// A known agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The name by which a user asks for it.
+    /// Name by which a user requests the agent.
     pub name: &'static str,
-    /// Shown name.
+    /// Name shown to people.
     pub title: &'static str,
     /// Program to look up on `PATH`, and its arguments.
     pub argv: &'static [&'static str],
-    /// A run with it spends somebody's money; such an agent is never chosen without being named.
+    /// True if a run with the agent costs money; such an agent is never chosen without being named.
     pub spends: bool,
-    /// How to install it.
+    /// Instructions for installing the agent.
     pub install: &'static str,
-    /// The version that it was tried with: major and minor of what `tests/real/package.json` pins.
+    /// Tested version: major and minor of the one that `tests/real/package.json` pins.
     pub tested: &'static str,
-    /// The command with which a person logs in.
+    /// Command with which a person logs in.
     pub login: &'static str,
-    /// Variables that it may inherit besides the plain ones: its keys and its settings.
+    /// Variables that the agent may inherit besides the plain ones: its keys and its settings.
     pub env: &'static [&'static str],
-    /// Variables that it is started with unless the user has set them.
+    /// Variables that are set for the agent unless the user has set them.
     pub set: &'static [(&'static str, &'static str)],
-    /// Arguments with which it is told the model; `{model}` stands for it.
+    /// Arguments that pass the model to the agent; `{model}` stands for it.
     pub model_args: &'static [&'static str],
-    /// Variables with which it is told the model.
+    /// Variables that pass the model to the agent.
     pub model_env: &'static [(&'static str, &'static str)],
-    /// Variables with which it asks before each edit, where it wouldn't by itself.
+    /// Variables that make the agent ask before each edit, if it wouldn't by itself.
     pub asks: &'static [(&'static str, &'static str)],
-    /// Its own names of the tools that read, search, edit and run commands, where a session can be told to offer no others; `None` where we know no such way,
-    /// and it does no constrained work.
+    /// The agent's own names of its tools that read, search, edit and run commands, if a session can be restricted to them; `None` if no way to
+    /// do that is known, so that the agent does no constrained work.
     pub four_tools: Option<&'static [&'static str]>,
-    /// What of the user's home a constrained one gets a copy of: its login.
+    /// Files of the user's home that a constrained agent gets copies of: its login.
     pub home: &'static [&'static str],
 }
 
-/// Whether an agent reads `AGENTS.md` of its work tree by itself (codex-acp 2.6 and opencode 1.18 do; Claude Code, Gemini CLI and Qwen Code read
-/// files of other names).
+/// Returns true if an agent reads `AGENTS.md` of its work tree by itself (codex-acp 2.6 and opencode 1.18 do; Claude Code, Gemini CLI and Qwen Code
+/// read files of other names).
 #[must_use]
 pub fn reads_agents_md(name: &str) -> bool {
     matches!(name, "codex" | "opencode")
 }
 
-/// The file that an agent reads instead, where there is one.
+/// Returns the file that an agent reads instead of `AGENTS.md`, if there is one.
 #[must_use]
 pub fn own_file(name: &str) -> Option<&'static str> {
     match name {
@@ -58,8 +58,8 @@ pub fn own_file(name: &str) -> Option<&'static str> {
     }
 }
 
-/// All of them, by name; what each takes was tried with the version that it names. None asks a person
-/// before it uses Switchboard's own tools, since the daemon decides about those; settings of privacy are inherited.
+/// All known agents, by name; the settings of each were tested with the version that it names. None asks a person before it uses
+/// Switchboard's own tools, since the daemon decides about those; privacy settings are inherited.
 pub const ALL: &[Known] = &[
     Known {
         name: "claude",
@@ -90,7 +90,7 @@ pub const ALL: &[Known] = &[
         model_args: &[],
         model_env: &[("ANTHROPIC_MODEL", "{model}")],
         asks: &[],
-        // `tools` of a session's options names all built-in tools that there are (claude-agent-acp 0.49).
+        // `tools` of a session's options lists all built-in tools that the session has (claude-agent-acp 0.49).
         four_tools: Some(&["Read", "Glob", "Grep", "Edit", "Write", "Bash"]),
         home: &[".claude/.credentials.json"],
     },
@@ -115,20 +115,20 @@ pub const ALL: &[Known] = &[
             "OPENAI_API_KEY",
             "OPENAI_BASE_URL",
         ],
-        // It writes in its folder and asks before it does anything outside; a model of its own decides in its default mode.
+        // It writes in its folder and asks before it does anything outside; in its default mode a model of its own decides that.
         set: &[("INITIAL_AGENT_MODE", "workspace-write")],
-        // It offers its models when a session opens, and so does OpenCode.
+        // It offers its models when a session opens, as OpenCode does.
         model_args: &[],
         model_env: &[],
         asks: &[("INITIAL_AGENT_MODE", "read-only")],
-        // It has no list of tools that a session may narrow: its settings switch some off, one by one.
+        // It has no list of tools that a session can restrict: its settings switch some off, one by one.
         four_tools: None,
         home: &[],
     },
     Known {
         name: "gemini",
         title: "Gemini CLI",
-        // In a folder that is not trusted it leaves MCP servers out without a word.
+        // In an untrusted folder it leaves out MCP servers without a message.
         argv: &["gemini", "--acp", "--skip-trust", "--allowed-tools", "mcp_switchboard_*"],
         spends: true,
         install: "npm install -g @google/gemini-cli",
@@ -150,7 +150,7 @@ pub const ALL: &[Known] = &[
         model_args: &["--model", "{model}"],
         model_env: &[],
         asks: &[],
-        // `tools.core` stands in settings that the work tree may bring, and covers no sub-agents.
+        // `tools.core` belongs to settings that the work tree may contain, and does not cover sub-agents.
         four_tools: None,
         home: &[],
     },
@@ -180,7 +180,7 @@ pub const ALL: &[Known] = &[
         model_args: &[],
         model_env: &[],
         asks: &[],
-        // What its settings switch off, those of the work tree switch on again.
+        // The settings of the work tree can switch on again what its own settings switch off.
         four_tools: None,
         home: &[],
     },
@@ -206,44 +206,44 @@ pub const ALL: &[Known] = &[
 // === impl Known ===
 
 impl Known {
-    /// How to drive it.
+    /// Returns how to drive the agent.
     #[must_use]
     pub fn driver(&self) -> DriverSpec {
         DriverSpec::Acp { argv: self.argv.iter().map(|arg| (*arg).to_owned()).collect() }
     }
 
-    /// Its own names of some of the four tools; `None` where a session can't be told to offer no others.
+    /// Returns the agent's own names of some of the four tools; `None` if a session can't be restricted to them.
     #[must_use]
     pub fn cut_to(&self, tools: &[Tool]) -> Option<Vec<&'static str>> {
         let is_in = |name: &&&str| tools.is_empty() || tools.contains(&tool_of(name));
         Some(self.four_tools?.iter().filter(is_in).copied().collect())
     }
 
-    /// Is its program on `PATH`?
+    /// Returns true if the agent's program is on `PATH`.
     #[must_use]
     pub fn is_installed(&self) -> bool {
         self.argv.first().is_some_and(|program| switchboard_process::spawn::which(program).is_some())
     }
 }
 
-/// Which of the four tools an agent's own name means.
+/// Maps an agent's own name of a tool to one of the four tools.
 fn tool_of(name: &str) -> Tool {
     match name {
         "Read" => Tool::Read,
         "Glob" | "Grep" => Tool::Search,
         "Edit" | "Write" => Tool::Edit,
-        // What we don't know may do anything, as a shell does.
+        // An unknown tool may do anything, as a shell does.
         _ => Tool::Shell,
     }
 }
 
-/// The agent of a name, however it is capitalised.
+/// Finds an agent by its name, in any capitalisation.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Known> {
     ALL.iter().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 
-/// The agent that a command starts: its program by whatever path, by itself or as an argument of a runner such as `npx`.
+/// Returns the agent that a command starts: its program at any path, directly or as an argument of a runner such as `npx`.
 #[must_use]
 pub fn of_command(argv: &[String]) -> Option<&'static Known> {
     let is_program = |arg: &String, known: &Known| {
@@ -254,13 +254,13 @@ pub fn of_command(argv: &[String]) -> Option<&'static Known> {
     ALL.iter().find(|known| argv.iter().any(|arg| is_program(arg, known)))
 }
 
-/// The agents whose names are nearest to a misspelt one, at most three, best first.
+/// Returns the agents whose names are nearest to a misspelt one, at most three, best first.
 #[must_use]
 pub fn near(name: &str) -> Vec<&'static str> {
     switchboard_protocol::error::near_matches(name, ALL.iter().map(|known| known.name).chain([SCRIPTED]))
 }
 
-/// How to drive the scripted agent: our own binary plays the script.
+/// Returns how to drive the scripted agent: our own binary plays the script.
 #[must_use]
 pub fn scripted(binary: &str, script: &str) -> DriverSpec {
     DriverSpec::Acp { argv: [binary, "script-agent", script].map(str::to_owned).to_vec() }

@@ -1,14 +1,14 @@
-//! Keeps file names that an agent or a script brings inside its work tree.
+//! Confines paths from an agent or a script to its work tree.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The file that `path` means, if it lies in `root`, leads through no symbolic link out of it, and is not git's.
+/// Resolves `path` to a file, if it lies in `root`, leads through no symbolic link out of it, and is not git's.
 /// `path` may be relative to `root` or absolute.
 ///
 /// # Errors
-/// Why it may not be touched.
+/// Why the file may not be used.
 pub(crate) fn inside(root: &Path, path: &Path) -> Result<PathBuf, String> {
     let refused = |why: &str| Err(format!("{} {why}", path.display()));
     let Ok(real_root) = root.canonicalize() else { return refused("has no work tree to lie in") };

@@ -1,4 +1,4 @@
-//! What drives an agent: one contract, and a driver for each way to talk to an agent.
+//! Drivers of agents: one contract, and one driver for each way to communicate with an agent.
 
 mod acp;
 mod contract;

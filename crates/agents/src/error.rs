@@ -1,17 +1,17 @@
-//! Everything that can go wrong here, each with its code of the table.
+//! The errors of this crate, each with its code of the error table.
 
 use switchboard_protocol::error::Failure;
 
 /// A failure of a driver, the shim or the scripted agent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A spawn or a file of ours failed.
+    /// A spawn or a file operation of ours failed.
     #[error(transparent)]
     Process(#[from] switchboard_process::Error),
     /// The agent can't be driven.
     #[error("{what}")]
     Agent {
-        /// A code of the table, `agent.…`.
+        /// Code of the error table, `agent.…`.
         code: &'static str,
         /// What happened.
         what: String,
@@ -19,21 +19,21 @@ pub enum Error {
     /// The worker's spec can't be used.
     #[error("the spec of the worker can't be used: {why}")]
     Spec {
-        /// What is wrong with it.
+        /// What is wrong with the spec.
         why: String,
     },
     /// The script can't be used.
     #[error("the script can't be used: {why}")]
     Script {
-        /// What is wrong with it, with its line where it has one.
+        /// What is wrong with the script, with its line if it is known.
         why: String,
     },
     /// A file could not be handled.
     #[error("could not {what}")]
     Io {
-        /// Verb and object.
+        /// Operation that failed: verb and object.
         what: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -47,7 +47,7 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
-    /// The code of the table that belongs to it.
+    /// Returns the code of the error table.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Error {
         }
     }
 
-    /// The failure that every face shows, with its causes.
+    /// Returns the failure that every face shows, with its causes.
     #[must_use]
     pub fn failure(&self) -> Failure {
         match self {

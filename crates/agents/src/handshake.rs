@@ -1,4 +1,4 @@
-//! Shakes hands with an agent and ends it: does it start, which version is it, does it open a session? It is asked nothing, so that it costs nothing.
+//! Starts an agent, opens a session and ends it, to check that it works and to read its version. No prompt is sent, so it costs nothing.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +8,27 @@ use switchboard_protocol::worker::WorkerEvent;
 use crate::driver::{Acp, Driver as _, Given, Start, Stream};
 use crate::{Error, Result, ending};
 
-/// Bytes of an agent's output in which its name is looked for.
+/// Bytes of an agent's output that are searched for its name.
 const LOOKED_AT: usize = 256 << 10;
 
-/// Bytes of standard error that are kept.
+/// Maximum number of bytes of standard error that are kept.
 const SAID: usize = 300;
 
-/// Between asking an agent to end and ending it.
+/// Time between asking an agent to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What came of it.
+/// Result of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
     /// Name and version by which the agent introduced itself; empty if it did not.
     pub agent: String,
-    /// The version alone; empty if it told none.
+    /// Version alone; empty if the agent sent none.
     pub version: String,
-    /// How long it took.
+    /// Duration of the handshake.
     pub took: Duration,
-    /// Code and words of what went wrong; `None` if a session was opened.
+    /// Code and message of the failure; `None` if a session was opened.
     pub fault: Option<(String, String)>,
-    /// The end of what it wrote to standard error.
+    /// End of the agent's standard error.
     pub stderr: String,
 }
 
@@ -58,7 +58,7 @@ async fn shake(start: &Start, limit: Duration) -> Result<Handshake> {
     Ok(Handshake { agent, version, took, fault: opened.unwrap_or_else(|_| silent()), stderr })
 }
 
-/// Waits for the session; returns what went wrong instead.
+/// Waits for the session; returns the failure, if any.
 async fn opened(acp: &mut Acp, printed: &mut Vec<u8>, said: &mut Vec<u8>) -> Option<(String, String)> {
     loop {
         match acp.next().await {
@@ -72,7 +72,7 @@ async fn opened(acp: &mut Acp, printed: &mut Vec<u8>, said: &mut Vec<u8>) -> Opt
     }
 }
 
-/// `OpenCode 1.18.33` and `1.18.33`, from the answer to `initialize`.
+/// Extracts `OpenCode 1.18.33` and `1.18.33` from the answer to `initialize`.
 fn introduced(printed: &[u8]) -> (String, String) {
     let answers = printed.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let info = answers.map(|mut answer| answer["result"]["agentInfo"].take()).find(Value::is_object);

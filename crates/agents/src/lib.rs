@@ -1,7 +1,7 @@
-//! Drivers for coding agents and the shim that owns a worker's process and output.
+//! Drivers for coding agents, and the shim that runs a worker's process and keeps its output.
 //!
 //! Start with [`driver::Driver`], the contract of every driver; [`shim::run`] is the process that the daemon starts for a worker and
-//! that outlives it. [`script`] is an agent without a model, for demonstrations and tests; [`catalog`] knows the real ones.
+//! that outlives it. [`script`] is an agent without a model, for demonstrations and tests; [`catalog`] lists the real ones.
 
 pub mod catalog;
 mod confine;
@@ -14,15 +14,15 @@ pub mod version;
 
 pub use error::Error;
 
-/// What this crate's calls return.
+/// Result of this crate's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// At most the last `bytes` bytes of a text, beginning at a whole character.
+/// Returns at most the last `bytes` bytes of a text, beginning at a whole character.
 fn ending(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
-/// At most the first `bytes` bytes of a text, ending at a whole character.
+/// Returns at most the first `bytes` bytes of a text, ending at a whole character.
 fn beginning(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

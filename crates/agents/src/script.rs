@@ -1,7 +1,7 @@
-//! The scripted agent: it speaks ACP on its standard streams, really edits files and really calls MCP tools, and follows a script instead of a
-//! model. It is the example and the test double, and says so wherever it shows.
+//! The scripted agent: it speaks ACP on its standard streams, edits files and calls MCP tools as a real agent does, but follows a script instead of a
+//! model. It is the example and the test double, and says so wherever it is shown.
 //!
-//! A script is JSON: sections, each for a task, an attempt and a turn, and in each the steps ([`Step`]).
+//! A script is JSON with sections, each for a task, an attempt and a turn; each section has steps ([`Step`]).
 //! ```json
 //! { "sections": [
 //!   { "task": "1.1", "attempt": 1, "steps": [

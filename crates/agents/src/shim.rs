@@ -1,11 +1,12 @@
-//! The shim: the process that owns one worker's agent, and outlives the daemon.
+//! The shim: the process that runs one worker's agent, and outlives the daemon.
 //!
 //! ```text
 //!  daemon ◀── frames, from the journal ── link ◀── length ── recorder ◀── worker ◀── driver ◀── agent
 //!         ── commands ─────────────────▶      ── orders ──────────────▶   loop   ──▶ spool
 //! ```
-//! The journal `frames.jsonl` is the queue: a frame is in it before it is sent, and it stays there. The link sends from the journal what the daemon has
-//! not acked, again after every reconnect, so nothing is lost; the daemon drops what it has by (worker, epoch, seq).
+//! The journal `frames.jsonl` is the queue: a frame is written to it before it is sent, and stays there. The link sends from the journal
+//! what the daemon has not acked, again after every reconnect, so nothing is lost; the daemon drops frames that it already has, by
+//! (worker, epoch, seq).
 
 mod confined;
 mod files;
@@ -35,16 +36,16 @@ use recorder::Recorder;
 use spool::Spool;
 use worker::Worker;
 
-/// Longest spec that is read.
+/// Maximum size of a spec in bytes.
 const MAX_SPEC: u64 = 8 << 20;
 
-/// Most frames that one [`read_frames`] returns.
+/// Maximum number of frames that one [`read_frames`] returns.
 const MAX_FRAMES: usize = 10_000;
 
 /// How long a shim waits for more mail after a turn, unless `SWITCHBOARD_LINGER_MS` says otherwise.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Runs a worker to its end, as its spec says. Returns 0 when everything is on disk, however the agent ended; the frames tell how.
+/// Runs a worker to its end by its spec. Returns 0 when everything is on disk, however the agent ended; the frames say how.
 #[must_use]
 pub fn run(spec: &Path) -> ExitCode {
     match read_spec(spec).and_then(work) {
@@ -56,7 +57,7 @@ pub fn run(spec: &Path) -> ExitCode {
     }
 }
 
-/// Frames after number `after` of the newest incarnation of a worker's shim, at most 10,000. A torn last line is left out.
+/// Returns the frames after number `after` of the newest incarnation of a worker's shim, at most 10,000. A torn last line is left out.
 ///
 /// # Errors
 /// The journal can't be read.
@@ -73,7 +74,7 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
         return Err(unusable("it is too long".to_owned()));
     }
     let text = std::fs::read(path).map_err(|e| unusable(e.to_string()))?;
-    // The parser's message could quote a secret of the environment; its place is enough.
+    // The parser's message could quote a secret of the environment; its line and column are enough.
     let bad = |e: serde_json::Error| unusable(format!("line {}, column {}", e.line(), e.column()));
     let spec: WorkerSpec = serde_json::from_slice(&text).map_err(bad)?;
     let newest = match &spec.sandbox {
@@ -87,7 +88,7 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
     Ok(spec)
 }
 
-/// Whatever is started from here on belongs to this shim alone: it is in a session of its own and the parent of all orphans.
+/// Runs the worker in a session of its own, as the parent of all orphans, so that all processes started from here on belong to this shim alone.
 fn work(spec: WorkerSpec) -> Result<()> {
     let folder = PathBuf::from(&spec.folder);
     let _lock = Lock::take(&folder.join(LOCK), spec.worker.as_str())?;

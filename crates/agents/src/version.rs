@@ -1,23 +1,23 @@
-//! How the version of an agent's program compares with the one that was tried.
+//! Compares the version of an agent's program with the tested one.
 
 use std::cmp::Ordering;
 
 use crate::catalog::Known;
 
-/// How a version compares with the one that was tried. Patches don't count.
+/// Relation of a version to the tested one. Patch numbers don't count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It was tried.
+    /// The tested version.
     Tested,
-    /// Older than what was tried.
+    /// Older than the tested version.
     Older,
-    /// Newer than what was tried.
+    /// Newer than the tested version.
     Newer,
-    /// It can't be read.
+    /// The version can't be parsed.
     Unknown,
 }
 
-/// Compares a version such as `0.49.2` with the one that an agent was tried with.
+/// Compares a version such as `0.49.2` with an agent's tested one.
 #[must_use]
 pub fn standing(known: &Known, version: &str) -> Standing {
     let (Some(version), Some(tested)) = (parts(version), parts(known.tested)) else { return Standing::Unknown };
@@ -28,7 +28,7 @@ pub fn standing(known: &Known, version: &str) -> Standing {
     }
 }
 
-/// Major and minor.
+/// Parses major and minor.
 fn parts(version: &str) -> Option<(u64, u64)> {
     let mut parts = version.trim().trim_start_matches('v').split('.');
     let major = parts.next()?.parse().ok()?;

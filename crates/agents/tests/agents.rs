@@ -1,4 +1,4 @@
-//! Shim, drivers and the scripted agent as real processes: this binary plays all of them, and the daemon too.
+//! Tests of shim, drivers and the scripted agent as real processes: this binary plays all of them, and the daemon too.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]
 

@@ -1,4 +1,4 @@
-//! The command line. The doc comments are the help; each names the verb behind the command.
+//! The command line. Doc comments are the help text; each command's help names its verb.
 
 #[cfg(test)]
 mod documents;
@@ -27,7 +27,7 @@ const AFTER: &str = "First time here: switchboard run --example\n\
 Single checks, such as secretscan and lint, are commands too: switchboard check --list\n\
 Exit codes: 0 ok, 1 the work failed, 2 wrong call, 3 a gate refused, 4 needs a person, 5 an agent is missing, 130 interrupted";
 
-/// A command.
+/// A subcommand of `switchboard`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<run::Args>),
@@ -87,7 +87,7 @@ pub(crate) enum Command {
 // === impl Command ===
 
 impl Command {
-    /// Runs a command.
+    /// Runs the command.
     pub(crate) fn run(self, context: &mut Context) -> Outcome {
         match self {
             Command::Run(args) => run::run(*args, context),

@@ -1,10 +1,10 @@
-//! Questions to the person at the terminal, put on standard error so that standard output stays clean.
+//! Asks the person at the terminal. Questions go to standard error, so that standard output stays clean.
 
 use std::io::{self, BufRead as _, Write as _};
 
 use switchboard_protocol::error::Failure;
 
-/// Asks a question that is answered with yes or no; the end of the input means no.
+/// Asks a yes-or-no question; end of input means no.
 ///
 /// # Errors
 /// `io.denied` when the terminal is gone.
@@ -18,7 +18,7 @@ pub(crate) fn yes(question: &str, default: bool) -> Result<bool, Failure> {
     })
 }
 
-/// Lets a person choose one of some words by its number or by itself; `None` when the answer is none of them.
+/// Lets a person choose one of several words, by its number or by typing it; `None` for any other answer.
 ///
 /// # Errors
 /// `io.denied` when the terminal is gone.
@@ -37,7 +37,7 @@ fn line(prompt: &str) -> Result<Option<String>, Failure> {
     let mut answer = String::new();
     let count = io::stdin().lock().read_line(&mut answer).map_err(gone)?;
     if count == 0 {
-        // Nobody has ended the line of the question.
+        // At the end of input the question's line has no line end yet.
         stderr.write_all(b"\n").map_err(gone)?;
     }
     Ok((count > 0).then_some(answer))

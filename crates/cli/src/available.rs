@@ -1,6 +1,5 @@
-//! The agents that can be had here: those of the user's settings, those of the repository that the user trusts, and
-//! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts. A definition is one of these with instructions
-//! and a name of its own.
+//! Agents available here, in this order: those of the user's settings, those of a repository that the user trusts, and those that Switchboard
+//! knows and finds on `PATH`. The first one of a name counts. A definition is one of these agents with instructions and another name.
 
 mod defined;
 pub(crate) mod own_sandbox;
@@ -24,36 +23,36 @@ use crate::role_files::RoleFiles;
 use crate::session::work_tree;
 use crate::settings::{Agents, Described};
 
-/// All that was found.
+/// All agents, definitions and role files that were found.
 #[derive(Debug)]
 pub(crate) struct Available {
     user: Agents,
     project: Agents,
-    /// What the repository brings, as it is trusted.
+    /// The repository's commands, as the user pins them with `switchboard trust`.
     of_project: Commands,
     is_project_trusted: bool,
-    /// Agents that files define, those of the scope that was asked for.
+    /// Agents that files define, in the requested scope.
     pub(crate) definitions: Definitions,
     role_files: RoleFiles,
 }
 
-/// An agent that a task could be given to.
+/// An agent that can be given tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its name.
+    /// Name of the agent.
     pub(crate) name: String,
-    /// Whether runs with it may cost money.
+    /// True if runs with the agent may cost money.
     pub(crate) spends: bool,
-    /// Whether its settings say outright that they do.
+    /// True if the agent's settings say explicitly that its runs cost money.
     pub(crate) says_spends: bool,
-    /// Where it is described.
+    /// Where the agent is described.
     pub(crate) origin: String,
 }
 
 // === impl Available ===
 
 impl Available {
-    /// Looks around, with the definitions of the user's own.
+    /// Reads settings, definitions and role files; of the definitions, only the user's.
     ///
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
@@ -61,7 +60,7 @@ impl Available {
         Self::within(AgentScope::User, context)
     }
 
-    /// Looks around, with the definitions of a scope.
+    /// Reads settings, definitions and role files, with the definitions of a scope.
     ///
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
@@ -69,7 +68,7 @@ impl Available {
         Self::of(context.environment.config_folder().as_deref(), work_tree(context.folder()).as_deref(), scope)
     }
 
-    /// Looks around in a settings folder and in a work tree.
+    /// Reads a settings folder and a work tree.
     ///
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
@@ -87,12 +86,12 @@ impl Available {
         Ok(Self { user, project, of_project, is_project_trusted, definitions, role_files })
     }
 
-    /// The role files that were found.
+    /// Returns the role files that were found.
     pub(crate) fn role_files(&self) -> RoleFiles {
         self.role_files.clone().trusted(self.is_project_trusted)
     }
 
-    /// The folder for work trees that the user's settings name, or those of the repository once they are trusted, with the file that names it.
+    /// Returns the folder for work trees that the user's settings name, or those of the repository once they are trusted, and the file that names it.
     ///
     /// # Errors
     /// `config.bad-value` when it is no absolute path.
@@ -107,17 +106,17 @@ impl Available {
         Ok(folder.map(|folder| (folder, self.project.path.clone())))
     }
 
-    /// The agents of the repository, as commands and files that want to be trusted.
+    /// Returns the commands and files of the repository's agents, which need the user's trust.
     pub(crate) fn of_project(&self) -> &Commands {
         &self.of_project
     }
 
-    /// Whether the user trusts what the repository brings.
+    /// Returns true if the user trusts the repository's commands and files.
     pub(crate) fn is_project_trusted(&self) -> bool {
         self.is_project_trusted
     }
 
-    /// How to start an agent that is configured.
+    /// Returns how to start a configured agent.
     ///
     /// # Errors
     /// `agent.unknown`, `agent.missing`, or `config.untrusted` for one that only the repository describes.
@@ -134,14 +133,14 @@ impl Available {
         of_catalog(name, known, context)
     }
 
-    /// The description that counts for an agent, and the file in which it stands; `None` for one that is only known by name.
+    /// Returns the description in force for an agent, and the file that holds it; `None` for an agent that is known only by name.
     pub(crate) fn described(&self, name: &AgentName) -> Option<(&Described, &Path)> {
         let project = self.is_project_trusted.then_some(&self.project);
         let files = [Some(&self.user), project];
         files.into_iter().flatten().find_map(|file| Some((file.find(name.as_str())?, file.path.as_path())))
     }
 
-    /// Everybody who could be asked, whose program is there.
+    /// Returns all agents that can be used: those whose program is installed.
     pub(crate) fn candidates(&self, context: &Context) -> Vec<Candidate> {
         let mut found = Vec::new();
         let mut files = vec![&self.user];
@@ -214,11 +213,11 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
         }
     };
     let own = agent.reach(context.environment.home().as_deref());
-    // A scripted agent is our own program, and what it plays stands in a file that its command names.
+    // A scripted agent is our own program; its command names the script file, which the sandbox must let it read.
     let scripts = agent.command().iter().filter(|word| agent.scripted && Path::new(word).is_absolute());
     let read = own.read.iter().chain(scripts).cloned().collect();
     let reach = Reach { read, home: base.reach.home.iter().cloned().chain(own.home).collect(), ..own };
-    // A command may start an agent that is known by its program.
+    // The command may start an agent that the catalog recognises by its program.
     let is_known = || catalog::of_command(agent.command()).is_some_and(|known| known.four_tools.is_some());
     let four_tools = base.four_tools || agent.four_tools || is_known();
     env.extend(base.env.iter().filter(|(known, _)| !names.contains(&known.as_str())).cloned());
@@ -242,7 +241,7 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
     })
 }
 
-/// What is inherited, and what is set where the user has not set it.
+/// Returns the inherited variables, with defaults for those that the user has not set.
 fn with_defaults(mut env: Vec<(String, String)>, defaults: &[(&str, &str)]) -> Vec<(String, String)> {
     for (name, value) in defaults {
         if !env.iter().any(|(known, _)| known == name) {
@@ -274,7 +273,7 @@ fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context)
     Err(Failure::new("agent.missing", what).hint(hint))
 }
 
-/// The commands of a file's agents, and files that define agents, under the digest that pins them.
+/// Returns the commands of a file's agents and the files that define agents, under the digest that pins them.
 fn commands(agents: &Agents, definitions: Vec<(String, Vec<String>)>) -> Commands {
     let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
     let told = |(name, agent): (&String, &Described)| {

@@ -1,7 +1,7 @@
 //! `switchboard mcp`: carries MCP lines between standard input and output and the daemon's socket.
 //!
-//! It forwards bytes. What it remembers is only what a new daemon has to hear again: the handshake, and the requests
-//! that nobody has answered yet, with the ids that the client gave them.
+//! It forwards bytes. It keeps only what a new daemon must be sent again: the handshake, and the unanswered requests
+//! with the client's ids.
 
 mod memory;
 mod pump;
@@ -20,25 +20,25 @@ use switchboard_protocol::error::Failure;
 use memory::Memory;
 use pump::Event;
 
-/// How long a lost daemon is looked for before what waits is answered with an error.
+/// How long a lost daemon is looked for before pending requests are answered with an error.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Pause between two attempts to reach it.
+/// Pause between two attempts to reach the daemon.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long the last answers are waited for after the client has closed its end.
+/// How long to wait for the last answers after the client has closed its end.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// A daemon that takes no bytes for so long counts as lost.
+/// How long a write to the daemon may take before the daemon counts as lost.
 const WRITE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Lines that may wait between the threads.
+/// Maximum number of events queued between the threads.
 const QUEUE: usize = 256;
 
-/// Carries lines until the client is gone. `connect` opens a connection that has said [`switchboard_protocol::wire::Hello::Mcp`].
+/// Carries lines until the client is gone. `connect` opens a connection that has sent [`switchboard_protocol::wire::Hello::Mcp`].
 ///
 /// # Errors
-/// Why the daemon could not be reached; everything that waited has then been answered with that.
+/// The reason why the daemon could not be reached; all pending requests have then been answered with it.
 pub(crate) fn carry<W: Write>(
     input: impl Read + Send + 'static,
     output: W,
@@ -60,7 +60,7 @@ struct Bridge<W, C> {
     generation: u64,
 }
 
-/// Whether to go on.
+/// What the bridge does after an event.
 enum Next {
     GoOn,
     InputEnded,
@@ -112,7 +112,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
         Ok(Next::GoOn)
     }
 
-    /// Waits for what is still to be answered once the client says nothing more.
+    /// Waits for pending answers after the client has closed its input.
     fn drain(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + DRAIN_LIMIT;
         while self.memory.has_waiting() {
@@ -148,7 +148,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
         }
     }
 
-    /// Connects, tells the daemon again what it has to know, and starts listening to it.
+    /// Connects, replays the handshake and the pending requests, and starts reading.
     fn link_up(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + RECONNECT_LIMIT;
         loop {
@@ -160,7 +160,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
         }
     }
 
-    /// Answers everything that waits with the reason, and ends.
+    /// Answers all pending requests with the failure, and returns it.
     fn give_up<T>(&mut self, failure: Failure) -> Result<T, Failure> {
         for line in self.memory.refuse_all(&failure) {
             self.answer(&line);
@@ -199,7 +199,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
     }
 }
 
-/// Whether trying again may help: a daemon that is away may come back, a folder that is no repository stays that.
+/// Returns true if trying again may help: a daemon may come back, but a folder that is no repository stays one.
 fn is_passing(failure: &Failure) -> bool {
     matches!(failure.code.as_str(), "daemon.not-running" | "daemon.unreachable")
 }

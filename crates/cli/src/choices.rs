@@ -1,8 +1,8 @@
-//! What a JSON Schema says of a field that takes one of a few words.
+//! The allowed words of a field, read from its JSON Schema.
 
 use serde_json::Value;
 
-/// The words that a field may hold, where it is one of a few.
+/// Returns the words that a field may hold; empty if it is no enumeration.
 pub(crate) fn choices<'a>(field: &'a Value, defs: &'a Value) -> Vec<&'a str> {
     if let Some(name) = field["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return choices(&defs[name], defs);

@@ -1,6 +1,6 @@
 //! Talks to the daemon over its Unix socket: one [`Hello`] line, then a line for each call and each answer.
 //!
-//! Blocking, without a runtime: a command that only asks must be done within milliseconds.
+//! Blocking, without an async runtime: a read-only command must finish within milliseconds.
 
 mod lines;
 
@@ -15,28 +15,28 @@ use switchboard_protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 
 use lines::{LineReader, Read};
 
-/// How long an answer may take where the call names no time of its own.
+/// Time limit for an answer where the call sets none.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a daemon that was killed may take to be gone.
+/// How long a killed daemon may take to release its socket and lock.
 pub(crate) const DYING: Duration = Duration::from_secs(5);
 
-/// Who calls, as the daemon is told.
+/// Credentials of the caller, as sent to the daemon.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Credentials {
     /// The worker's capability token or the root's bearer token.
     pub(crate) token: Option<String>,
-    /// The name to be recorded, unverified.
+    /// Name to be recorded, unverified.
     pub(crate) name: Option<String>,
-    /// Whether the command runs in a CI session.
+    /// True if the command runs in a CI session.
     pub(crate) ci: bool,
-    /// Whether it was told `--yes`.
+    /// True if the command was given `--yes`.
     pub(crate) yes: bool,
-    /// The folder that the command is about.
+    /// Folder that the command is about.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Starts a daemon where the one that was found turns out to be dying; says where the new one listens.
+/// Starts a daemon where the one that was found is ending; returns the new socket.
 pub(crate) type Revive = Box<dyn Fn() -> Result<PathBuf, Failure> + Send>;
 
 /// A connection for verb calls.
@@ -46,7 +46,7 @@ pub(crate) struct Client {
     stream: UnixStream,
     lines: LineReader,
     last_id: u64,
-    /// Only until the first answer: a daemon that has answered and is gone is somebody's business.
+    /// Kept only until the first answer: a daemon that ends after that was ended on purpose.
     revive: Option<Revive>,
 }
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Client {
 // === impl Client ===
 
 impl Client {
-    /// Connects and says who calls.
+    /// Connects and sends the credentials.
     ///
     /// # Errors
     /// `daemon.not-running` when nobody listens, `daemon.unreachable` when the first line can't be sent.
@@ -78,7 +78,7 @@ impl Client {
         })
     }
 
-    /// The same, with a way to a new daemon if this one is gone before its first answer.
+    /// Returns this client with a way to start a new daemon if this one ends before its first answer.
     pub(crate) fn or_else(mut self, revive: Revive) -> Self {
         self.revive = Some(revive);
         self
@@ -86,8 +86,8 @@ impl Client {
 
     /// Calls a verb and waits for its answer.
     ///
-    /// A call that changes something gets a key of its own and is sent a second time when the connection breaks
-    /// before the answer: the daemon then gives the first answer again.
+    /// A call that changes something gets its own key and is sent a second time if the connection breaks before the
+    /// answer: the daemon then returns the first answer again.
     ///
     /// # Errors
     /// The verb's own failure; `daemon.unreachable` without an answer in time; `daemon.other-version` when the
@@ -96,10 +96,10 @@ impl Client {
         self.call_within::<V>(request, ANSWER_LIMIT)
     }
 
-    /// Like [`Client::call`] with a time limit of its own.
+    /// Like [`Client::call`], with its own time limit.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Client::call`].
     pub(crate) fn call_within<V: Verb>(&mut self, request: &V::Request, limit: Duration) -> Result<V::Reply, Failure> {
         let args = serde_json::to_value(request)
             .map_err(|error| Failure::new("internal.bug", format!("{} has no JSON form", V::NAME)).because(&error))?;
@@ -115,7 +115,7 @@ impl Client {
         })
     }
 
-    /// Calls a verb by name with plain JSON.
+    /// Calls a verb by name with plain JSON arguments.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -136,7 +136,7 @@ impl Client {
         }
     }
 
-    /// Asks a second time when the connection breaks; more often where a dying daemon is to be replaced.
+    /// Sends the call again when the connection breaks: once, or repeatedly while a dying daemon is being replaced.
     fn insist(&mut self, call: &Call, limit: Duration) -> Result<Answer, Failure> {
         let deadline = Instant::now() + DYING;
         let mut has_tried = false;
@@ -153,7 +153,7 @@ impl Client {
         }
     }
 
-    /// Connects to the same daemon again, or to one that takes its place.
+    /// Reconnects to the same daemon, or to the one that replaces it.
     fn connect_again(&mut self) -> Result<(), Failure> {
         let again = match (Self::connect(&self.socket, &self.credentials), &self.revive) {
             (Err(failure), Some(revive)) if failure.code == "daemon.not-running" => {
@@ -165,10 +165,10 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until the daemon has closed the connection, which it does when it ends.
+    /// Waits until the daemon closes the connection, which it does when it ends.
     ///
     /// # Errors
-    /// `daemon.unreachable` when it is still there after [`ANSWER_LIMIT`].
+    /// `daemon.unreachable` when it is still running after [`ANSWER_LIMIT`].
     pub(crate) fn wait_for_end(mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + ANSWER_LIMIT;
         loop {
@@ -180,7 +180,7 @@ impl Client {
         }
     }
 
-    /// Sends a call and reads lines until its answer is among them.
+    /// Sends a call and reads lines until its answer arrives.
     fn exchange(&mut self, call: &Call, limit: Duration) -> Result<Answer, Broken> {
         let deadline = Instant::now() + limit;
         lines::send(&self.stream, call, limit).map_err(Broken::Io)?;
@@ -192,7 +192,7 @@ impl Client {
             };
             let answer: Answer = serde_json::from_slice(&line)
                 .map_err(|error| Broken::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
-            // Number 0 is the daemon's word on the connection as a whole, such as a wrong token.
+            // Number 0 is an error about the connection as a whole, such as a wrong token.
             if answer.id == call.id || answer.id == 0 && answer.error.is_some() {
                 return Ok(answer);
             }
@@ -200,7 +200,7 @@ impl Client {
     }
 }
 
-/// Why there is no answer.
+/// Why no answer came.
 #[derive(Debug)]
 enum Broken {
     TimeOut,
@@ -210,7 +210,7 @@ enum Broken {
 /// Opens the socket.
 ///
 /// # Errors
-/// `daemon.not-running` when nobody listens there.
+/// `daemon.not-running` when no daemon listens there.
 fn dial(socket: &Path) -> Result<UnixStream, Failure> {
     UnixStream::connect(socket).map_err(|error| {
         Failure::new("daemon.not-running", "no daemon runs for this repository")
@@ -220,7 +220,7 @@ fn dial(socket: &Path) -> Result<UnixStream, Failure> {
     })
 }
 
-/// Opens a connection that has said what it is for.
+/// Opens a connection and sends its first line, which says what it is for.
 ///
 /// # Errors
 /// As [`Client::connect`].
@@ -230,7 +230,7 @@ pub(crate) fn open(socket: &Path, hello: &Hello) -> Result<UnixStream, Failure> 
     Ok(stream)
 }
 
-/// A fresh key under which a change may be asked for again: 128 random bits.
+/// Returns a fresh idempotency key: 128 random bits.
 ///
 /// # Errors
 /// `internal.bug` when the system has no randomness.

@@ -1,4 +1,4 @@
-//! The commands, a file each: what it takes, what it asks the daemon, how it shows the answer.
+//! The commands, one file each: arguments, requests to the daemon, and how the answer is shown.
 
 pub(crate) mod adopt;
 pub(crate) mod agents;
@@ -51,7 +51,7 @@ use std::process::ExitCode;
 
 use crate::environment::Environment;
 
-/// Commands that agents and daemons start by the hundred: they run before the argument parser is built.
+/// Runs the commands that agents and daemons start by the hundred, before the argument parser is built.
 pub(crate) fn hot_path(argv: &[OsString], environment: &Environment) -> Option<ExitCode> {
     let words: Vec<_> = argv.iter().skip(1).map(|word| word.to_str()).collect();
     match words.as_slice() {

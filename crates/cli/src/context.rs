@@ -1,4 +1,4 @@
-//! What every command is given: its environment, where to print, and the daemon when it asks for it.
+//! What every command receives: its environment, where to print, and access to the daemon.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +14,26 @@ pub(crate) struct Shared {
     /// Work as if this were the current folder
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Do it without asking; in CI (where CI is set) this is a person's yes
+    /// Skip the confirmation; in CI (where CI is set) this counts as a person's yes
     #[arg(short = 'y', long, global = true)]
     pub(crate) yes: bool,
 }
 
-/// What a command works with.
+/// Context in which a command runs.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Environment, folders, terminal.
+    /// Environment variables, folders and terminal.
     pub(crate) environment: Environment,
     /// Standard output.
     pub(crate) out: Output,
-    /// Whether answers and errors are JSON.
+    /// True if answers and errors are printed as JSON.
     pub(crate) json: bool,
-    /// Whether colours are wanted.
+    /// True if colours are wanted.
     pub(crate) color: bool,
 }
 
 impl Context {
-    /// Puts flags and environment together.
+    /// Combines flags and environment.
     pub(crate) fn new(shared: &Shared, environment: Environment) -> Self {
         let mut environment = match &shared.directory {
             Some(folder) => {
@@ -48,17 +48,17 @@ impl Context {
         Self { environment, out, json: shared.json, color }
     }
 
-    /// The folder that the command is about.
+    /// Returns the folder that the command is about.
     pub(crate) fn folder(&self) -> &Path {
         &self.environment.folder
     }
 
-    /// A path as typed, made absolute.
+    /// Makes a path from the command line absolute.
     pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
         self.folder().join(path)
     }
 
-    /// Whether a question can be put to a person at this terminal.
+    /// Returns true if a person at this terminal can be asked.
     pub(crate) fn can_ask(&self) -> bool {
         !self.json && self.environment.stdin_is_terminal && self.environment.stderr_is_terminal
     }

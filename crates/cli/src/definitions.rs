@@ -1,7 +1,7 @@
 //! Agents that are defined by Markdown files: `agents/*.md` in the user's settings folder, and `.switchboard/agents/*.md` of a repository.
 //!
-//! A definition is instructions for an agent that is configured, with a model of its own and at most as many tools and rights as that one has. What a
-//! repository brings counts once the user has trusted exactly these files.
+//! A definition is a configured agent with instructions, its own model, and at most that agent's tools and rights. A repository's definitions count
+//! once the user has trusted exactly these files.
 
 mod file;
 
@@ -14,10 +14,10 @@ use switchboard_protocol::isolation::{Isolation, Tool};
 
 pub(crate) use file::{Bad, contents};
 
-/// Folder of the files, in a settings folder and in `.switchboard`.
+/// Folder of the definition files, in the settings folder and in `.switchboard`.
 const FOLDER: &str = "agents";
 
-/// Files of one folder that are read; more are an error.
+/// Maximum number of files read from one folder; more are an error.
 const MOST_FILES: usize = 256;
 
 /// Where a definition comes from.
@@ -32,30 +32,30 @@ pub(crate) enum Origin {
 /// An agent that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
-    /// The name by which tasks ask for it.
+    /// Name by which tasks request the agent.
     pub(crate) name: AgentName,
-    /// What it is for.
+    /// What the agent is for.
     pub(crate) description: String,
-    /// The tools that it is cut to; empty for all that its agent has.
+    /// Tools that the agent is limited to; empty for all tools of the configured agent.
     pub(crate) tools: Vec<Tool>,
-    /// The model, by its agent's own name for it.
+    /// Model, in the agent's own name for it.
     pub(crate) model: Option<String>,
-    /// The configured agent that it is; the run's where nothing is said.
+    /// Configured agent behind the definition; the run's agent if not set.
     pub(crate) agent: Option<AgentName>,
-    /// How it is held at least.
+    /// Minimum isolation of the agent's workers.
     pub(crate) isolation: Isolation,
-    /// What it is told before its task.
+    /// Instructions given to the agent before its task.
     pub(crate) instructions: String,
-    /// The file.
+    /// Path of the file.
     pub(crate) path: PathBuf,
-    /// Whose file it is.
+    /// Whether the file is the user's or the repository's.
     pub(crate) origin: Origin,
 }
 
 /// All definitions that were found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Definitions {
-    /// Usable ones, by name; a project's before a user's of the same name.
+    /// Usable definitions; a project's one hides a user's of the same name.
     pub(crate) list: Vec<Definition>,
     /// Files that can't be used.
     pub(crate) bad: Vec<Bad>,
@@ -64,7 +64,7 @@ pub(crate) struct Definitions {
 // === impl Origin ===
 
 impl Origin {
-    /// Its word.
+    /// Returns the word for the origin.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -76,7 +76,7 @@ impl Origin {
 // === impl Definition ===
 
 impl Definition {
-    /// What pins it: all that it says.
+    /// Returns what `switchboard trust` pins: the complete content of the definition.
     fn pinned(&self, root: &Path) -> (String, Vec<String>) {
         let path = self.path.strip_prefix(root).unwrap_or(&self.path).display().to_string();
         let said = serde_json::json!([
@@ -96,7 +96,7 @@ impl Definition {
 // === impl Definitions ===
 
 impl Definitions {
-    /// Reads the files of a folder; none where there is no folder. A link in place of the folder counts for the user's own only.
+    /// Reads the files of a folder; none if the folder is missing. A symlink in place of the folder is accepted only for the user's own.
     pub(crate) fn read(settings: &Path, origin: Origin) -> Self {
         let folder = settings.join(FOLDER);
         let mut found = Self::default();
@@ -129,7 +129,7 @@ impl Definitions {
         found
     }
 
-    /// Two files of one name define nobody: which one was meant can't be told.
+    /// Rejects files that define the same name, because none of them can be preferred.
     fn refuse_twins(&mut self) {
         let names: Vec<_> = self.list.iter().map(|one| one.name.folded()).collect();
         let is_twin = |at: usize| names.iter().filter(|name| **name == names[at]).count() > 1;
@@ -149,7 +149,7 @@ impl Definitions {
         }
     }
 
-    /// The definitions of both folders that count in a scope.
+    /// Combines the definitions of both folders that count in a scope.
     pub(crate) fn within(user: Self, project: Self, scope: AgentScope) -> Self {
         let mut found = if scope.has_project() { project } else { Self::default() };
         if scope.has_user() {
@@ -161,15 +161,15 @@ impl Definitions {
         found
     }
 
-    /// All names, those of files that can't be used among them.
+    /// Returns all names, including those of unusable files.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|one| one.name.as_str()).chain(self.bad.iter().map(|bad| bad.name.as_str()))
     }
 
-    /// The definition of a name; `None` where no file defines it.
+    /// Returns the definition of a name; `None` if no file defines it.
     ///
     /// # Errors
-    /// `agent.bad-definition` where a file does that can't be used.
+    /// `agent.bad-definition` if the file that defines it can't be used.
     pub(crate) fn find(&self, name: &AgentName) -> Result<Option<&Definition>, Failure> {
         let wanted = name.folded();
         if let Some(bad) = self.bad.iter().find(|bad| fold(&bad.name) == wanted) {
@@ -178,18 +178,18 @@ impl Definitions {
         Ok(self.list.iter().find(|one| one.name.folded() == wanted))
     }
 
-    /// Whether a file defines an agent of a name without saying which configured one it is: the run's own agent plays it.
+    /// Returns true if a file defines this agent without naming a configured one: the run's own agent plays it.
     pub(crate) fn is_without_agent(&self, name: &str) -> bool {
         self.list.iter().any(|one| one.name.folded() == fold(name) && one.agent.is_none())
     }
 
-    /// What `switchboard trust` shows and pins of them; `root` is the work tree.
+    /// Returns what `switchboard trust` shows and pins of the definitions; `root` is the work tree.
     pub(crate) fn pinned(&self, root: &Path) -> Vec<(String, Vec<String>)> {
         self.list.iter().map(|one| one.pinned(root)).collect()
     }
 }
 
-/// The Markdown files of a folder.
+/// Lists the Markdown files of a folder.
 pub(crate) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -1,5 +1,5 @@
-//! Changes one entry in a settings file that belongs to somebody else: the rest stays byte for byte, a copy is kept,
-//! and the file is replaced whole or not at all.
+//! Changes one entry in a settings file of another program: the rest stays byte for byte, a copy is kept, and the file
+//! is replaced atomically.
 
 pub(crate) mod jsonc;
 pub(crate) mod toml;
@@ -11,24 +11,24 @@ use std::path::{Path, PathBuf};
 use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::error::Failure;
 
-/// What became of the file.
+/// Outcome of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Edited {
-    /// It had that entry already.
+    /// The file already had the entry.
     Unchanged,
-    /// It was written; the copy of what was there before, if anything was.
+    /// The file was written; its previous content, if any, was copied.
     Written {
-        /// The copy.
+        /// Path of the copy.
         backup: Option<PathBuf>,
     },
 }
 
-/// Replaces a file's text by what `change` makes of it; a missing file counts as empty.
+/// Replaces a file's text with what `change` returns; a missing file counts as empty.
 ///
 /// # Errors
-/// What `change` says, in which case nothing is written; `io.denied` or `io.disk-full` when the file can't be.
+/// The failure of `change`, in which case nothing is written; `io.denied` or `io.disk-full` when the file can't be.
 pub(crate) fn file(path: &Path, change: impl FnOnce(&str) -> Result<String, Failure>) -> Result<Edited, Failure> {
-    // A link stays a link: what it points at is changed.
+    // A symlink stays a symlink: its target is changed.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let old = match fs::read_to_string(&target) {
         Ok(text) => Some(text),
@@ -50,7 +50,7 @@ pub(crate) fn file(path: &Path, change: impl FnOnce(&str) -> Result<String, Fail
     Ok(Edited::Written { backup })
 }
 
-/// Writes a copy beside the file under the first free name.
+/// Writes a copy beside the file, under the first free name.
 fn keep(path: &Path, text: &str) -> io::Result<PathBuf> {
     for number in 0..1000 {
         let mut name = path.as_os_str().to_owned();
@@ -70,7 +70,7 @@ fn keep(path: &Path, text: &str) -> io::Result<PathBuf> {
     Err(io::Error::other("there are a thousand copies already"))
 }
 
-/// A failure to read or write a file.
+/// Builds the failure for a file that can't be read or written.
 fn failed(path: &Path, error: &io::Error) -> Failure {
     let code = if error.kind() == ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
     Failure::new(code, format!("{} can't be read or written", path.display())).because(error)

@@ -1,4 +1,4 @@
-//! What surrounds the command: environment, folders, terminal. Read once; nothing else in this crate asks for it.
+//! The command's environment: variables, folders, terminal. Read once; nothing else in this crate reads it.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -8,28 +8,28 @@ use std::sync::OnceLock;
 
 use switchboard_daemon::RootPaths;
 
-/// The environment as they were when the command began.
+/// Environment as it was when the command began.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
-    /// Where the command was typed.
+    /// Current folder of the command.
     pub(crate) folder: PathBuf,
-    /// The running binary.
+    /// Path of the running binary.
     pub(crate) program: PathBuf,
-    /// Whether standard input is a terminal: a question can be asked.
+    /// True if standard input is a terminal, so that a question can be asked.
     pub(crate) stdin_is_terminal: bool,
-    /// Whether standard output is a terminal: colours and bars make sense.
+    /// True if standard output is a terminal, so that colours and bars make sense.
     pub(crate) stdout_is_terminal: bool,
-    /// Whether standard error is a terminal.
+    /// True if standard error is a terminal.
     pub(crate) stderr_is_terminal: bool,
-    /// Whether the command was told `--yes`.
+    /// True if the command was given `--yes`.
     pub(crate) says_yes: bool,
-    /// Where everything of the repository lies, once somebody has asked: git is started for it.
+    /// Paths of the repository, cached after the first look-up because finding them starts git.
     pub(crate) place: OnceLock<RootPaths>,
 }
 
 impl Environment {
-    /// Reads them. A folder or program that can't be told stays empty and fails where it is needed.
+    /// Reads the environment. A folder or program that can't be determined stays empty and fails where it is needed.
     pub(crate) fn read() -> Self {
         let text = |word: OsString| word.into_string().ok();
         Self {
@@ -44,53 +44,53 @@ impl Environment {
         }
     }
 
-    /// Whether this is a session of a CI service; they all set `CI`.
+    /// Returns true in a CI session; all CI services set `CI`.
     pub(crate) fn is_ci(&self) -> bool {
         self.variable("CI").is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
-    /// An environment variable that is set and not empty.
+    /// Returns an environment variable if it is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 
-    /// The id of the worker in whose process tree the command runs.
+    /// Returns the id of the worker in whose process tree the command runs.
     pub(crate) fn worker(&self) -> Option<&str> {
         self.variable("SWITCHBOARD_WORKER")
     }
 
-    /// The user's home folder.
+    /// Returns the user's home folder.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.variable("HOME").map(PathBuf::from)
     }
 
-    /// A folder of the XDG base directory specification, with `switchboard` at its end; relative values don't count.
+    /// Returns a folder of the XDG base directory specification with `switchboard` appended; relative values are ignored.
     fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         named.or_else(|| self.home().map(|home| home.join(below_home))).map(|base| base.join("switchboard"))
     }
 
-    /// Where the user's own settings lie.
+    /// Returns the folder of the user's settings.
     pub(crate) fn config_folder(&self) -> Option<PathBuf> {
         self.xdg("XDG_CONFIG_HOME", ".config")
     }
 
-    /// Where state lies: one folder for each repository, and what the user trusts.
+    /// Returns the state folder: one subfolder for each repository, and the list of what the user trusts.
     pub(crate) fn state_folder(&self) -> Option<PathBuf> {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
 
-    /// Where what can be found again is kept.
+    /// Returns the cache folder, for data that can be recomputed.
     pub(crate) fn cache_folder(&self) -> Option<PathBuf> {
         self.xdg("XDG_CACHE_HOME", ".cache")
     }
 
-    /// Columns of the terminal that standard output is; `None` elsewhere.
+    /// Returns the width of the terminal on standard output in columns; `None` if it is no terminal.
     pub(crate) fn columns(&self) -> Option<usize> {
         self.stdout_is_terminal.then(|| self.columns_of(std::io::stdout())).flatten()
     }
 
-    /// Columns of the terminal that standard error is; `None` elsewhere.
+    /// Returns the width of the terminal on standard error in columns; `None` if it is no terminal.
     pub(crate) fn error_columns(&self) -> Option<usize> {
         self.stderr_is_terminal.then(|| self.columns_of(std::io::stderr())).flatten()
     }
@@ -101,12 +101,12 @@ impl Environment {
         told.or_else(asked).filter(|columns| *columns >= 20)
     }
 
-    /// Whether colours are unwanted (<https://no-color.org>).
+    /// Returns true if colours are unwanted (<https://no-color.org>).
     pub(crate) fn wants_no_color(&self) -> bool {
         self.variable("NO_COLOR").is_some() || self.variable("TERM") == Some("dumb")
     }
 
-    /// Finds a program as a shell would.
+    /// Finds a program on `PATH`, as a shell would.
     pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
         if name.contains('/') {
             let path = self.folder.join(name);
@@ -116,12 +116,12 @@ impl Environment {
         std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| is_executable(file))
     }
 
-    /// All variables, for a child that is the same program under the same user.
+    /// Returns all variables, for a child that runs the same program as the same user.
     pub(crate) fn variables(&self) -> &[(String, String)] {
         &self.variables
     }
 
-    /// The same environment with one variable set anew.
+    /// Returns this environment with one variable changed.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -130,7 +130,7 @@ impl Environment {
         self
     }
 
-    /// The same environment seen from another folder.
+    /// Returns this environment with another current folder.
     #[must_use]
     pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_owned();

@@ -1,7 +1,7 @@
-//! The one binary: terminal, colours and exit codes.
+//! The `switchboard` command: terminal, colours and exit codes.
 //!
 //! Start with [`run`]. [`args`] is the command line, [`commands`] holds a file per command, [`client`] talks to the
-//! daemon, [`session`] finds or starts it, [`output`] and [`report`] are all that is ever printed.
+//! daemon, [`session`] finds or starts it, [`output`] and [`report`] do all printing.
 
 mod args;
 mod ask;
@@ -56,10 +56,10 @@ fn run_command(args: Args, environment: Environment) -> ExitCode {
     }
 }
 
-/// Prints clap's own words; help and version are answers, everything else is a wrong call.
+/// Prints clap's message; help and version exit with success, everything else is a usage error.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    // A closed pipe takes nothing from the answer: there is nobody left to tell.
+    // A closed pipe does not change the outcome: nobody reads the message.
     let _ = error.print();
     if is_answer { ExitCode::SUCCESS } else { ExitCode::from(switchboard_protocol::error::Exit::Usage as u8) }
 }

@@ -1,4 +1,4 @@
-//! Standard output: text for people, JSON for programs, and nothing worse than silence when the reader is gone.
+//! Standard output: text for people, JSON for programs; silent once the reader is gone.
 
 mod pager;
 mod plain;
@@ -16,7 +16,7 @@ pub(crate) use spent::{micro_usd, money, tokens};
 pub(crate) use table::Table;
 pub(crate) use when::{span, when};
 
-/// A place to print to. When the reader has closed its end, everything after that is dropped.
+/// Destination of printed text. Once the reader has closed its end, all further output is dropped.
 pub(crate) struct Output {
     to: Box<dyn Write>,
     is_closed: bool,
@@ -30,38 +30,38 @@ impl std::fmt::Debug for Output {
     }
 }
 
-/// How a word stands out.
+/// Emphasis of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Good news.
+    /// Success.
     Good,
-    /// Bad news.
+    /// Failure.
     Bad,
-    /// Needs an eye.
+    /// Needs attention.
     Notice,
-    /// Beside the point.
+    /// Secondary information.
     Faint,
-    /// A heading.
+    /// Heading.
     Strong,
 }
 
 impl Output {
-    /// The process's standard output.
+    /// Prints to the process's standard output.
     pub(crate) fn stdout(has_color: bool, width: Option<usize>) -> Self {
         Self { to: Box::new(io::stdout()), is_closed: false, has_color, width }
     }
 
-    /// Whether colours are wanted.
+    /// Returns true if colours are wanted.
     pub(crate) fn has_color(&self) -> bool {
         self.has_color
     }
 
-    /// Columns of the terminal; `None` where it is none.
+    /// Returns the width of the terminal in columns; `None` if it is no terminal.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// A line of text, cut to the terminal's width.
+    /// Cuts a line of text to the terminal's width.
     pub(crate) fn fitted(&self, line: &str) -> String {
         self.width.map_or_else(|| line.to_owned(), |width| table::cut(line, width).into_owned())
     }
@@ -73,18 +73,18 @@ impl Output {
         }
     }
 
-    /// Prints one line. Control characters in `text` are the caller's business: see [`plain`].
+    /// Prints one line. The caller must remove control characters from `text`: see [`plain`].
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
         let text = text.as_ref();
         self.write(|to| writeln!(to, "{text}"));
     }
 
-    /// Prints text as it is, without a line end.
+    /// Prints text unchanged, without a line end.
     pub(crate) fn text(&mut self, text: &str) {
         self.write(|to| to.write_all(text.as_bytes()));
     }
 
-    /// Prints one JSON value on a line of its own.
+    /// Prints one JSON value on its own line.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         match serde_json::to_string(value) {
             Ok(text) => self.line(text),
@@ -92,12 +92,12 @@ impl Output {
         }
     }
 
-    /// Whether the reader is gone.
+    /// Returns true if the reader is gone.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// A word in a tone, where colours are wanted.
+    /// Colours a word, if colours are wanted.
     pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
         if self.has_color { format!("{}{text}\x1b[0m", sequence(tone)) } else { text.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! Reads the text of a plan's file.
+//! Reads the text of a plan file.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,10 +9,10 @@ use switchboard_protocol::plan::MAX_PLAN_BYTES;
 
 use crate::context::Context;
 
-/// The text of a plan, which may also come through a pipe.
+/// Reads the text of a plan, which may also come through a pipe.
 ///
 /// # Errors
-/// `io.denied` where there is no file that can be read, `plan.schema` for one that is too large, `plan.syntax` for one that is not UTF-8.
+/// `io.denied` for a missing or unreadable file, `plan.schema` for one that is too large, `plan.syntax` for one that is not UTF-8.
 pub(crate) fn read(path: &Path, context: &Context) -> Result<String, Failure> {
     let name = path.display().to_string();
     let full = context.resolve(path);
@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path, context: &Context) -> Result<String, Failure> {
     })
 }
 
-/// What may have been meant by a name that is no plan's file.
+/// Suggests what may have been meant by a name that is no plan file.
 fn hint(path: &Path, name: &str) -> String {
     if path.is_dir() {
         return "name the plan's file in this folder".to_owned();
@@ -45,7 +45,7 @@ fn hint(path: &Path, name: &str) -> String {
     near.first().map_or_else(String::new, |near| format!("did you mean {near}?"))
 }
 
-/// The file, or a little more than the most of a plan.
+/// Reads the file, up to a little more than the maximum size of a plan.
 fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_PLAN_BYTES as u64 + 1).read_to_end(&mut bytes)?;

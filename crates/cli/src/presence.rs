@@ -1,5 +1,5 @@
-//! What only a person may do without the daemon: pin trust, change keys, put a record back. A daemon that runs knows more of the caller than the process
-//! table does (workers that have ended, programs that ran a bridge), so it is asked, too.
+//! Guards actions that only a person may take without the daemon: pin trust, change keys, restore a record. A running daemon sees more of the
+//! caller than the process table (workers that have ended, programs that ran a bridge), so it is asked as well.
 
 use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
 use switchboard_protocol::error::Failure;
@@ -8,16 +8,16 @@ use switchboard_protocol::verb::system::{GetCaller, GetCallerRequest};
 use crate::client::Client;
 use crate::context::Context;
 
-/// What is wanted of whoever calls.
+/// Required presence of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// A person is there to decide: in the foreground of a terminal, or a CI session that was told `--yes`.
+    /// A person is present to decide: in the foreground of a terminal, or a CI session with `--yes`.
     There,
-    /// A person, or a program of a person's: a login without a terminal, the background of a terminal, a CI session.
+    /// A person, or a person's program: a login without a terminal, the background of a terminal, a CI session.
     Behind,
 }
 
-/// Whether a person stands behind the caller, and how that is known.
+/// Whether the caller is a person, and how that was determined.
 struct Found {
     is_person: bool,
     is_present: bool,
@@ -38,7 +38,7 @@ impl Found {
 // === impl Context ===
 
 impl Context {
-    /// Makes sure that a person is there to decide.
+    /// Checks that a person is present to decide.
     ///
     /// # Errors
     /// `policy.denied` with the reason.
@@ -46,7 +46,7 @@ impl Context {
         self.require(Presence::There, what)
     }
 
-    /// Makes sure that a person is there, or stands behind the caller.
+    /// Checks that a person is present, or that the caller is a person's program.
     ///
     /// # Errors
     /// `policy.denied` with the reason.
@@ -58,7 +58,7 @@ impl Context {
         Err(failure.hint("run it in the foreground of a terminal; in CI set CI=1 and add --yes"))
     }
 
-    /// What the process table says.
+    /// Judges the caller by the process table.
     fn by_processes(&self) -> Found {
         let lineage = lineage::of_pid(std::process::id()).unwrap_or_default().with_bridges();
         let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
@@ -71,7 +71,7 @@ impl Context {
         Found { is_person, is_present, known_by: known_by.to_owned() }
     }
 
-    /// What the repository's daemon says; `None` where none answers, for instance outside of a repository.
+    /// Asks the repository's daemon; `None` if none answers, for instance outside of a repository.
     fn by_daemon(&self) -> Result<Option<Found>, Failure> {
         let running = self.environment.reach(|at| Client::connect(&at.socket, &at.credentials));
         let Ok(mut client) = running else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Context {
                 let is_person = reply.kind == "person";
                 Ok(Some(Found { is_person, is_present: reply.is_present, known_by: reply.known_by }))
             }
-            // A daemon of a version that does not know the question, or one that ends just now.
+            // The daemon has a version without this verb, or is ending.
             Err(failure) if failure.code == "request.unknown-verb" || failure.code.starts_with("daemon.") => Ok(None),
             Err(failure) => Err(failure),
         }

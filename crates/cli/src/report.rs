@@ -1,4 +1,4 @@
-//! How a command ends badly: a failure on standard error, and the exit code that belongs to it.
+//! Reports a command's failure: the message on standard error, and the exit code.
 
 use std::fmt;
 use std::io::Write as _;
@@ -10,17 +10,17 @@ use switchboard_protocol::error::{Exit, Failure};
 use crate::context::Context;
 use crate::output::plain;
 
-/// Columns of a failure's text, where the terminal is no narrower.
+/// Maximum width of a failure's text in columns, unless the terminal is narrower.
 const WIDTH: usize = 100;
 
-/// Why a command did not end with 0.
+/// Why a command did not exit with 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ending {
-    /// Something failed, and nothing has been said about it yet.
+    /// It failed, and the failure is not printed yet.
     Failed(Box<Failure>),
-    /// Everything has been said; the outcome is this.
+    /// It has printed everything; this is the exit code.
     Said(Exit),
-    /// A signal ended it: 130 or 143.
+    /// A signal ended it; the exit code is 130 or 143.
     Signal(u8),
 }
 
@@ -33,7 +33,7 @@ impl From<Failure> for Ending {
 /// What a command returns.
 pub(crate) type Outcome = Result<(), Ending>;
 
-/// Says why the command ended, where that has not been said, and returns its exit code.
+/// Prints why the command ended, unless that was printed already, and returns its exit code.
 pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
     match ending {
         Ending::Failed(failure) => {
@@ -50,11 +50,11 @@ pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
 /// Prints a failure on standard error, as one JSON object or as text.
 fn print(failure: &Failure, json: bool, fancy: bool, width: usize) {
     let text = if json { as_json(failure) } else { as_text(failure, fancy, width) };
-    // Nobody reads standard error any more: the exit code still says that it failed.
+    // If standard error is closed, the exit code still reports the failure.
     let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
 }
 
-/// A failure as one JSON object, all fields present.
+/// Returns a failure as one JSON object, with all fields present.
 pub(crate) fn as_json(failure: &Failure) -> String {
     serde_json::json!({
         "code": failure.code,
@@ -66,7 +66,7 @@ pub(crate) fn as_json(failure: &Failure) -> String {
     .to_string()
 }
 
-/// A failure as text for people, in lines of at most `width` columns as far as its words allow.
+/// Returns a failure as text for people, in lines of at most `width` columns where its words allow that.
 fn as_text(failure: &Failure, fancy: bool, width: usize) -> String {
     let theme = if fancy { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(width);
@@ -77,7 +77,7 @@ fn as_text(failure: &Failure, fancy: bool, width: usize) -> String {
     }
 }
 
-/// A failure in the shape in which `miette` shows errors.
+/// A failure in the form that `miette` prints.
 #[derive(Debug)]
 struct Shown {
     code: String,

@@ -1,5 +1,5 @@
-//! Role files: `roles/*.md` in the user's settings folder, which replace or add roles, and `.switchboard/roles/*.md` of a repository, which narrow them once
-//! the user has trusted exactly these files.
+//! Role files: `roles/*.md` in the user's settings folder, which replace or add roles, and `.switchboard/roles/*.md` of a repository, which
+//! narrow them once the user has trusted exactly these files.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use switchboard_protocol::verb::run::RoleChoice;
 
 use crate::definitions;
 
-/// Folder of the files, in a settings folder and in `.switchboard`.
+/// Folder of the role files, in the settings folder and in `.switchboard`.
 const ROLES: &str = "roles";
 
-/// Files of one folder that are read; more are an error.
+/// Maximum number of files read from one folder; more are an error.
 const MOST_FILES: usize = 256;
 
-/// A file that was read.
+/// One role file's content and origin.
 #[derive(Debug, Clone)]
 struct Source {
     path: String,
@@ -36,7 +36,7 @@ pub(crate) struct RoleFiles {
 // === impl RoleFiles ===
 
 impl RoleFiles {
-    /// Reads the files of both folders; none where there is no folder.
+    /// Reads the files of both folders; none if a folder is missing.
     pub(crate) fn read(settings: Option<&Path>, root: Option<&Path>) -> Self {
         let mut found = Self::default();
         if let Some(settings) = settings {
@@ -44,7 +44,7 @@ impl RoleFiles {
         }
         let of_project = root.map(|root| root.join(FOLDER).join(ROLES));
         match of_project {
-            // A link in place of the folder counts for the user's own only.
+            // A symlink in place of the folder is accepted only for the user's own.
             Some(folder) if folder.is_symlink() => found.unreadable.push(unusable(&folder, "its folder is a link")),
             Some(folder) => found.project = read(&folder, &mut found.unreadable),
             None => {}
@@ -52,13 +52,13 @@ impl RoleFiles {
         found
     }
 
-    /// The same, with what the user trusts.
+    /// Sets whether the user trusts the repository's files.
     pub(crate) fn trusted(mut self, is_project_trusted: bool) -> Self {
         self.is_project_trusted = is_project_trusted;
         self
     }
 
-    /// What `switchboard trust` shows and pins of the repository's; `root` is the work tree.
+    /// Returns what `switchboard trust` shows and pins of the repository's files; `root` is the work tree.
     pub(crate) fn pinned(&self, root: &Path) -> Vec<(String, Vec<String>)> {
         let pin = |source: &Source| {
             let path = Path::new(&source.path);
@@ -68,23 +68,23 @@ impl RoleFiles {
         self.project.iter().map(pin).collect()
     }
 
-    /// Whether the repository brings files that don't count yet.
+    /// Returns true if the repository has role files that the user has not trusted.
     pub(crate) fn has_untrusted(&self) -> bool {
         !self.project.is_empty() && !self.is_project_trusted
     }
 
-    /// The roles in force.
+    /// Returns the roles in force.
     pub(crate) fn roles(&self) -> Roles {
         let project: &[Source] = if self.is_project_trusted { &self.project } else { &[] };
         Roles::read(&files(&self.user), &files(project))
     }
 
-    /// The files that can't be used.
+    /// Returns the failures of files that can't be used.
     pub(crate) fn bad(&self, roles: &Roles) -> Vec<Failure> {
         self.unreadable.iter().cloned().chain(roles.bad().iter().map(failure)).collect()
     }
 
-    /// What the files say of roles; those that ship as they are need not be named.
+    /// Returns the roles that the files define; built-in roles that are unchanged are left out.
     ///
     /// # Errors
     /// `role.bad-file` for the first file that can't be used.
@@ -139,7 +139,7 @@ fn failure(bad: &BadRole) -> Failure {
         .hint(bad.hint.to_string())
 }
 
-/// What a run is told of a role.
+/// Builds a run's choice for a role.
 fn choice(role: &Role) -> RoleChoice {
     RoleChoice {
         model: role.model.clone(),

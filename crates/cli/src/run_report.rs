@@ -1,4 +1,4 @@
-//! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
+//! The report on a run: every task with its agent, attempts, gate verdicts and merged commit.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use crate::commands::budget::described;
 use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens, when};
 use crate::verdict;
 
-/// Silence from which on a worker is called silent, unless `SWITCHBOARD_SILENT_MS` says otherwise: a tool or a model that works is heard of more often.
+/// Milliseconds without activity after which a worker is shown as silent, unless `SWITCHBOARD_SILENT_MS` says otherwise: a working tool
+/// or model reports more often.
 const SILENT_MS: i64 = 40_000;
 
 /// Prints the report.
@@ -74,7 +75,7 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
 }
 
-/// Gates for which no command is named, once for all tasks.
+/// Names the gates that have no command, once for all tasks.
 fn not_configured(list: &[TaskReport]) -> Option<String> {
     let of = |task: &TaskReport| -> Vec<String> {
         let gates = task.gates.iter().filter(|gate| gate.verdict == "not_configured");
@@ -85,7 +86,7 @@ fn not_configured(list: &[TaskReport]) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// What a task is at: waits for a person, is silent, uses a tool, or its state.
+/// Returns what a task is doing: waiting for a person, silent, using a tool, or its state.
 pub(crate) fn state_of(task: &TaskReport) -> String {
     if task.state == "waiting" {
         return "waiting for you".to_owned();
@@ -118,7 +119,7 @@ fn silent_ms() -> i64 {
     switchboard_process::env::var("SWITCHBOARD_SILENT_MS").and_then(|ms| ms.parse().ok()).unwrap_or(SILENT_MS)
 }
 
-/// How a worker stands to a pause, in words.
+/// Returns a worker's pause state in words.
 pub(crate) const fn paused(state: PauseState) -> &'static str {
     match state {
         PauseState::Pausing => "is told to wait",
@@ -128,7 +129,7 @@ pub(crate) const fn paused(state: PauseState) -> &'static str {
     }
 }
 
-/// What a task that is ready waits for.
+/// Returns what a ready task waits for.
 fn waits_for(wait: Wait) -> String {
     match wait {
         Wait::Settings => "waiting for settings that can be read".to_owned(),
@@ -151,7 +152,7 @@ fn tasks(list: &[TaskReport]) -> Table {
     table
 }
 
-/// Gates that did not pass by name, those that did in one word.
+/// Lists the gates that did not pass by name, and those that did in one word.
 fn gates(task: &TaskReport) -> String {
     if task.gates.is_empty() {
         return "none".to_owned();
@@ -166,7 +167,7 @@ fn gates(task: &TaskReport) -> String {
     words.join(", ")
 }
 
-/// What a `lint_fix` command did to a change.
+/// Describes what a `lint_fix` command did to a change.
 pub(crate) fn mended(files: u32) -> String {
     match files {
         0 => "lint_fix had nothing to mend".to_owned(),
@@ -174,12 +175,12 @@ pub(crate) fn mended(files: u32) -> String {
     }
 }
 
-/// Who has reserved what a held task changes, and until when.
+/// Names who has reserved the files of a held task, and until when.
 pub(crate) fn held_by(lease: &HeldBy) -> String {
     format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), when(lease.until))
 }
 
-/// What follows from the answer to a question about a task.
+/// Describes what the answer to a question about a task leads to.
 pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
     match answer {
         PersonAnswer::Allow => "is allowed, and goes on",
@@ -190,25 +191,25 @@ pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
     }
 }
 
-/// What a run's outcome means to an exit code; `None` when every task is merged.
+/// Maps a run's outcome to an exit code; `None` when every task is merged.
 pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
     if run.summary.mode.is_some() && run.summary.state != "succeeded" {
-        // A team that doesn't come to the end by itself waits for a person.
+        // A team's run that has not succeeded waits for a person.
         return Some(Exit::Person);
     }
     let is_open = |task: &&TaskReport| !is_good(task);
     let failed: BTreeSet<_> = run.list.iter().filter(is_open).map(|task| task.id.as_str()).collect();
-    // A subtask counts where its task has failed.
+    // A subtask counts only if its task has failed.
     let counts = |task: &&TaskReport| task.of.as_deref().is_none_or(|whole| failed.contains(whole));
     Exit::of_many(run.list.iter().filter(is_open).filter(counts).map(task_exit))
 }
 
-/// Whether a task is as it should be in the end.
+/// Returns true if a task has ended well.
 fn is_good(task: &TaskReport) -> bool {
     matches!(task.state.as_str(), "merged" | "done")
 }
 
-/// Prints what a worker has said, as text of somebody else.
+/// Prints a worker's answer, with control characters removed.
 pub(crate) fn print_answer(task: &str, answer: &Answer, out: &mut Output) {
     out.line("");
     out.line(out.paint(Tone::Strong, &format!("{task} says:")));
@@ -223,11 +224,11 @@ pub(crate) fn print_answer(task: &str, answer: &Answer, out: &mut Output) {
     }
 }
 
-/// A task that a gate refused last ends with 3, one that is blocked for a reason with a code as that code says; everything else that is not
-/// merged is work that failed.
+/// Returns the exit code of a task that is not merged: that of the reason's code for a blocked task, 3 for a task that a gate refused last,
+/// else the one for failed work.
 fn task_exit(task: &TaskReport) -> Exit {
     let code_of = |line: &str| line.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code.to_owned());
-    // The line of the block leaves out what that of the last attempt says.
+    // The line about the block leaves out the code; the line about the last attempt has it.
     let last = task.refusals.iter().rev().find(|line| code_of(line).is_some() || line.starts_with("attempt "));
     let code = last.and_then(|line| code_of(line));
     if let Some(code) = code.filter(|code| matches!(&**code, "agent.denied" | "agent.missing" | "need.expired")) {

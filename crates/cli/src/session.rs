@@ -1,7 +1,7 @@
-//! Finds the daemon of the repository that the command is about, and starts one where none runs.
+//! Finds the daemon of the command's repository, and starts one if none runs.
 //!
-//! A command that only asks must be done in milliseconds, so the daemon's own sign in the work tree is tried first;
-//! only where that does not lead to a daemon is git asked where everything lies.
+//! A read-only command must finish in milliseconds, so the sign that the daemon leaves in the work tree is tried first;
+//! git is asked for the repository's paths only if that leads to no daemon.
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::commands::adopt;
 use crate::context::Context;
 use crate::environment::Environment;
 
-/// Where a daemon listens, and who calls.
+/// Socket of a daemon, and the caller's credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct At {
-    /// Its Unix socket.
+    /// Unix socket of the daemon.
     pub(crate) socket: PathBuf,
-    /// The credentials.
+    /// Credentials of the caller.
     pub(crate) credentials: Credentials,
 }
 
-/// The work tree that holds a folder: the nearest one upwards with a `.git`.
+/// Returns the work tree that holds a folder: the nearest ancestor with a `.git`.
 pub(crate) fn work_tree(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
@@ -32,18 +32,18 @@ pub(crate) fn work_tree(folder: &Path) -> Option<PathBuf> {
 // === impl Context ===
 
 impl Context {
-    /// Connects to the daemon, starting one where none runs.
+    /// Connects to the daemon, starting one if none runs.
     ///
     /// # Errors
-    /// What finding, starting or reaching it fails with; `agent.unmanaged` inside a worker where none runs.
+    /// The failure of finding, starting or reaching the daemon; `agent.unmanaged` inside a worker where none runs.
     pub(crate) fn daemon(&self) -> Result<Client, Failure> {
         self.daemon_for(Launch::default()).map(|(client, _)| client)
     }
 
-    /// Like [`Context::daemon`]. Also returns whether it had to be started.
+    /// Like [`Context::daemon`]. Also returns true if the daemon had to be started.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Context::daemon`].
     pub(crate) fn daemon_for(&self, how: Launch) -> Result<(Client, bool), Failure> {
         match self.running_daemon() {
             Err(failure) if failure.code == "daemon.not-running" => {
@@ -61,20 +61,20 @@ impl Context {
     /// Connects to the daemon if one runs.
     ///
     /// # Errors
-    /// `daemon.not-running` where none does.
+    /// `daemon.not-running` if none does.
     pub(crate) fn running_daemon(&self) -> Result<Client, Failure> {
         self.reach(|at| Client::connect(&at.socket, &at.credentials))
     }
 
-    /// Runs `open` with the place of the daemon that runs.
+    /// Runs `open` with the address of the running daemon.
     ///
     /// # Errors
-    /// `daemon.not-running` where none does, and what `open` says.
+    /// `daemon.not-running` if none runs, and the failures of `open`.
     pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
         self.asking(|| self.environment.reach(&open))
     }
 
-    /// Does something that needs the repository's record; where it is not known whose that is, a person at the terminal is asked first.
+    /// Runs `find`, which needs the repository's record; asks a person at the terminal first if it is unclear which record that is.
     fn asking<T>(&self, find: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
         match find() {
             Err(failure) if failure.code == adopt::MOVED => {
@@ -93,7 +93,7 @@ impl Context {
         self.asking(|| self.environment.start_daemon(how))
     }
 
-    /// Where everything of the repository lies.
+    /// Returns the paths of the repository's files.
     ///
     /// # Errors
     /// `git.not-a-repository` and the like.
@@ -120,7 +120,7 @@ impl Environment {
                 other => return other,
             }
         }
-        // The socket of a worker's environment is the only one that counts there.
+        // Inside a worker, the socket named by its environment is the only one that counts.
         if self.variable("SWITCHBOARD_SOCKET").is_some() {
             return Err(self.none_runs());
         }
@@ -131,7 +131,7 @@ impl Environment {
         open(&At { credentials: self.credentials(), socket: place.socket })
     }
 
-    /// A daemon that was killed a moment ago still holds its lock, and nobody listens any more: it is waited out.
+    /// Starts a daemon. One that was killed a moment ago still holds its lock without listening: this waits for its end.
     fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
         let place = self.place()?;
         let deadline = Instant::now() + DYING;
@@ -145,8 +145,8 @@ impl Environment {
         }
     }
 
-    /// The daemon that the environment or the sign in the work tree names. Anybody may have put that sign there, so it counts only
-    /// where the state folder that it leads to belongs to this very repository.
+    /// Returns the daemon that the environment or the sign in the work tree names. Anybody may have put that sign there, so it counts only
+    /// if the state folder that it leads to belongs to this very repository.
     fn named_by_sign(&self) -> Option<At> {
         if let Some(socket) = self.variable("SWITCHBOARD_SOCKET") {
             return Some(At { socket: socket.into(), credentials: self.credentials() });
@@ -157,7 +157,7 @@ impl Environment {
         is_ours.then(|| At { socket: info.socket, credentials: self.credentials() })
     }
 
-    /// The credentials as the environment names them. Without a worker's token the process tree says who calls.
+    /// Reads the credentials from the environment. Without a worker's token the process tree identifies the caller.
     fn credentials(&self) -> Credentials {
         let token = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));

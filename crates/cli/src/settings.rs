@@ -1,7 +1,7 @@
-//! The user's settings, `config.toml` in the settings folder, as far as commands need them: agents of one's own.
+//! The settings that commands need: the agents, checks, roles and limits of `config.toml` in the user's settings folder.
 //!
-//! A repository may describe agents too, in `.switchboard/config.toml`. Those are commands of somebody else, so they
-//! count only when the user has trusted exactly them.
+//! A repository may describe agents too, in `.switchboard/config.toml`. Their commands come from other people, so they
+//! count only once the user has trusted exactly them.
 
 mod parse;
 
@@ -22,87 +22,89 @@ use switchboard_protocol::run::{AtCeiling, Limits, TeamLimits};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MODEL, TEMPERATURE, TokenPrice};
 
-/// Highest ceiling of a day in dollars.
+/// Maximum ceiling for the cost of a day, in US dollars.
 const MOST_OF_DAY: f64 = 1e6;
-/// Most workers that may be asked for.
+/// Maximum number of workers that a setting may allow.
 const MOST_WORKERS: u32 = 1024;
-/// Largest settings file in bytes.
+/// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// Highest price of a million tokens: a hundred times the dearest model of 2026, so that a slip of the pen is noticed.
+/// Maximum price of a million tokens in US dollars: a hundred times the dearest model of 2026, so that a typing error is noticed.
 const MOST_DOLLARS: f64 = 10_000.0;
 
-/// An agent that somebody has described.
+/// An agent that a settings file describes.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Agent")]
 pub(crate) struct Described {
-    /// `acp` or `exec`; may be left out with `command` for an agent that Switchboard knows by name.
+    /// `acp` or `exec`; may be left out together with `command` for an agent that Switchboard knows by name.
     #[serde(default)]
     driver: Option<Driver>,
     /// Program and arguments.
     #[serde(default)]
     command: Vec<String>,
-    /// Names of variables that it may inherit.
+    /// Names of environment variables that the agent may inherit.
     #[serde(default)]
     pub(crate) env: Vec<String>,
-    /// What it is told with every task.
+    /// Instructions that the agent is given with every task.
     #[serde(default)]
     pub(crate) instructions: Option<String>,
-    /// A file with more of that, relative to this one.
+    /// A file with more instructions; its path is relative to this file.
     #[serde(default)]
     pub(crate) instructions_file: Option<PathBuf>,
-    /// It is a script that plays an agent.
+    /// True if the agent is a script that plays an agent.
     #[serde(default)]
     pub(crate) scripted: bool,
-    /// Runs with it cost money: it is never chosen without being named, and a run with it wants a yes. Where nothing is said, both hold for `acp`, and the
-    /// first for `exec`.
+    /// True if runs with the agent cost money: it is never chosen unless it is named, and a run with it needs a confirmation. If not set, both
+    /// hold for `acp`, and only the first for `exec`.
     #[serde(default)]
     pub(crate) spends: Option<bool>,
-    /// What it may do without asking a person, where the plan doesn't say: `ask`, `edits` (default) or `all`.
+    /// What the agent may do without asking a person, unless the plan says otherwise: `ask`, `edits` (default) or `all`.
     #[serde(default)]
     pub(crate) permissions: Permissions,
-    /// The model, by the agent's own name for it, where neither flag nor plan says so.
+    /// Model, in the agent's own name for it, if neither a flag nor the plan sets one.
     #[serde(default)]
     pub(crate) model: Option<String>,
-    /// Arguments that tell its program the model, for an agent that offers no choice itself; `{model}` stands for it.
+    /// Arguments that pass the model to the agent's program, for an agent that offers no choice itself; `{model}` stands for it.
     #[serde(default)]
     pub(crate) model_args: Vec<String>,
-    /// Variables that tell its program the model; `{model}` stands for it.
+    /// Environment variables that pass the model to the agent's program; `{model}` stands for it.
     #[serde(default)]
     pub(crate) model_env: BTreeMap<String, String>,
-    /// Arguments that tell its program the temperature of a role (`docs/team.md`); `{temperature}` stands for it.
+    /// Arguments that pass the temperature of a role to the agent's program (`docs/team.md`); `{temperature}` stands for it.
     #[serde(default)]
     pub(crate) temperature_args: Vec<String>,
-    /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
+    /// Maximum number of attempts at a task, 1 to 20, unless the plan sets it. Default: 5, and 1 for `exec`.
     #[serde(default)]
     pub(crate) attempts: Option<u32>,
-    /// What a million tokens cost in US dollars, for an agent that tells tokens and no price: `{ input = 3.0, output = 15.0 }`. Costs are estimated by it.
+    /// Price of a million tokens in US dollars, for an agent that reports tokens but no cost: `{ input = 3.0, output = 15.0 }`. Used to
+    /// estimate costs.
     #[serde(default)]
     price: Option<Dollars>,
-    /// How its workers are held at least: `full` (default), or `constrained` to four tools in a sandbox. A plan may only hold them tighter.
+    /// Minimum isolation of the agent's workers: `full` (default), or `constrained` to four tools in a sandbox. A plan may only tighten it.
     #[serde(default)]
     pub(crate) isolation: Isolation,
-    /// Constrained workers read these files and folders and start programs in them: absolute paths, or `~/...`.
+    /// Files and folders that constrained workers may read and start programs from: absolute paths, or `~/...`.
     #[serde(default)]
     read: Vec<String>,
-    /// Constrained workers get copies of these files and folders of your home in theirs: paths inside the home.
+    /// Files and folders of your home that constrained workers get copies of in theirs: paths relative to the home.
     #[serde(default)]
     home: Vec<String>,
-    /// Constrained workers reach these hosts, each with its port: `api.example.com:443`. None by default.
+    /// Hosts that constrained workers may reach, each with its port: `api.example.com:443`. None by default.
     #[serde(default)]
     network: Vec<String>,
-    /// It has no tools but read, search, edit and shell, so that it may do constrained work. Needed only for agents that Switchboard doesn't know.
+    /// True if the agent has no tools but read, search, edit and shell, so that it may be constrained. Needed only for agents that Switchboard
+    /// doesn't know.
     #[serde(default)]
     pub(crate) four_tools: bool,
 }
 
-/// What a million tokens cost in US dollars.
+/// Price of a million tokens in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Dollars {
-    /// A million tokens read.
+    /// Price of a million input tokens.
     input: f64,
-    /// A million tokens written.
+    /// Price of a million output tokens.
     output: f64,
 }
 
@@ -110,13 +112,13 @@ struct Dollars {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Driver {
-    /// It speaks the Agent Client Protocol.
+    /// The agent speaks the Agent Client Protocol.
     Acp,
-    /// A command that works in the tree and exits.
+    /// The agent is a command that works in the work tree and exits.
     Exec,
 }
 
-/// Settings: agents of one's own, and what the checks leave out.
+/// Settings: agents, checks, roles and limits.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Settings")]
@@ -124,60 +126,61 @@ struct File {
     /// Agents by name.
     #[serde(default)]
     agents: BTreeMap<String, Described>,
-    /// The checks of files.
+    /// Settings of the file checks.
     #[serde(default)]
     checks: Checks,
-    /// Who has which role in a team (`docs/team.md`). Counts in the user's file only.
+    /// Agent and model of each role of a team (`docs/team.md`). Counts in the user's file only.
     #[serde(default)]
     roles: BTreeMap<String, RoleSettings>,
-    /// How often something may fail in a team before somebody else decides (`docs/team.md`). Counts in the user's file only.
+    /// Maximum number of failures in a team before a task waits for a person (`docs/team.md`). Counts in the user's file only.
     #[serde(default)]
     #[schemars(with = "TeamLimits")]
     team: Option<TeamLimits>,
-    /// What all runs of a repository have in common. Counts in the user's file only.
+    /// Limits that all runs of a repository share. Counts in the user's file only.
     #[serde(default)]
     #[schemars(with = "Shared")]
     limits: Option<Shared>,
-    /// The work trees of runs.
+    /// Settings of the runs' work trees.
     #[serde(default)]
     worktrees: Worktrees,
 }
 
-/// The work trees of runs.
+/// Settings of the runs' work trees.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Worktrees {
-    /// Folder in which they are made: absolute, or `~/...`; in a repository's own file, which counts once it is trusted, also relative to the repository's top.
-    /// Where nothing is said, the state folder's `worktrees`. `--worktrees` and `SWITCHBOARD_WORKTREES` go before it.
+    /// Folder for the work trees: absolute, or `~/...`; in a repository's own file, which counts once it is trusted, also relative to the
+    /// repository's top. Default: `worktrees` in the state folder. `--worktrees` and `SWITCHBOARD_WORKTREES` take precedence.
     #[serde(default)]
     folder: Option<PathBuf>,
 }
 
-/// Who has a role in a team.
+/// Agent and model of a role of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Role")]
 pub(crate) struct RoleSettings {
-    /// The agent; the run's default agent where nothing is said.
+    /// Agent of the role; the run's default agent if not set.
     #[serde(default)]
     pub(crate) agent: Option<String>,
-    /// The model, by the agent's own name for it.
+    /// Model, in the agent's own name for it.
     #[serde(default)]
     pub(crate) model: Option<String>,
 }
 
-/// What all runs of a repository have in common. Counts in the user's file only.
+/// Limits that all runs of a repository share. Counts in the user's file only.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Limits")]
 struct Shared {
-    /// What all runs of a day (UTC) may cost together, in US dollars.
+    /// Maximum cost of all runs of a day (UTC) together, in US dollars.
     #[serde(default)]
     day: Option<f64>,
-    /// What happens at that ceiling: `warn`, `pause` (default) or `halt`.
+    /// What happens when the ceiling of a day is reached: `warn`, `pause` (default) or `halt`.
     #[serde(default)]
     at_ceiling: AtCeiling,
-    /// Most workers alive over all runs, 1 to 1024. Where nothing is said: one for each 256 MB of memory, 4 to 256, not counting scripts that play agents.
+    /// Maximum number of live workers over all runs, 1 to 1024. Default: one for each 256 MB of memory, 4 to 256, not counting scripts that play
+    /// agents.
     #[serde(default)]
     workers: Option<u32>,
 }
@@ -198,47 +201,47 @@ impl Shared {
     }
 }
 
-/// Dollars as millionths; a check has them between 0 and [`MOST_OF_DAY`].
+/// Converts dollars to millionths; validation limits them to 0 to [`MOST_OF_DAY`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a check has them in the range")]
 fn micro_usd(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64
 }
 
-/// The checks of files. A repository's own file counts as the commit has it that a change is compared with, and the user's for
+/// Settings of the file checks. A repository's own file counts as it is in the commit that a change is compared with, the user's only for
 /// `switchboard check`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Checks {
-    /// Globs as in a `.gitignore` of files that the checks leave out; each is counted and named.
+    /// Globs, as in a `.gitignore`, of files that the checks leave out; each is counted and named.
     #[serde(default)]
     exclude: Vec<String>,
 }
 
-/// Agents that are described in a file, the file, and what else it says.
+/// Content of a settings file: its agents, its path, and its other settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Agents {
-    /// Where they are described.
+    /// Path of the settings file.
     pub(crate) path: PathBuf,
-    /// By name.
+    /// Agents by name.
     pub(crate) list: BTreeMap<String, Described>,
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
-    /// Who has which role in a team.
+    /// Agent and model of each role of a team.
     pub(crate) roles: BTreeMap<RoleId, RoleSettings>,
-    /// How often something may fail in a team.
+    /// Failure limits of a team.
     pub(crate) team: TeamLimits,
     has_team: bool,
-    /// What all runs have in common.
+    /// Limits that all runs share.
     pub(crate) limits: Limits,
     has_limits: bool,
-    /// Folder for work trees, as it is written.
+    /// Folder for work trees, as written in the file.
     worktrees: Option<PathBuf>,
 }
 
 // === impl Described ===
 
 impl Described {
-    /// How to drive it.
+    /// Returns how to drive the agent.
     pub(crate) fn driver(&self) -> DriverSpec {
         let argv = self.command.clone();
         match self.driver {
@@ -247,12 +250,12 @@ impl Described {
         }
     }
 
-    /// Whether it only adds to what is known of an agent of its name.
+    /// Returns true if the description only extends an agent that Switchboard knows by that name.
     pub(crate) fn is_addition(&self) -> bool {
         self.driver.is_none() && self.command.is_empty()
     }
 
-    /// Refuses one that can't be started: without a command or a driver, unless Switchboard knows its name.
+    /// Rejects an agent that can't be started: one without a command or a driver, unless Switchboard knows its name.
     fn check(&self, name: &str) -> Result<(), Failure> {
         let is_known = catalog::find(name).is_some();
         let lacks = match (self.driver.is_none(), self.command.is_empty()) {
@@ -296,7 +299,7 @@ impl Described {
         }
     }
 
-    /// A field that no worker of this agent can heed, and why.
+    /// Returns a field that has no effect on any worker of this agent, and why.
     fn effectless(&self, name: &str) -> Option<(&'static str, &'static str)> {
         if self.driver == Some(Driver::Exec) {
             let (model, tokens) = ("a command is told no model", "a command tells no tokens");
@@ -315,7 +318,7 @@ impl Described {
         (self.four_tools && is_cut).then_some(("four_tools", "Switchboard cuts the tools of this one itself"))
     }
 
-    /// Refuses hosts and paths that no sandbox could open, also where the agent is not constrained yet.
+    /// Rejects hosts and paths that no sandbox could open, even if the agent is not constrained.
     fn check_reach(&self, name: &str) -> Result<(), Failure> {
         let bad = |field: &str, value: &str, hint: &str| {
             let what = format!("`{field}` of {name} lists {:?}", cut(value, 200));
@@ -337,7 +340,7 @@ impl Described {
         Ok(())
     }
 
-    /// What its tokens cost.
+    /// Returns the price of the agent's tokens.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -348,7 +351,7 @@ impl Described {
         self.price.map(|price| TokenPrice { input: micro(price.input), output: micro(price.output) })
     }
 
-    /// What it may touch when it is constrained.
+    /// Returns the paths and hosts that the agent may reach when it is constrained.
     pub(crate) fn reach(&self, home: Option<&Path>) -> Reach {
         let expanded = |path: &String| match (path.strip_prefix("~/"), home) {
             (Some(inside), Some(home)) => home.join(inside).display().to_string(),
@@ -357,7 +360,7 @@ impl Described {
         Reach { read: self.read.iter().map(expanded).collect(), home: self.home.clone(), network: self.network.clone() }
     }
 
-    /// Its settings that only constrained workers heed, by name.
+    /// Returns the names of the set fields that affect only constrained workers.
     pub(crate) fn for_constrained(&self) -> impl Iterator<Item = &'static str> {
         let Self { read, home, network, four_tools, .. } = self;
         let lists = [("read", read), ("home", home), ("network", network)];
@@ -365,7 +368,7 @@ impl Described {
         lists.chain(four_tools.then_some("four_tools"))
     }
 
-    /// Program and arguments.
+    /// Returns program and arguments.
     pub(crate) fn command(&self) -> &[String] {
         &self.command
     }
@@ -373,13 +376,13 @@ impl Described {
 
 // === impl Agents ===
 
-/// The JSON Schema of the file.
+/// Returns the JSON Schema of the settings file.
 pub(crate) fn schema() -> serde_json::Value {
     schemars::schema_for!(File).to_value()
 }
 
 impl Agents {
-    /// Reads the agents of a settings folder; none where there is no file.
+    /// Reads the agents of a settings folder; none if the file is missing.
     ///
     /// # Errors
     /// `config.syntax` with file and line; `io.denied` when the file can't be read.
@@ -415,15 +418,15 @@ impl Agents {
         Ok(Self { path, list, exclude, roles, team, has_team, limits, has_limits, worktrees })
     }
 
-    /// The folder for work trees, as it is written; empty text is none.
+    /// Returns the folder for work trees as written; empty text counts as not set.
     pub(crate) fn worktrees(&self) -> Option<&Path> {
         self.worktrees.as_deref().filter(|folder| !folder.as_os_str().is_empty())
     }
 
-    /// The folder for work trees; a relative one lies below `top`.
+    /// Returns the folder for work trees; a relative one is resolved below `top`.
     ///
     /// # Errors
-    /// `config.bad-value` for a relative one where there is no top, and for `~` without a home.
+    /// `config.bad-value` for a relative one without `top`, and for `~` without a home.
     pub(crate) fn worktrees_below(&self, top: Option<&Path>, home: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
         let Some(folder) = self.worktrees() else { return Ok(None) };
         let found = match (folder.strip_prefix("~"), folder.is_absolute()) {
@@ -438,10 +441,10 @@ impl Agents {
         found.map(Some).ok_or_else(bad)
     }
 
-    /// Reads the agents that a repository brings.
+    /// Reads the agents of a repository's own file.
     ///
     /// # Errors
-    /// As [`Self::read`], and `config.syntax` where it sets limits, roles or a team, which are the user's own.
+    /// As [`Self::read`], and `config.syntax` if it sets limits, roles or a team, which only the user's file may do.
     pub(crate) fn read_project(folder: &Path) -> Result<Self, Failure> {
         let agents = Self::read(folder)?;
         let of_user = [("limits", agents.has_limits), ("roles", !agents.roles.is_empty()), ("team", agents.has_team)];
@@ -453,14 +456,14 @@ impl Agents {
         Ok(agents)
     }
 
-    /// The agent of a name; spellings that differ in case, spaces or `_` meet.
+    /// Returns the agent of a name; spellings that differ in case, spaces or `_` are equal.
     pub(crate) fn find(&self, name: &str) -> Option<&Described> {
         let wanted = switchboard_protocol::id::fold(name);
         self.list.iter().find(|(name, _)| switchboard_protocol::id::fold(name) == wanted).map(|(_, agent)| agent)
     }
 }
 
-/// Who has which role; two spellings of one role are a mistake.
+/// Returns the settings by role; rejects two spellings of one role.
 fn roles(described: BTreeMap<String, RoleSettings>) -> Result<BTreeMap<RoleId, RoleSettings>, Failure> {
     let mut roles = BTreeMap::new();
     for (name, one) in described {

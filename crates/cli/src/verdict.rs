@@ -1,10 +1,10 @@
-//! The words in which a screen says what a gate has found: the record and `--json` keep the short ones.
+//! Words for gate verdicts on screens; the record and `--json` keep the short ones.
 
 use switchboard_protocol::run::Verdict;
 
 use crate::output::Tone;
 
-/// The words for a verdict, and how they are painted.
+/// Returns the words for a verdict, and their tone.
 pub(crate) const fn shown(verdict: Verdict) -> (Tone, &'static str) {
     match verdict {
         Verdict::Pass => (Tone::Good, "passed"),
@@ -17,7 +17,7 @@ pub(crate) const fn shown(verdict: Verdict) -> (Tone, &'static str) {
     }
 }
 
-/// The same for a verdict as a report has it; a word of a newer daemon is shown as it is.
+/// Like [`shown`], for a verdict as a report spells it; an unknown word of a newer daemon is shown as it is.
 pub(crate) fn shown_word(word: &str) -> (Tone, String) {
     let verdict = serde_json::from_value::<Verdict>(word.into()).map(shown);
     verdict.map_or_else(|_| (Tone::Notice, word.replace('_', " ")), |(tone, words)| (tone, words.to_owned()))

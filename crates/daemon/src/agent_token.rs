@@ -1,7 +1,7 @@
-//! Tokens by which agents over HTTP are told apart: there is no program that the daemon could see, so that a name belongs to whoever has the token.
+//! Tokens that identify agents over HTTP: the daemon sees no program there, so a name belongs to the holder of the token.
 //!
-//! A token proves nothing but that two requests are one agent's; every request needs the repository's token, too. A client that opens with
-//! `initialize` is given one there (`Mcp-Session-Id`) and sends it by itself; one that doesn't gets it with the answer to `register_agent`.
+//! A token proves only that two requests come from the same agent; every request needs the repository's token, too. A client that opens with
+//! `initialize` gets one there (`Mcp-Session-Id`) and sends it by itself; any other gets one with the answer to `register_agent`.
 //! A session of the older transport (`/sse`) has one that only the daemon knows.
 
 use std::collections::HashMap;
@@ -17,26 +17,26 @@ use switchboard_protocol::id::Digest;
 use crate::bound::names_its_caller;
 use crate::face::{self, Call, Invoke};
 
-/// The header that carries a token, in requests and in the answer to `initialize`: the session's id of MCP.
+/// Header that carries a token, in requests and in the answer to `initialize`: MCP's session id.
 pub(crate) const HEADER: &str = "mcp-session-id";
 
-/// The `_meta` key under which a client may send it that can't set headers.
+/// `_meta` key under which a client that can't set headers may send its token.
 pub(crate) const META: &str = "switchboard/agentToken";
 
 /// How long a name belongs to a token that is not used.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 
-/// Tokens that are remembered as used; with more, those that were not used lately are forgotten.
+/// Maximum number of remembered tokens; beyond it, those not used lately are forgotten.
 const MOST: usize = 4096;
 
-/// When each token was used last, in this life of the daemon.
+/// Time of the last use of each token since the daemon's start.
 #[derive(Debug, Default)]
 pub(crate) struct Used(Mutex<HashMap<u64, Instant>>);
 
 // === impl Used ===
 
 impl Used {
-    /// Takes note of a caller's token.
+    /// Records the use of a caller's token.
     pub(crate) fn note(&self, caller: &Caller) {
         let Some(program) = caller.program.as_ref().filter(|program| program.is_token()) else { return };
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,22 +46,22 @@ impl Used {
         used.insert(program.start, Instant::now());
     }
 
-    /// Forgets a token: its client has said that it is done.
+    /// Forgets a token whose client has ended its session.
     pub(crate) fn forget(&self, program: &Process) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&program.start);
     }
 
-    /// Whether a token was used lately.
+    /// Returns true if a token was used lately.
     pub(crate) fn is_alive(&self, program: &Process) -> bool {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&program.start).is_some_and(|at| at.elapsed() < KEPT)
     }
 }
 
-/// The caller as the agent of a token.
+/// Returns the caller as the agent that holds a token.
 ///
 /// # Errors
-/// `auth.bad-token` when it is none that was made here.
+/// `auth.bad-token` for a token that was not made here.
 pub(crate) fn bearing(caller: Caller, token: &str) -> Result<Caller, Failure> {
     match caller.kind {
         CallerKind::Agent | CallerKind::Person => Ok(Caller { program: Some(holder(token)?), ..caller }),
@@ -69,8 +69,8 @@ pub(crate) fn bearing(caller: Caller, token: &str) -> Result<Caller, Failure> {
     }
 }
 
-/// Runs a call of an agent over HTTP. One that names itself and has no token gets one with the answer. A call that is repeated under its
-/// key gets the same one.
+/// Runs a call of an agent over HTTP. A call that registers a name without a token gets a token with the answer. A call that is repeated
+/// under its key gets the same one.
 ///
 /// # Errors
 /// As [`face::run`].
@@ -91,7 +91,7 @@ pub(crate) async fn run(
     Ok(reply)
 }
 
-/// A token that nobody can guess.
+/// Returns a random token.
 ///
 /// # Errors
 /// `internal.bug` when the system has no randomness.
@@ -105,8 +105,8 @@ fn random() -> Result<[u8; 32], Failure> {
     Ok(bytes)
 }
 
-/// The token of a first call. The one of a call with a key follows from the key and a secret of this daemon's life, so that a client which did
-/// not see the answer can ask again, and nobody who guesses the key has the token.
+/// Returns the token for an agent's first call. That of a call with a key is derived from the key and a secret of this daemon process, so that a
+/// client which missed the answer can ask again, while somebody who guesses the key does not have the token.
 fn token_of(call: &Call) -> Result<String, Failure> {
     static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
     let Some(key) = &call.key else { return fresh() };

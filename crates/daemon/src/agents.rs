@@ -1,5 +1,5 @@
-//! Which agents a job needs, and how they are started. A child of our own binary finds out, since only the command line knows settings, definitions and
-//! trust.
+//! Finds the agents that a job needs, and how they are started. A child process of our own binary does this, since only the command line reads
+//! settings, definitions and trust.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,51 +15,51 @@ use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::blocking::blocking;
 
-/// How long the child may take: it reads a few small files.
+/// Time limit for the child: it reads a few small files.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes of its answer that are kept: instructions of all agents of a job, and more than twice that.
+/// Maximum size of its answer in bytes: more than twice the instructions of all agents of a job.
 const MAX_ANSWER: usize = 4 << 20;
 
-/// The hidden command that answers.
+/// Name of the hidden command that answers.
 pub const COMMAND: &str = "agents-of-job";
 
-/// A job whose agents are wanted.
+/// A job whose agents are requested.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Wanted {
     /// The job.
     pub job: Job,
-    /// Its mode.
+    /// Mode of the job.
     pub mode: Mode,
-    /// Who does the tasks that name nobody.
+    /// Agent of the tasks that name none.
     pub agent: Option<AgentName>,
-    /// Whose definitions count.
+    /// Scope of the agent definitions that count.
     pub scope: AgentScope,
 }
 
 /// The agents of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Found {
-    /// How each is started.
+    /// How each agent is started.
     pub agents: Vec<AgentChoice>,
-    /// Who does the tasks that name nobody.
+    /// Agent of the tasks that name none.
     pub default: Option<AgentName>,
 }
 
-/// What the child answers.
+/// Answer of the child.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The agents.
+    /// The agents were found.
     Found(Found),
-    /// Why they can't be had.
+    /// Why they could not be found.
     Failed(Failure),
 }
 
-/// Finds the agents of a job as a command in a folder would. They inherit from the daemon's environment, which has no keys.
+/// Finds the agents of a job as a command in a folder would. They inherit the daemon's environment, which has no keys.
 ///
 /// # Errors
-/// What the command line refuses an agent for; `internal.bug` where the child broke.
+/// The command line's reason to refuse an agent; `internal.bug` where the child broke.
 pub(crate) async fn found(binary: &Path, folder: &Path, wanted: Wanted) -> Result<Found, Failure> {
     let (binary, folder) = (binary.display().to_string(), folder.to_owned());
     blocking(move || ask(binary, folder, &wanted)).await
@@ -75,7 +75,7 @@ fn ask(binary: String, folder: PathBuf, wanted: &Wanted) -> Result<Found, Failur
     match serde_json::from_slice(&answer) {
         Ok(Answer::Found(found)) => Ok(found),
         Ok(Answer::Failed(failure)) => Err(failure),
-        // The parser's message could quote a variable's value.
+        // The parser's message is left out, because it could quote a variable's value.
         Err(_) => Err(broken(format!("it ended with {:?}", output.exit))),
     }
 }

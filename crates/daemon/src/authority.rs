@@ -1,4 +1,4 @@
-//! Who calls: what the process tree proves on the Unix socket, and the processes that the daemon knows for it.
+//! Identifies callers on the Unix socket by the process tree, and remembers the processes that this needs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,38 +8,38 @@ use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::id::{AgentName, WorkerId};
 
-/// Processes of one kind that are remembered; the oldest go first. Shims are kept after their end, because what they leave behind is
-/// known by their session.
+/// Maximum number of remembered processes of one kind; the oldest are dropped first. Shims are kept after their end, because the processes they
+/// leave behind are recognised by their session.
 const MAX_ROOTS: usize = 1024;
 
-/// What a connection of the Unix socket brings along.
+/// Identity of a connection's peer on the Unix socket.
 #[derive(Debug, Clone, Default)]
 pub struct Peer {
     /// The calling process and its ancestors.
     pub lineage: Lineage,
-    /// What the command says of its session.
+    /// What the command claims about its session.
     pub claims: Claims,
 }
 
-/// The processes that the daemon knows.
+/// Processes that the daemon knows: its workers' shims and agents' programs.
 #[derive(Debug)]
 pub(crate) struct Authority {
     known: Mutex<Known<WorkerId, Program>>,
 }
 
-/// An agent's program.
+/// Program of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     agent: AgentName,
     process: Process,
 }
 
-/// What the process tree proves.
+/// Identity that the process tree proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// A worker, which may be over.
+    /// A worker, which may have ended.
     Worker(WorkerId),
-    /// A caller that is complete.
+    /// A fully identified caller.
     Caller(Caller),
 }
 
@@ -51,12 +51,12 @@ impl Authority {
         Self { known: Mutex::new(known) }
     }
 
-    /// Remembers the shim of a worker, which has proven itself by its token, or by the lock that it holds.
+    /// Remembers the shim of a worker, which is proven by its token or by the lock that it holds.
     pub(crate) fn learn_shim(&self, worker: &WorkerId, (pid, start): (u32, u64)) {
         push(&mut self.known().shims, Root { pid, start, who: worker.clone() });
     }
 
-    /// Pid and start time of the shim that a caller is below, where it is none that is known: its worker may be faster than its connection.
+    /// Returns pid and start time of a shim above the caller that is not known yet: its worker may connect before the shim does.
     pub(crate) fn new_shim(&self, peer: &Peer) -> Option<(u32, u64)> {
         let shim = peer.lineage.processes.iter().find(|process| process.part == Part::Shim)?;
         let known = self.known();
@@ -64,7 +64,7 @@ impl Authority {
         (!is_known).then_some((shim.pid, shim.start))
     }
 
-    /// Remembers the program that runs a bridge: what it starts besides the bridge is the same agent.
+    /// Remembers the program that runs a bridge: its other children act as the same agent.
     pub(crate) fn learn_bridge(&self, agent: &AgentName, peer: &Peer) {
         let Some(program) = peer.lineage.starter() else { return };
         let who = Program { agent: agent.clone(), process: process(program) };
@@ -74,7 +74,7 @@ impl Authority {
         push(&mut known.programs, root);
     }
 
-    /// What the process tree proves of a caller that goes by this name.
+    /// Returns what the process tree proves about a caller with this name.
     pub(crate) fn prove(&self, peer: &Peer, name: &AgentName) -> Proof {
         let known = self.known();
         let program = peer.lineage.starter().map(process);
@@ -115,7 +115,7 @@ fn push<T>(roots: &mut Vec<Root<T>>, root: Root<T>) {
     roots.push(root);
 }
 
-/// Takes a person's authority from a caller over MCP: the root's token proves an agent there that the user connected, not the user.
+/// Takes a person's authority from a caller over MCP: there the root's token proves an agent that the user connected, not the user.
 pub(crate) fn without_authority(caller: Caller) -> Caller {
     match caller.kind {
         CallerKind::Person if caller.face.is_mcp() => {

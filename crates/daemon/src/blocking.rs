@@ -1,11 +1,11 @@
-//! Work that blocks, away from the threads that run tasks.
+//! Runs blocking work away from the threads of the async runtime.
 
 use switchboard_protocol::error::Failure;
 
-/// Runs something that blocks on a thread of its own.
+/// Runs blocking work on a thread of its own.
 ///
 /// # Errors
-/// What the work answers; `internal.bug` if it panicked.
+/// The failure of the work; `internal.bug` if it panicked.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {

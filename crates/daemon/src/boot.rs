@@ -1,4 +1,4 @@
-//! The boot order, top to bottom, and the end of the daemon.
+//! Start of the daemon, in order, and its end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,30 +27,30 @@ use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
 use crate::{Error, RootPaths, ServerInfo, expiry, files, janitor, owner, project, quiet, retention, token};
 
-/// Threads that run tasks.
+/// Number of threads that run async tasks.
 pub(crate) const WORKERS: usize = 2;
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
 
-/// Longest and shortest sleep between two looks at whether the daemon is still needed.
+/// Maximum and minimum sleep between two checks whether the daemon is still needed.
 const LOOK: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(50));
 
-/// How long after its last run and last call a daemon that belongs to a run ends.
+/// How long after its last run and last call a daemon ends that was started for a run.
 const AFTER_RUN: Duration = Duration::from_millis(1500);
 
-/// How long a daemon that belongs to a run waits for the run.
+/// How long a daemon that was started for a run waits for the run.
 const BEFORE_RUN: Duration = Duration::from_secs(30);
 
-/// How long a child that has ended waits to be collected: for that all processes are looked at, at best once after a row of git calls.
+/// Delay before an ended child is collected: that scans all processes, so it should happen once after a row of git calls.
 const COLLECT_AFTER: Duration = Duration::from_millis(200);
 
-/// How the daemon is to live.
+/// Options of the daemon.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// It belongs to a run and ends with it.
+    /// True if the daemon was started for a run and ends with it.
     pub ends_with_run: bool,
-    /// How long it stays without calls, runs and connected workers. Default: 15 minutes; `None`: for ever.
+    /// How long the daemon stays without calls, runs and connected workers. Default: 15 minutes; `None`: for ever.
     pub idle: Option<Duration>,
     /// Port of the loopback HTTP server; 0 takes a free one.
     pub port: u16,
@@ -65,30 +65,30 @@ impl Default for Options {
 /// Why the daemon has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Somebody asked for it, it had nothing to do, or its store failed.
+    /// A caller asked for it, it was idle, or its store failed.
     Asked {
-        /// Whether workers are left at work.
+        /// True if workers are left running.
         keep_workers: bool,
     },
-    /// By SIGTERM. It stops the workers, as `down` does.
+    /// SIGTERM. Stops the workers, as `down` does.
     Terminated,
-    /// By SIGINT, likewise.
+    /// SIGINT. Stops the workers, as `down` does.
     Interrupted,
 }
 
-/// Reads what the settings files say, each time that it is needed.
+/// Reads the settings files, each time that a setting is needed.
 #[derive(Debug, Clone)]
 pub struct ReadSettings {
-    /// What all runs of a repository have in common.
+    /// Reads the limits that all runs of a repository share.
     pub limits: ReadLimits,
-    /// The folder for work trees.
+    /// Reads the folder for work trees.
     pub worktrees: ReadWorktrees,
 }
 
-/// Runs the daemon of a place until it is told to end or has nothing to do.
+/// Runs the daemon of a repository until it is told to end or is idle.
 ///
 /// # Errors
-/// `daemon.running` when there is one already; whatever keeps it from starting.
+/// `daemon.running` when there is one already; any failure to start.
 pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Result<Ended, Error> {
     log();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -103,7 +103,7 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     ended.inspect_err(|error| leave_word(&place, error))
 }
 
-/// Removes what the last daemon left of work trees that it was just making. Before runs are taken up, which make some.
+/// Removes unfinished work trees that the last daemon left. Called before runs are taken up, which make work trees.
 async fn forget_unmade(place: &RootPaths) {
     let repo = place.repo.clone();
     match blocking(move || repo.worktrees_forget_unmade().map_err(|error| error.failure())).await {
@@ -113,8 +113,8 @@ async fn forget_unmade(place: &RootPaths) {
     }
 }
 
-/// The log goes to standard error, which is the state folder's `daemon.log` for a daemon in the background. `RUST_LOG` says
-/// how much; rmcp would log whole requests, which are not ours to keep.
+/// Sets up logging to standard error, which is the state folder's `daemon.log` for a daemon in the background. `RUST_LOG` sets
+/// the level; rmcp would log whole requests, which must not be kept.
 fn log() {
     let filter = var("RUST_LOG").unwrap_or_else(|| "info,rmcp=warn,hyper=warn".to_owned());
     let subscriber = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_env_filter(filter);
@@ -123,7 +123,7 @@ fn log() {
     }
 }
 
-/// For the command that waits for us: why it waits in vain.
+/// Records why the daemon did not start, for the command that waits for it.
 fn leave_word(place: &RootPaths, error: &Error) {
     let text = serde_json::to_vec(&error.to_failure()).unwrap_or_default();
     if let Err(error) = project::write_private(&place.boot_failure(), &text) {
@@ -188,7 +188,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     forget_unmade(&place).await;
     dispatch.boot().await?;
-    // After boot: before, nobody would seem to have anything to do.
+    // Only after boot: earlier, every worker would seem to be without a task.
     let keeping = tokio::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
@@ -211,10 +211,10 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     }
     info.retract(&place.project);
     info.retract(&place.state);
-    // First, so that the record is closed soon after the sockets are.
+    // The files first, so that the record is closed soon after the sockets are.
     no_files.cancel();
     ends(files).await;
-    // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
+    // The answer to the verb that ends the daemon is being sent; 50 ms are enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
     for task in [serving, serving_http, sweeping, resting, keeping, ageing, expiring] {
@@ -241,7 +241,7 @@ fn open_store(place: &RootPaths) -> Result<Store, Error> {
     Ok(Store::open(switchboard_store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
 }
 
-/// The user's rules or ours, narrowed by the project's.
+/// Loads the user's rules or the default ones, narrowed by the project's.
 fn load_policy(place: &RootPaths) -> Result<Policy, Error> {
     let bundle =
         Bundle::from_folder(&place.settings.join("policy")).and_then(|bundle| bundle.with_project(&place.root));
@@ -273,25 +273,25 @@ fn dispatch_config(place: &RootPaths, settings: ReadSettings) -> Result<Config, 
     })
 }
 
-/// The limits of workers, and how long a person is waited for, which tests scale.
+/// Returns the limits of workers and the wait for a person; tests scale them.
 fn limits() -> WorkerLimits {
     let usual = WorkerLimits::default();
     let scaled = var("SWITCHBOARD_ASK_MS").and_then(|ms| ms.parse().ok());
     WorkerLimits { permission_ms: scaled.unwrap_or(usual.permission_ms), ..usual }
 }
 
-/// How often shims say that they live; tests scale it.
+/// Returns the interval of the shims' heartbeats; tests scale it.
 fn heartbeat() -> Duration {
     let scaled = var("SWITCHBOARD_HEARTBEAT_MS").and_then(|ms| ms.parse().ok());
     scaled.map_or(Duration::from_secs(5), Duration::from_millis)
 }
 
-/// Most workers alive where the settings don't say: one for each 256 MB of memory, about what an agent takes with its tools, 4 to 256.
+/// Returns the default maximum of live workers: one for each 256 MB of memory, about what an agent takes with its tools, 4 to 256.
 fn usual_workers() -> u32 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total =
         text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u32>().ok());
-    // Where it is not known, a machine of 4 GB is assumed.
+    // If the memory is unknown, a machine of 4 GB is assumed.
     (total.unwrap_or(4 << 20) / (256 << 10)).clamp(4, 256)
 }
 
@@ -303,7 +303,7 @@ fn bind(place: &RootPaths) -> Result<UnixListener, Error> {
     Ok(listener)
 }
 
-/// The lock is ours, so a socket that is there is a dead daemon's.
+/// Removes an old socket. The lock is ours, so the socket belongs to a dead daemon.
 fn remove_socket(place: &RootPaths) {
     match std::fs::remove_file(&place.socket) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -313,7 +313,7 @@ fn remove_socket(place: &RootPaths) {
     }
 }
 
-/// Waits until the daemon is to end.
+/// Waits for the reason to end the daemon.
 async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mpsc::Receiver<Ask>) -> Ended {
     const KEPT: Ended = Ended::Asked { keep_workers: true };
     let mut ends_with_run = options.ends_with_run;
@@ -321,7 +321,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     let mut signals = Signals::new();
     let mut busy = tokio::time::Instant::now();
     let mut runs = dispatch.live_runs();
-    // Subscribed to nothing: it says only that the store has ended.
+    // No subscription: it only reports that the store has ended.
     let mut end = verbs.store.subscribe([]);
     let mut wait = LOOK.1;
     let mut collect_at = None;
@@ -343,7 +343,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
                 tracing::info!("the daemon was told to end by SIGINT");
                 return Ended::Interrupted;
             }
-            // An orphan may have ended; most often a call of git has, which its caller collects.
+            // An orphan may have ended; usually it was a git process, which its caller collects.
             () = one(&mut signals.child) => {
                 collect_at.get_or_insert_with(|| tokio::time::Instant::now() + COLLECT_AFTER);
                 continue;
@@ -358,12 +358,12 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
                     return KEPT;
                 }
             }
-            // That the store has ended is seen below.
+            // The end of the store is checked below.
             _ = end.changed() => {}
             () = tokio::time::sleep(wait) => {}
         }
         if let Some(error) = verbs.store.dead() {
-            // Nothing can be promised any more: the next daemon opens the store again and adopts the workers.
+            // Nothing can be recorded any more: the next daemon opens the store again and adopts the workers.
             tracing::error!(%error, "the store does not write any more; the daemon ends");
             return KEPT;
         }
@@ -386,7 +386,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     }
 }
 
-/// The signals that concern the daemon: two end it, one says that a child has ended.
+/// Signals that the daemon handles: two end it, one reports the end of a child.
 struct Signals {
     terminate: Option<tokio::signal::unix::Signal>,
     interrupt: Option<tokio::signal::unix::Signal>,
@@ -406,7 +406,7 @@ impl Signals {
     }
 }
 
-/// Returns at a point in time; never where there is none.
+/// Waits until a point in time; for ever if there is none.
 async fn at(when: Option<tokio::time::Instant>) {
     match when {
         Some(when) => tokio::time::sleep_until(when).await,
@@ -414,7 +414,7 @@ async fn at(when: Option<tokio::time::Instant>) {
     }
 }
 
-/// Waits for a signal, for ever where it can't be listened to.
+/// Waits for a signal; for ever if it can't be received.
 async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
     match signal {
         Some(signal) => drop(signal.recv().await),

@@ -1,4 +1,4 @@
-//! Which agent a program is: the one that it registered last. What the program's connections and its children do is done under that name.
+//! Maps a program to the agent that it registered last. The program's connections and children act under that name.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,31 +9,31 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_store::Store;
 
-/// Programs that are remembered; with more, all are looked up again.
+/// Maximum number of remembered programs; beyond it, all are looked up again.
 const MOST: usize = 1024;
 
 /// Verbs with which an agent names itself. A terminal is registered by others.
 const NAMING: [&str; 2] = ["register_agent", "register_chat_agent"];
 
-/// Whether a verb names its caller.
+/// Returns true if a verb registers its caller's name.
 pub(crate) fn names_its_caller(verb: &str) -> bool {
     NAMING.contains(&verb)
 }
 
-/// What was found for programs that have called. The record decides; this only spares the look through the roster.
+/// Cache of the names of programs that have called. The record is authoritative; this only saves the search of the roster.
 #[derive(Debug, Default)]
 pub(crate) struct Bound(Mutex<HashMap<(u32, u64), Option<AgentName>>>);
 
 // === impl Bound ===
 
 impl Bound {
-    /// The caller under the name that its program has registered.
+    /// Returns the caller under the name that its program has registered.
     ///
     /// # Errors
     /// When the roster can't be read.
     pub(crate) fn named(&self, store: &Store, caller: Caller) -> Result<Caller, Failure> {
         let (CallerKind::Agent, Some(program)) = (&caller.kind, &caller.program) else { return Ok(caller) };
-        // A program may keep several names; a connection that says one of them means it.
+        // A program may hold several names; a connection that claims one of them acts under it.
         if switchboard_bus::holds(store, &caller.name, program)? {
             return Ok(caller);
         }
@@ -43,7 +43,7 @@ impl Bound {
         }
     }
 
-    /// Somebody has registered: whatever was found may be different now.
+    /// Clears the cache after a registration, which may change any result.
     pub(crate) fn forget(&self) {
         self.names().clear();
     }
@@ -53,7 +53,7 @@ impl Bound {
         let known = self.names().get(&key).cloned();
         match known {
             Some(None) => return Ok(None),
-            // A person may have freed the name, or a run taken it.
+            // Checked again, because a person may have freed the name, or a run taken it.
             Some(Some(name)) if switchboard_bus::holds(store, &name, program)? => return Ok(Some(name)),
             Some(Some(_)) | None => {}
         }

@@ -1,4 +1,4 @@
-//! The record of workers' calls that the policy denies: the first of each kind as they are, the rest as a count, so that a worker that
+//! Records workers' calls that the policy denies: the first of each kind one by one, the rest as a count, so that a worker that
 //! calls in a loop does not fill the log.
 
 use std::collections::BTreeMap;
@@ -13,20 +13,20 @@ use switchboard_protocol::text::cut;
 use switchboard_protocol::worker::WorkerFact;
 use switchboard_store::{Batch, Store};
 
-/// Denied calls of one kind that are recorded one by one.
+/// Number of denied calls of one kind that are recorded one by one.
 const EACH: u64 = 3;
 
-/// After how long further ones are recorded as a count: at first, and at most. The pause doubles while more come.
+/// Delay before further denied calls are recorded as a count: initial and maximum. It doubles while more come.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// Kinds that are counted at once, over all workers; those without a new call go first.
+/// Maximum number of kinds that are counted at once, over all workers; those without a new call are dropped first.
 const MAX_KINDS: usize = 4096;
 
-/// Bytes of a rule's name that the record has.
+/// Maximum length of a rule's name in the record, in bytes.
 const RULE: usize = 120;
 
-/// Denied calls that are recorded together.
+/// Kind of denied calls, which are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     worker: WorkerId,
@@ -39,21 +39,21 @@ struct Kind {
 struct Count {
     total: u64,
     recorded: u64,
-    /// Whether somebody will record what is not recorded yet.
+    /// True if a task is waiting to record the calls that are not recorded yet.
     is_awaited: bool,
 }
 
-/// What follows from a denied call.
+/// What to do about a denied call.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
-    /// It is recorded, with how many there were.
+    /// Record it, with the number of calls so far.
     Now(u64),
-    /// It is the first that is only counted.
+    /// Record it later: it is the first that is only counted.
     Later,
     Nothing,
 }
 
-/// Counts denied calls.
+/// Counts of denied calls.
 #[derive(Debug, Default)]
 pub(crate) struct Denials {
     counts: Mutex<BTreeMap<Kind, Count>>,
@@ -62,7 +62,7 @@ pub(crate) struct Denials {
 // === impl Denials ===
 
 impl Denials {
-    /// Takes note of a call that the policy has denied; of workers only. What can't be recorded is logged: the call is denied either way.
+    /// Counts and records a call of a worker that the policy has denied. A failure to record is logged: the call is denied either way.
     pub(crate) async fn note(self: &Arc<Self>, store: &Store, caller: &Caller, verb: &str, decision: &Decision) {
         let (CallerKind::Worker { worker, .. }, Some(code)) = (&caller.kind, decision.code) else { return };
         let rule = cut(&decision.rule, RULE);
@@ -76,7 +76,7 @@ impl Denials {
         }
     }
 
-    /// Records what is counted and not recorded yet; the daemon ends.
+    /// Records all counted calls that are not recorded yet, when the daemon ends.
     pub(crate) async fn flush(&self, store: &Store) {
         let kinds: Vec<_> = self.lock().keys().cloned().collect();
         for kind in kinds {
@@ -100,7 +100,7 @@ impl Denials {
         if std::mem::replace(&mut count.is_awaited, true) { Due::Nothing } else { Due::Later }
     }
 
-    /// How many there were, if that is not recorded yet.
+    /// Returns the total number of calls of a kind, if it is not recorded yet.
     fn take(&self, kind: &Kind) -> Option<u64> {
         let mut counts = self.lock();
         let count = counts.get_mut(kind)?;

@@ -1,28 +1,28 @@
-//! Why the daemon does not start, or a face breaks.
+//! Errors of the daemon's start and of its faces.
 
 use switchboard_protocol::error::Failure;
 
-/// What goes wrong outside of verbs.
+/// An error outside of verbs.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something says no.
+    /// A refusal with a code.
     #[error("{0}")]
     Refused(Box<Failure>),
-    /// The store does not open or does not answer.
+    /// The store could not be opened or did not answer.
     #[error(transparent)]
     Store(#[from] switchboard_store::Error),
-    /// Git or a process could not do its part.
+    /// Git or a process failed.
     #[error(transparent)]
     Process(#[from] switchboard_process::Error),
-    /// The dispatcher could not do its part.
+    /// The dispatcher failed.
     #[error(transparent)]
     Dispatch(#[from] switchboard_dispatch::Error),
     /// A file or socket of ours could not be used.
     #[error("{path} could not be used")]
     Io {
-        /// Which.
+        /// Path of the file or socket.
         path: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -35,7 +35,7 @@ impl From<Failure> for Error {
 }
 
 impl Error {
-    /// What faces show.
+    /// Converts the error to the failure that faces show.
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         match self {

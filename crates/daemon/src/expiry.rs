@@ -1,4 +1,4 @@
-//! Ends what is over: leases whose time has passed, terminals that are gone, workers that are done, mail that nobody will see.
+//! Ends expired leases, removes terminals that are gone and workers that are done, and drops mail that no recipient will see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use switchboard_store::Store;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often it is looked at: as often as the protocol's terminals give a sign of life.
+/// Interval of the checks: that of the signs of life of the protocol's terminals.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the time of day has jumped, where the system does not tell.
+/// Interval of the checks whether the time of day has jumped, if the system does not report that.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Looks at the start, when the assignees change and from time to time, until the daemon ends.
+/// Checks at the start, when the assignees change, and at each interval, until the daemon ends.
 pub(crate) async fn watch(
     store: Store,
     leases: Arc<LeaseBook>,
@@ -31,11 +31,11 @@ pub(crate) async fn watch(
     loop {
         tokio::select! {
             biased;
-            // Runs that end with the daemon keep their workers.
+            // Stops first: runs that end with the daemon keep their workers.
             () = stop.cancelled() => return,
             _ = look.tick() => {
                 end(&store, &leases).await;
-                // A clock that is slewed for long drifts away without being set.
+                // A clock that is slewed for long drifts away without being set, so no change is reported.
                 follow_time(&leases).await;
             }
             () = time_may_have_jumped(changes.as_ref()) => {
@@ -80,7 +80,7 @@ async fn end(store: &Store, leases: &LeaseBook) {
     }
 }
 
-/// Whether this very process still runs.
+/// Returns true if this very process still runs.
 pub(crate) fn is_alive(process: &Process) -> bool {
     let Process { pid, start, boot } = process.clone();
     Fingerprint { pid, start, boot }.is_alive()

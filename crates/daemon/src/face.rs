@@ -1,4 +1,4 @@
-//! Faces: the ways in. Each finds out who calls and hands the call to [`Invoke`]; none has a rule of its own.
+//! Faces: the ways in. Each identifies the caller and hands the call to [`Invoke`]; none has rules of its own.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -14,33 +14,33 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::authority::Peer;
 
-/// Longest idempotency key in bytes.
+/// Maximum length of an idempotency key in bytes.
 pub const MAX_KEY_BYTES: usize = 200;
 
-/// A verb's answer, some time later.
+/// Future of a verb's answer.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'a>>;
 
-/// A call as a face takes it in.
+/// A call as a face receives it.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// The verb or tool.
+    /// Name of the verb or tool.
     pub verb: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub args: Value,
-    /// The key under which the call may be repeated.
+    /// Idempotency key, under which the call may be repeated.
     pub key: Option<String>,
 }
 
-/// A call that the policy let through, at once or after a person's yes.
+/// A call that the policy let through, at once or after a person's approval.
 #[derive(Debug)]
 pub struct Admitted(pub(crate) Call);
 
-/// Whether a call may run, some time later.
+/// Future of the decision whether a call may run.
 pub type Admitting<'a> = Pin<Box<dyn Future<Output = Result<Admitted, Failure>> + Send + 'a>>;
 
-/// A process that the daemon is to remember.
+/// A process for the daemon to remember.
 #[derive(Debug, Clone, Copy)]
 pub enum Learned<'a> {
     /// The bridge of this agent.
@@ -49,15 +49,15 @@ pub enum Learned<'a> {
     Shim(&'a WorkerId, &'a str),
 }
 
-/// What every face calls: the second hop, which finds the verb's row, asks the policy and runs the verb.
+/// Second hop of every face's calls: finds the verb's row, asks the policy and runs the verb.
 pub trait Invoke: Send + Sync + 'static {
-    /// Asks the policy, and waits for a person if it wants one. Whoever drops this takes the call back. A name that is in no row gets
+    /// Asks the policy, and waits for a person if the policy requires one. Dropping the future withdraws the call. A name without a row gets
     /// `request.unknown-verb`.
     fn admit(&self, call: Call) -> Admitting<'_> {
         Box::pin(async move { Ok(Admitted(call)) })
     }
 
-    /// Runs a call that was admitted. A handler that panics is `internal.bug`.
+    /// Runs an admitted call. A panic of the handler becomes `internal.bug`.
     fn run(&self, call: Admitted) -> Answering<'_>;
 
     /// Admits a call and runs it.
@@ -65,7 +65,7 @@ pub trait Invoke: Send + Sync + 'static {
         Box::pin(async move { self.run(self.admit(call).await?).await })
     }
 
-    /// Finds out who calls over the Unix socket: what the process tree proves, and a token where one is sent.
+    /// Identifies a caller on the Unix socket by what the process tree proves, and by a token if one is sent.
     ///
     /// # Errors
     /// As [`Invoke::identify`].
@@ -81,43 +81,43 @@ pub trait Invoke: Send + Sync + 'static {
         Err(Failure::new("auth.bad-code", "no codes are made here"))
     }
 
-    /// Takes note that a caller over MCP was told which tools there are.
+    /// Records that a caller over MCP has listed the tools.
     fn tools_listed(&self, _: &Caller) {}
 
-    /// Takes note that an agent over HTTP is still connected: its name is its own.
+    /// Records that an agent over HTTP is still connected, so that it keeps its name.
     fn is_here(&self, _: &Caller) {}
 
-    /// Takes note that an agent over HTTP has ended its session: its name is free.
+    /// Records that an agent over HTTP has ended its session, which frees its name.
     fn ends_session(&self, _: &Caller) {}
 
     /// Remembers the process behind a connection of the Unix socket that is a bridge or a shim.
     fn learn(&self, _: &Peer, _: Learned<'_>) {}
 
-    /// Finds out who calls from a bearer token and the name that the caller claims. The face fills in [`Caller::face`].
+    /// Identifies a caller by a bearer token and the name that it claims. The face fills in [`Caller::face`].
     ///
     /// # Errors
     /// `auth.bad-token` when the token is wrong, `request.bad-args` when the name can't be one.
     fn identify(&self, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure>;
 
-    /// The row of a verb or tool; `None` for a name that has none.
+    /// Returns the row of a verb or tool; `None` for an unknown name.
     fn row(&self, verb: &str) -> Option<Arc<Row>> {
         ROWS.get(verb).cloned()
     }
 
-    /// How the daemon is, for anybody on this machine: no secret and no text of an agent.
+    /// Returns the daemon's health. Anybody on this machine may read it, so it holds no secret and no text of an agent.
     fn health(&self) -> Value;
 
-    /// What MCP clients tell their model about this server.
+    /// Returns the instructions that MCP clients pass to their model.
     fn instructions(&self) -> String {
         crate::mcp::INSTRUCTIONS.to_owned()
     }
 }
 
-/// Every verb's row, by name.
+/// Rows of all verbs, by name.
 static ROWS: LazyLock<BTreeMap<String, Arc<Row>>> =
     LazyLock::new(|| table().into_iter().map(|row| (row.name.to_string(), Arc::new(row))).collect());
 
-/// Says that no verb has this name, and which ones are near.
+/// Builds the failure for an unknown verb, with similar names.
 #[must_use]
 pub fn unknown_verb(verb: &str) -> Failure {
     macro_rules! names {
@@ -132,7 +132,7 @@ pub fn unknown_verb(verb: &str) -> Failure {
     failure.hint(format!("did you mean {}?", near.join(", ")))
 }
 
-/// Takes an idempotency key that a caller brought.
+/// Validates an idempotency key from a caller.
 ///
 /// # Errors
 /// `request.bad-args` when it is empty, longer than [`MAX_KEY_BYTES`], or holds more than visible ASCII.
@@ -144,10 +144,10 @@ pub fn check_key(key: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Admits a call unless its caller goes away meanwhile, which only a call that waits for a person notices.
+/// Admits a call unless its caller goes away first, which can happen only while a call waits for a person.
 ///
 /// # Errors
-/// What the policy says; `policy.denied` for a caller that is gone.
+/// The policy's refusal; `policy.denied` for a caller that is gone.
 pub(crate) async fn admit(
     invoke: &Arc<dyn Invoke>,
     call: Call,
@@ -160,11 +160,11 @@ pub(crate) async fn admit(
     }
 }
 
-/// Admits a call, then runs it to its end even when the caller goes away meanwhile: a change that has begun is never cut off. Reads end
-/// with their caller, and so does the wait for a person's yes. `gone` ends when the caller is known to be gone.
+/// Admits a call, then runs it to its end even if the caller goes away: a change that has begun is never cut off. Reads end with their
+/// caller, and so does the wait for a person's approval. `gone` completes when the caller is known to be gone.
 ///
 /// # Errors
-/// What the policy or the verb answers; `internal.bug` after a panic.
+/// The failure of the policy or the verb; `internal.bug` after a panic.
 pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output = ()>) -> Result<Value, Failure> {
     let verb = call.verb.clone();
     let effect = invoke.row(&verb).map(|row| row.effect);
@@ -191,7 +191,7 @@ pub(crate) mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The token that [`Echo`] takes.
+    /// Token that [`Echo`] accepts.
     pub(crate) const TOKEN: &str = "right-token";
 
     /// A call as it arrived.
@@ -201,7 +201,7 @@ pub(crate) mod tests {
         pub(crate) key: Option<String>,
     }
 
-    /// Answers verbs with what it was asked; `get_run` fails, `set_agent_status` panics, `merge_run` takes a moment.
+    /// Test double that answers a verb with its own call; `get_run` fails, `set_agent_status` panics, `merge_run` is slow.
     #[derive(Debug, Default)]
     pub(crate) struct Echo {
         arrived: Mutex<Vec<Arrived>>,
@@ -246,7 +246,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A person of this name.
+    /// Returns a person of this name.
     pub(crate) fn caller(name: &str) -> Caller {
         Caller::person(AgentName::new(name).unwrap())
     }

@@ -16,7 +16,7 @@ use crate::face::{Call, Invoke as _};
 use crate::verbs::Verbs;
 use crate::{Error, place, project, token};
 
-/// What the file protocol sees of the daemon.
+/// The daemon as the file protocol sees it.
 pub(crate) struct Host {
     verbs: Arc<Verbs>,
 }
@@ -28,8 +28,8 @@ impl Host {
         Self { verbs }
     }
 
-    /// Puts the token and our address back where somebody has swept them away with everything else: who has the token goes
-    /// on, and who looks for us finds us.
+    /// Restores the token and the daemon's address if they were deleted with the rest of the folder: clients that have the token
+    /// continue, and clients that look for the daemon find it.
     fn keep_token(&self) -> Result<(), Error> {
         let place = &self.verbs.place;
         if token::ensure(place)? {

@@ -1,4 +1,4 @@
-//! What the bus and the policy do for dispatch: the mail of workers, the leases that merges wait for, and what workers may ask for.
+//! Bus and policy for dispatch: the mail of workers, the leases that merges wait for, and what workers may ask for.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Mail(pub(crate) Store);
 /// Leases of agents on files.
 pub(crate) struct Reserved(pub(crate) Arc<LeaseBook>);
 
-/// The policy, asked for workers.
+/// The policy on workers' requests.
 pub(crate) struct Rules {
     pub(crate) policy: Arc<Policy>,
     pub(crate) store: Store,

@@ -1,4 +1,4 @@
-//! Signs the record's head: outside of the writer, with the root's own key.
+//! Signs the record's head with the root's own key, outside of the writer.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use switchboard_protocol::record::RecordEvent;
 use switchboard_protocol::verb::system::SignHeadReply;
 use switchboard_store::{Filter, Store};
 
-/// Events that one look takes.
+/// Maximum number of events per read.
 const PAGE: usize = 1000;
 
 /// Folds all events into a Merkle head and signs it.

@@ -34,7 +34,7 @@ mod session;
 pub mod sse;
 mod verb;
 
-/// A bound listener on 127.0.0.1 that nobody is served on yet.
+/// A listener on 127.0.0.1 that is bound but does not serve yet.
 #[derive(Debug)]
 pub struct Http {
     listener: TcpListener,
@@ -46,21 +46,21 @@ impl Http {
     /// Binds a port of 127.0.0.1; 0 takes any free one.
     ///
     /// # Errors
-    /// What the system says, most often that the port is taken.
+    /// The system's error, usually that the port is taken.
     pub async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, limits: Limits::default() })
     }
 
-    /// Takes other limits than the default ones.
+    /// Replaces the default limits.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -76,7 +76,7 @@ impl Http {
     }
 }
 
-/// All routes, with the guard before each of them and before what is no route.
+/// Builds all routes, with the guard before each of them and before unknown paths.
 fn router(
     invoke: Arc<dyn Invoke>,
     port: u16,
@@ -101,9 +101,9 @@ fn router(
         .with_state(invoke)
 }
 
-/// MCP without sessions of its own in both eras: nothing is kept between requests, so that nothing can leak. The session id that a client gets which
-/// opens with `initialize` only says which agent calls ([`crate::agent_token`]); the guard gives it and takes it back. GET is 405, as the specification
-/// allows. `ended` cuts off what is under way, so it comes after the grace.
+/// MCP without protocol sessions in both eras: nothing is kept between requests, so that nothing can leak. A client that opens with `initialize`
+/// gets a session id, which only identifies the calling agent ([`crate::agent_token`]); the guard issues it and takes it back. GET is 405, as the
+/// specification allows. `ended` cuts off requests in progress, so it comes after the grace period.
 fn mcp_service(
     invoke: Arc<dyn Invoke>,
     limits: Limits,

@@ -1,17 +1,17 @@
-//! Lets the clock do its work on the mail: lapsed deliveries return, what is too old expires. It sleeps until something is due or something is written.
+//! Expires mail by the clock: lapsed deliveries return, old messages expire. It sleeps until something is due or something is written.
 
 use std::time::Duration;
 
 use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
-/// Longest sleep, for what is due without anybody's writing.
+/// Maximum sleep, for what falls due without a write.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Shortest pause between two looks, however much is written.
+/// Minimum pause between two sweeps, however much is written.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Sweeps until the daemon ends or its store is dead.
+/// Sweeps until the daemon ends or its store fails.
 pub(crate) async fn run(store: Store, stop: CancellationToken) {
     let mut watch = store.watch();
     loop {

@@ -12,13 +12,13 @@ use switchboard_protocol::error::Failure;
 
 use crate::{Error, Owner, RootPaths, ServerInfo};
 
-/// How long a daemon may take to become ready; it scans a long log first when its last end was not clean.
+/// Time limit for a daemon to become ready; it scans a long log first if its last end was not clean.
 const READY: Duration = Duration::from_secs(20);
 
-/// How often its sign is looked for.
+/// Interval between two checks whether it is ready.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Settings that a command hands on to the daemon that it starts.
+/// Environment variables that a command passes to the daemon that it starts.
 const PASSED: [&str; 6] = [
     "RUST_LOG",
     "SWITCHBOARD_ASK_MS",
@@ -28,14 +28,14 @@ const PASSED: [&str; 6] = [
     "SWITCHBOARD_PANIC_IN",
 ];
 
-/// What the daemon is started for.
+/// Purpose of the daemon's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Launch {
-    /// It ends when no run is live any more, instead of after idle minutes.
+    /// True if the daemon ends as soon as no run is live, instead of after idle minutes.
     pub ends_with_run: bool,
 }
 
-/// Finds the daemon of a place or starts one, and returns what it says of itself. One command starts it at a time; the others wait for it.
+/// Finds the daemon of a repository or starts one, and returns its server_info. Only one command starts it at a time; the others wait for it.
 ///
 /// # Errors
 /// `agent.unmanaged` inside a worker; `daemon.unreachable` with the end of its log when it does not become ready.
@@ -48,7 +48,7 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
         refuse_below_a_worker()?;
         match Lock::take(&place.start_lock(), "") {
             Ok(_starting) => match start(place, launch) {
-                // The daemon before this one was ending, or a command without the lock (`up`) has started one meanwhile.
+                // The previous daemon was ending, or a command without the lock (`up`) has started one meanwhile.
                 Err(error) if error.to_failure().code == "daemon.running" && !limit.has_passed() => {}
                 other => return other,
             },
@@ -59,7 +59,7 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
     }
 }
 
-/// Waits until no daemon is being started: it is ready then, or there is none.
+/// Waits until no start is in progress: then the daemon is ready, or there is none.
 ///
 /// # Errors
 /// `daemon.unreachable` when the start takes too long.
@@ -105,7 +105,7 @@ fn start(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
         }
         std::thread::sleep(LOOK);
     }
-    // `up` in a terminal may have been faster: the one that was started here has ended, and the other is ready soon.
+    // `up` in a terminal may have been faster: then the daemon started here has ended, and the other is ready soon.
     if let Some(info) = other(place)? {
         return Ok(info);
     }
@@ -117,7 +117,7 @@ fn not_ready(place: &RootPaths) -> Error {
     Failure::new("daemon.unreachable", what).at(place.log().display().to_string()).hint("switchboard doctor").into()
 }
 
-/// Whether this process runs below a worker's shim or a daemon, whatever its environment says.
+/// Returns true if this process runs below a worker's shim or a daemon, whatever its environment says.
 #[must_use]
 pub fn is_below_a_worker() -> bool {
     let is_started = |process: &Process| matches!(process.part, Part::Shim | Part::Daemon);
@@ -137,16 +137,16 @@ fn other(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
     Ok(None)
 }
 
-/// Why the daemon that was started has ended, in its own words.
+/// Returns the failure that the started daemon left when it ended.
 fn left_word(place: &RootPaths) -> Option<Failure> {
     let path = place.boot_failure();
     let failure = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-    // Read once: the next failure is to be its own. A file that stays is overwritten by it.
+    // Deleted after reading, so that a later failure is not mistaken for it. A file that can't be deleted is overwritten by the next one.
     std::fs::remove_file(&path).ok()?;
     Some(failure)
 }
 
-/// The daemon of a place if it is ready: it holds the lock and has put its sign out.
+/// Returns the daemon of a repository if it is ready: it holds the lock and has written its server_info.
 fn running(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
     let Some(owner) = Owner::of(place)? else { return Ok(None) };
     Ok(ServerInfo::read(&place.state).filter(|info| info.pid == owner.pid))

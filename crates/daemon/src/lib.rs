@@ -1,8 +1,8 @@
 //! Wires the parts together: boot, verbs, MCP, HTTP. It has no rules of its own.
 //!
-//! [`serve`] is the boot order, top to bottom. A call comes in by a face ([`mcp`], [`http`], [`socket`]), which finds out
-//! who calls; [`verbs`] finds the row, asks the policy and hands on to the part whose verb it is. [`launch`] starts a
-//! daemon for a command that needs one; [`RootPaths`] says where everything of a repository lies.
+//! [`serve`] is the boot order, top to bottom. A call comes in by a face ([`mcp`], [`http`], [`socket`]), which identifies
+//! the caller; [`verbs`] finds the row, asks the policy and passes the call to the part that owns the verb. [`launch`] starts a
+//! daemon for a command that needs one; [`RootPaths`] holds the paths of a repository's files.
 
 mod agent_token;
 pub mod agents;

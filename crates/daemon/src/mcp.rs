@@ -1,7 +1,7 @@
 //! MCP for agents: the verbs as tools, for clients that open with `initialize` and for stateless ones alike.
 //!
-//! [`Server`] is the handler of both ways in: Streamable HTTP (`/mcp`, where each request says who calls) and a byte
-//! stream such as the Unix socket behind `switchboard mcp` ([`serve_io`], where the connection does).
+//! [`Server`] handles both ways in: Streamable HTTP (`/mcp`, where each request identifies its caller) and a byte stream
+//! such as the Unix socket behind `switchboard mcp` ([`serve_io`], where the connection does).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,13 +35,13 @@ pub use instructions::INSTRUCTIONS;
 pub use stream::serve_io;
 pub(crate) use stream::serve_lines;
 
-/// `_meta` keys under which a client may send an idempotency key, in the order they are looked at.
+/// `_meta` keys under which a client may send an idempotency key, in order of precedence.
 pub const KEY_META: [&str; 2] = ["switchboard/idempotencyKey", "idempotencyKey"];
 
 /// The HTTP header for the same purpose.
 pub const KEY_HEADER: &str = "idempotency-key";
 
-/// How long clients may keep the list of tools: it can't change before the daemon does.
+/// How long clients may cache the list of tools, in milliseconds: it can't change before the daemon does.
 const TOOLS_TTL_MS: u64 = 60_000;
 
 /// Serves MCP requests by calling verbs.
@@ -51,12 +51,12 @@ pub struct Server {
     origin: Origin,
 }
 
-/// Where requests come from.
+/// Source of requests.
 #[derive(Clone)]
 enum Origin {
-    /// HTTP: the caller is in the request's extensions.
+    /// HTTP: the request's extensions hold the caller.
     Http,
-    /// A byte stream: one caller, under the name that it registered last, and a name of the stream that stays the same when it is opened again.
+    /// A byte stream: one caller, under the name that it registered last, and an id of the stream that stays the same over reconnects.
     Stream { caller: Arc<Mutex<Caller>>, bridge: String },
 }
 
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// The connection is the agent that it has registered.
+    /// Gives the connection's caller the name that it has registered.
     fn name_stream(&self, reply: &Value) {
         let Origin::Stream { caller, .. } = &self.origin else { return };
         if let Some(name) = reply["agent"]["name"].as_str().and_then(|name| AgentName::new(name).ok()) {
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    /// The caller as the agent of the token that a request over HTTP carries in its `_meta`.
+    /// Returns the caller as the agent of the token in the `_meta` of a request over HTTP.
     fn bearing(&self, caller: Caller, context: &RequestContext<RoleServer>) -> Result<Caller, Failure> {
         match (&self.origin, context.meta.get(agent_token::META)) {
             (Origin::Http, Some(Value::String(token))) => agent_token::bearing(caller, token),
@@ -147,7 +147,7 @@ impl Server {
     }
 }
 
-/// The key of a request that brought none: the same when the bridge sends it again over a new connection. An id that
+/// Derives a key for a request without one: the same when the bridge sends it again over a new connection. An id that
 /// would make it too long goes in as its digest. JSON spelling keeps `1` and `"1"` apart.
 fn key_of_request(bridge: &str, id: &RequestId) -> String {
     let key = format!("{bridge}/{}", id.clone().into_json_value());
@@ -212,7 +212,7 @@ impl ServerHandler for Server {
         Ok(answer::of(called).into())
     }
 
-    /// What reaches this is a method that MCP does not have, or one of its own whose parameters have the wrong shape.
+    /// Rejects methods that MCP does not have, and its own methods with parameters of the wrong shape.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,4 +1,4 @@
-//! Questions to a person, with the text that belongs to each, and what follows from an answer.
+//! Questions to a person: lists them with their texts, and applies the answers.
 
 use switchboard_needs::Decision;
 use switchboard_protocol::error::Failure;
@@ -71,7 +71,7 @@ async fn resolve_dead(verbs: &Verbs, need: Need, revive: bool, call: &Context) -
 
 async fn resolve_held(verbs: &Verbs, need: Need, approve: bool, call: &Context) -> Result<ResolveReply, Failure> {
     let held = switchboard_files::held(&verbs.store, &need.id)?.ok_or_else(|| unknown(&need))?;
-    // Open as far as this call knows: the writer looks at the key first, then whether it is open.
+    // Treated as open here: the writer checks the key first, then whether the question is still open.
     let held = switchboard_files::Held { outcome: String::new(), ..held };
     let outcome = if approve { "approved" } else { "denied" };
     switchboard_files::settle_held(&verbs.store, &held, outcome, call.by(), call.idempotency.clone()).await?;

@@ -1,5 +1,5 @@
-//! Heads that are noted where the store is not, so that a record which was there and is gone, or got shorter, is found out: beside the state folders of all
-//! repositories, and in git's own folder. `docs/decisions/0007-heads-are-noted-elsewhere.md` says why there.
+//! Notes of record heads outside the store, so that a lost or shortened record is detected: beside the state folders of all repositories,
+//! and in git's own folder. `docs/decisions/0007-heads-are-noted-elsewhere.md` gives the reasons.
 
 use std::path::{Path, PathBuf};
 
@@ -11,37 +11,37 @@ use switchboard_protocol::time::Millis;
 
 use crate::RootPaths;
 
-/// Largest file of notes that is read, in bytes.
+/// Maximum size of a notes file in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Chains that are remembered: one a record; only a record that was lost is followed by another.
+/// Maximum number of remembered chains: one for each record; a new one begins only after a record was lost.
 const MOST: usize = 32;
 
-/// The newest head of a record that is known.
+/// Newest known head of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NotedHead {
-    /// The record's chain.
+    /// Id of the record's chain.
     pub(crate) chain_id: String,
-    /// Its number of events.
+    /// Number of events in the record.
     pub(crate) lsn: Lsn,
-    /// The hash of the last of them.
+    /// Hash of the last event.
     pub(crate) hash: Digest,
-    /// When that was.
+    /// Time of the note.
     pub(crate) at: Millis,
-    /// Whether it was signed.
+    /// True if the head was signed.
     #[serde(default)]
     pub(crate) is_signed: bool,
 }
 
-/// A file of notes.
+/// Content of a notes file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Notes {
-    /// The id of the repository's record: a copy of the repository has another one, and these notes are not about it.
+    /// Id of the repository's record: a copy of the repository has another one, so these notes do not apply to it.
     root: String,
     heads: Vec<NotedHead>,
 }
 
-/// Notes a head in both places. The record must be on the disk up to there. What can't be noted is logged and promises less.
+/// Notes a head in both places. The record must be durable up to there. A failure is logged: then a loss may go undetected.
 pub(crate) fn note(place: &RootPaths, head: &NotedHead) {
     let mut heads = read(place);
     heads.retain(|other| other.chain_id != head.chain_id || other.lsn > head.lsn);
@@ -58,7 +58,7 @@ pub(crate) fn forget(place: &RootPaths) {
     write(place, Vec::new());
 }
 
-/// What the notes say against a record: `hash_of` is the hash of an event of it, where that is known.
+/// Compares a record with the notes and describes what is missing; `hash_of` returns the hash of one of its events, if known.
 pub(crate) fn findings(
     place: &RootPaths,
     record: Option<(&str, Lsn)>,
@@ -82,7 +82,7 @@ fn finding(noted: &NotedHead, record: Option<(&str, Lsn)>, hash_of: impl Fn(Lsn)
     }
 }
 
-/// The newest head of each record in either place.
+/// Returns the newest head of each record in either place.
 fn read(place: &RootPaths) -> Vec<NotedHead> {
     let id = id(place);
     let mut heads: Vec<NotedHead> = Vec::new();
@@ -108,7 +108,7 @@ fn read_one(file: &Path, id: &str) -> Vec<NotedHead> {
 fn write(place: &RootPaths, heads: Vec<NotedHead>) {
     let notes = Notes { root: id(place), heads };
     let [beside, in_git] = files(place);
-    // The git folder may have been moved away: it is not made anew.
+    // The git folder may have been moved away: it is not created again.
     if let Some(Err(error)) = beside.parent().map(std::fs::create_dir_all) {
         tracing::warn!(file = %beside.display(), %error, "the folder for heads can't be made");
     }

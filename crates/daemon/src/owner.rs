@@ -1,4 +1,4 @@
-//! One daemon a root: the lock says who.
+//! Ownership of a root: a lock ensures that only one daemon serves it.
 
 use switchboard_protocol::error::Failure;
 
@@ -7,7 +7,7 @@ use crate::{Error, RootPaths};
 /// The daemon that owns a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Its process id.
+    /// Process id of the daemon.
     pub pid: u32,
 }
 
@@ -17,13 +17,13 @@ impl Owner {
     /// Finds the daemon of a place, if one runs.
     ///
     /// # Errors
-    /// When the lock can't be looked at.
+    /// When the lock can't be read.
     pub fn of(place: &RootPaths) -> Result<Option<Self>, Error> {
         Ok(switchboard_process::lock::holder(&place.lock())?.map(|holder| Self { pid: holder.pid }))
     }
 }
 
-/// Takes the root, or says who has it.
+/// Locks the root, or fails with its owner.
 pub(crate) fn take(place: &RootPaths) -> Result<switchboard_process::lock::Lock, Error> {
     match switchboard_process::lock::Lock::take(&place.lock(), &place.socket.display().to_string()) {
         Err(switchboard_process::Error::Held { holder, .. }) => {

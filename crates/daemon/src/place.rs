@@ -1,4 +1,4 @@
-//! Where everything of a repository lies.
+//! Paths of a repository's files.
 
 mod identity;
 
@@ -16,7 +16,7 @@ use crate::error::io;
 use crate::project::FOLDER;
 pub use identity::{Adoption, belongs};
 
-/// Longest path of a Unix socket in bytes, the final zero not counted (`sun_path` has 108).
+/// Maximum length of a Unix socket's path in bytes, without the final zero (`sun_path` has 108).
 const MAX_SOCKET: usize = 107;
 
 /// A repository and the folders that belong to it.
@@ -26,29 +26,29 @@ pub struct RootPaths {
     pub repo: Repo,
     /// Top of the user's work tree.
     pub root: PathBuf,
-    /// `.switchboard` in it: the protocol's files.
+    /// `.switchboard` in the work tree: the protocol's files.
     pub project: PathBuf,
     /// The user's state folder for this repository: store, spools, keys, runs.
     pub state: PathBuf,
-    /// The user's settings.
+    /// The user's settings folder.
     pub settings: PathBuf,
-    /// The daemon's Unix socket.
+    /// Unix socket of the daemon.
     pub socket: PathBuf,
 }
 
 // === impl RootPaths ===
 
 impl RootPaths {
-    /// Finds the repository of a folder, makes the state folder if it is new.
+    /// Finds the repository of a folder, and creates its state folder if it is new.
     ///
     /// # Errors
     /// `git.not-a-repository`, `git.bare`, `git.missing`, or a folder that can't be made.
-    /// `io.foreign-owner` under `sudo`; `config.moved-repository` where a person has to say whether it was moved.
+    /// `io.foreign-owner` under `sudo`; `config.moved-repository` if a person has to say whether the repository was moved.
     pub fn discover(folder: &Path) -> Result<Self, Error> {
         Self::find(folder, None)
     }
 
-    /// The same, where a person has said what became of a repository whose former place is gone.
+    /// Like [`RootPaths::discover`], with a person's answer for a repository whose former folder is gone.
     ///
     /// # Errors
     /// As [`RootPaths::discover`].
@@ -67,7 +67,7 @@ impl RootPaths {
         Ok(Self { project: root.join(FOLDER), repo, root, state, settings, socket })
     }
 
-    /// The store's file.
+    /// Path of the store.
     #[must_use]
     pub fn store(&self) -> PathBuf {
         self.state.join("store.db")
@@ -85,30 +85,30 @@ impl RootPaths {
         self.state.join("daemon.lock")
     }
 
-    /// The lock of the command that starts a daemon, held until that is ready.
+    /// Lock of the command that starts a daemon, held until the daemon is ready.
     #[must_use]
     pub fn start_lock(&self) -> PathBuf {
         self.state.join("start.lock")
     }
 
-    /// Why the last daemon did not start; gone once one has.
+    /// File with the reason why the last daemon did not start; removed once one has.
     #[must_use]
     pub fn boot_failure(&self) -> PathBuf {
         self.state.join("boot-failure.json")
     }
 
-    /// There once a daemon has ended in order with no run live; gone once the next one is ready.
+    /// Marker file: exists after a daemon has ended cleanly without a live run, until the next one is ready.
     fn at_rest(&self) -> PathBuf {
         self.state.join("at-rest")
     }
 
-    /// Whether the last daemon has ended in order with no run live: the next one takes none up.
+    /// Returns true if the last daemon ended cleanly without a live run, so that the next one takes none up.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.at_rest().exists()
     }
 
-    /// Records whether the last daemon ended in order with no run live.
+    /// Records whether the last daemon ended cleanly without a live run.
     pub(crate) fn set_at_rest(&self, is_at_rest: bool) {
         let done = match is_at_rest {
             true => crate::project::write_private(&self.at_rest(), b""),
@@ -126,7 +126,7 @@ impl RootPaths {
     }
 }
 
-/// A base folder of the XDG specification, with `switchboard` at its end; relative values don't count.
+/// Returns a base folder of the XDG specification with `switchboard` appended; relative values are ignored.
 fn base(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     let named = var(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || var("HOME").map(PathBuf::from).filter(|path| path.is_absolute()).map(|home| home.join(below_home));
@@ -134,9 +134,9 @@ fn base(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     found.ok_or_else(|| Failure::new("config.bad-value", format!("neither {variable} nor HOME names a folder")).into())
 }
 
-/// Refuses a command under `sudo` in another user's repository: what it would leave there, that user could not change.
+/// Rejects a command under `sudo` in another user's repository: that user could not change the files it would leave.
 fn refuse_sudo(folder: &Path) -> Result<(), Error> {
-    // Before git is asked, which refuses too, in words of its own.
+    // Checked before git is asked, which also refuses, but with its own message.
     let Some(root) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(()) };
     let owner = root.metadata().map_err(io(root))?.uid();
     let own = rustix::process::geteuid().as_raw();
@@ -147,7 +147,7 @@ fn refuse_sudo(folder: &Path) -> Result<(), Error> {
     Err(Failure::new("io.foreign-owner", what).at(root.display().to_string()).hint("run it without sudo").into())
 }
 
-/// The socket in the state folder, or, where that path is too long for one, in a folder of the user's own below `/tmp`.
+/// Returns the socket's path in the state folder, or, if that is too long, in a folder of the user's own below `/tmp`.
 fn socket(state: &Path) -> Result<PathBuf, Error> {
     let here = state.join("daemon.sock");
     if here.as_os_str().len() <= MAX_SOCKET {
@@ -168,7 +168,7 @@ fn socket(state: &Path) -> Result<PathBuf, Error> {
     Ok(short.join(format!("{}.sock", &name[..16])))
 }
 
-/// Makes a folder that only the user can read, with its parents.
+/// Creates a folder that only the user can read, with its parents.
 pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io(path))
 }

@@ -1,4 +1,4 @@
-//! `.switchboard/` in the work tree: where agents and commands find the daemon. Ignored by its own ignore file.
+//! `.switchboard/` in the work tree, where agents and commands find the daemon. Its own ignore file hides it from git.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,10 +13,10 @@ use switchboard_protocol::time::Millis;
 use crate::error::io;
 use crate::{Error, RootPaths};
 
-/// The folder's name.
+/// Name of the folder.
 pub const FOLDER: &str = ".switchboard";
 
-/// `server_info.json`, as the file protocol has it, with our additions at the end.
+/// Content of `server_info.json`, as the file protocol defines it, with our additions at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
@@ -26,30 +26,30 @@ pub struct ServerInfo {
     pub host: String,
     /// `sse`: the protocol's transport, at the two endpoints that follow.
     pub transport: String,
-    /// Where a session is opened.
+    /// Path at which a session is opened.
     #[serde(default)]
     pub sse_endpoint: String,
-    /// Where a session's messages are posted.
+    /// Path to which a session's messages are posted.
     #[serde(default)]
     pub messages_endpoint: String,
-    /// Where MCP is spoken over Streamable HTTP, which newer clients prefer.
+    /// Path of MCP over Streamable HTTP, which newer clients prefer.
     pub mcp_endpoint: String,
-    /// Where health is shown.
+    /// Path of the health report.
     pub health_endpoint: String,
     /// Process id of the daemon.
     pub pid: u32,
-    /// When it became ready, RFC 3339.
+    /// Time at which the daemon became ready, RFC 3339.
     pub started_at: String,
-    /// Its Unix socket.
+    /// Path of the daemon's Unix socket.
     pub socket: PathBuf,
-    /// Its version.
+    /// Version of the daemon.
     pub version: String,
 }
 
 // === impl ServerInfo ===
 
 impl ServerInfo {
-    /// What a daemon that is ready says of itself.
+    /// Describes a daemon that is ready.
     #[must_use]
     pub fn new(place: &RootPaths, port: u16, started_at: Millis) -> Self {
         Self {
@@ -67,13 +67,13 @@ impl ServerInfo {
         }
     }
 
-    /// Reads the file of a work tree, if there is one that can be read.
+    /// Reads the file of a work tree; `None` if there is none that can be read.
     #[must_use]
     pub fn read(project: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path(project)).ok()?).ok()
     }
 
-    /// Writes it.
+    /// Writes the file.
     ///
     /// # Errors
     /// When the file can't be written.
@@ -82,7 +82,7 @@ impl ServerInfo {
         write_private(&path(project), &text)
     }
 
-    /// Removes the file, if it is this daemon's.
+    /// Removes the file, if this daemon wrote it.
     pub fn retract(&self, project: &Path) {
         if Self::read(project).is_some_and(|found| found.pid == self.pid)
             && let Err(error) = fs::remove_file(path(project))
@@ -96,7 +96,7 @@ fn path(project: &Path) -> PathBuf {
     project.join("server_info.json")
 }
 
-/// Refuses a folder that a repository brought as a link, or that is somebody else's; closes one that others may write to.
+/// Rejects a folder that a repository brought as a symlink, or that another user owns; closes one that others may write to.
 fn check(project: &Path) -> Result<(), Error> {
     let found = fs::symlink_metadata(project).map_err(io(project))?;
     let refused = |what: &str| -> Error {
@@ -115,12 +115,12 @@ fn check(project: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the folder with the file that keeps git from seeing it.
+/// Creates the folder with the file that hides it from git.
 ///
 /// # Errors
-/// When it can't be made, or its work tree is gone.
+/// When it can't be created, or its work tree is gone.
 pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
-    // Not its parents: a work tree that was moved away is not to be there again.
+    // Without its parents: a work tree that was moved away must not be created again.
     match fs::DirBuilder::new().mode(0o700).create(project) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(project)(error)),
         Ok(()) | Err(_) => check(project)?,
@@ -128,7 +128,7 @@ pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
     let ignore = project.join(".gitignore");
     match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
         Ok(mut file) => file.write_all(b"*\n").map_err(io(&ignore)),
-        // Also a link, wherever it leads: nothing is written through it.
+        // A symlink counts as existing, wherever it leads: nothing is written through it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(io(&ignore)(error)),
     }

@@ -1,4 +1,4 @@
-//! What is better done when nothing is written: the record's head is noted elsewhere, and the memory that a burst has taken goes back to the system.
+//! Does what is better done while nothing is written: notes the record's head elsewhere, and returns a burst's memory to the system.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::RootPaths;
 use crate::boot::WORKERS;
 use crate::record::note_head;
 
-/// How long nothing must have been written.
+/// Time without a write after which the work begins.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How long a thread is kept busy, so that the next one wakes up, too.
 const TURN: Duration = Duration::from_millis(1);
 
-/// Waits for bursts and their ends until the daemon ends.
+/// Waits for each burst of writes and its end, until the daemon ends.
 pub(crate) async fn run(place: RootPaths, store: Store, stop: CancellationToken) {
     let mut watch = store.watch();
     loop {
@@ -42,7 +42,7 @@ pub(crate) async fn run(place: RootPaths, store: Store, stop: CancellationToken)
         if let Err(error) = tokio::task::spawn_blocking(switchboard_process::memory::give_back).await {
             tracing::debug!(%error, "memory could not be given back");
         }
-        // Each thread that runs tasks is to come by: one that does nothing would not wake up for it.
+        // Every thread has to run once, to return its memory; an idle one would not wake up for a task that takes no time.
         for _ in 0..WORKERS {
             tokio::spawn(async { std::thread::sleep(TURN) });
         }

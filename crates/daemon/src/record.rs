@@ -1,5 +1,5 @@
-//! What can be done with the record without a daemon: an export is checked, and the store of a root checked, copied and
-//! put back. Each takes the store for itself, so a daemon that runs is never disturbed.
+//! Operations on the record without a daemon: checks an export, and checks, copies and restores the store of a root. Each
+//! locks the store, so a running daemon is never disturbed.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,28 +15,28 @@ use switchboard_store::{Batch, Checkpoint, Clock, Config, Projection, Report, St
 use crate::noted::{self, NotedHead};
 use crate::{Owner, RootPaths};
 
-/// What a check of an export found.
+/// Result of checking an export.
 #[derive(Debug)]
 pub struct Checked {
-    /// The chain that the record belongs to.
+    /// Id of the record's chain.
     pub chain_id: String,
-    /// The outcome, in the words of `verify_log`.
+    /// Outcome, in the form of `verify_log`.
     pub reply: VerifyLogReply,
 }
 
-/// A store that was put back.
+/// A restored store.
 #[derive(Debug, serde::Serialize)]
 pub struct RestoredStore {
-    /// Events of the backup; one more is there now, which records the restoring.
+    /// Number of events of the backup; the store has one more, which records the restoring.
     pub events: u64,
-    /// Hash of the last event now.
+    /// Hash of the store's last event.
     pub head: Digest,
-    /// The folder that holds what was replaced.
+    /// Folder that holds the replaced store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<std::path::PathBuf>,
 }
 
-/// The parts whose tables the store keeps.
+/// Returns the parts whose tables the store keeps.
 pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
     let mut parts = switchboard_bus::projections();
     parts.push(Box::new(switchboard_files::Files));
@@ -45,22 +45,22 @@ pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
     parts
 }
 
-/// Checks an export: its form, the hash chain, the bodies, its end. `visit` is given every event's hash in order, for a
-/// signed head to be held against.
+/// Checks an export: its form, the hash chain, the bodies, its end. `visit` receives the hash of every event in order, to
+/// compare them with a signed head.
 ///
 /// # Errors
-/// `io.denied` when it can't be read. Damage is no error but in the reply.
+/// `io.denied` when it can't be read. Damage is reported in the reply, not as an error.
 pub fn verify_export(export: impl Read, mut visit: impl FnMut(&Digest)) -> Result<Checked, Failure> {
     let report =
         switchboard_store::verify_export_with(export, |_, hash| visit(&hash)).map_err(|error| error.failure())?;
     Ok(Checked { chain_id: report.chain_id.clone(), reply: reply(&report) })
 }
 
-/// Checks the store of a root that no daemon has open, without changing it; also one that no daemon can open. `None` where there is none and
-/// nothing says that there was one.
+/// Checks the store of a root that no daemon has open, without changing it; also one that no daemon can open. `None` if there is none and
+/// no note says that there was one.
 ///
 /// # Errors
-/// `store.locked` names the owner. Damage is no error but in the reply.
+/// `store.locked` names the owner. Damage is reported in the reply, not as an error.
 pub fn verify_store(place: &RootPaths) -> Result<Option<VerifyLogReply>, Failure> {
     if !place.store().exists() {
         let nothing = VerifyLogReply {
@@ -80,7 +80,7 @@ pub fn verify_store(place: &RootPaths) -> Result<Option<VerifyLogReply>, Failure
     Ok(Some(against_notes(reply(&report), noted::findings(place, record, hash_of))))
 }
 
-/// Checks the record of a daemon that has it open.
+/// Checks the record that this daemon has open.
 pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogReply, Failure> {
     let report = store.verify(switchboard_store::Scope::All).map_err(|error| error.failure())?;
     let hash_of = |lsn| store.event(lsn).ok().flatten().map(|event| event.hash);
@@ -92,12 +92,12 @@ pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogR
     Ok(held)
 }
 
-/// What was noted of a record that a daemon has open and is not in it.
+/// Returns what the notes say is missing in a record that a daemon has open.
 pub(crate) fn lost(place: &RootPaths, store: &Store) -> Vec<String> {
     noted::findings(place, Some((store.chain_id(), store.head().lsn)), |_| None)
 }
 
-/// Adds what the notes of earlier heads say against the record.
+/// Adds the findings from the notes of earlier heads to a reply.
 fn against_notes(mut reply: VerifyLogReply, found: Vec<String>) -> VerifyLogReply {
     if let Some(first) = found.first() {
         if reply.is_intact {
@@ -109,7 +109,7 @@ fn against_notes(mut reply: VerifyLogReply, found: Vec<String>) -> VerifyLogRepl
     reply
 }
 
-/// Makes the record durable and notes its head where the store is not.
+/// Makes the record durable and notes its head outside the store.
 pub(crate) fn note_head(place: &RootPaths, store: &Store, is_signed: bool) {
     let head = store.head();
     if head.lsn == 0 {
@@ -123,10 +123,10 @@ pub(crate) fn note_head(place: &RootPaths, store: &Store, is_signed: bool) {
     }
 }
 
-/// Takes the record as it is for the whole: what was lost before is no finding any more.
+/// Accepts the record as complete: earlier losses are no longer reported.
 ///
 /// # Errors
-/// `store.locked` while a daemon runs; that it can't be read.
+/// `store.locked` while a daemon runs; an unreadable record.
 pub fn accept_loss(place: &RootPaths) -> Result<(), Failure> {
     let store = open(place)?;
     noted::forget(place);
@@ -138,7 +138,7 @@ pub fn accept_loss(place: &RootPaths) -> Result<(), Failure> {
 /// Signs the head of a record that no daemon has open, and records that, as `sign_head` does.
 ///
 /// # Errors
-/// `store.locked` while a daemon runs; that the record can't be read or the key can't be used.
+/// `store.locked` while a daemon runs; an unreadable record, or a key that can't be used.
 pub fn sign_store(place: &RootPaths, by: &str) -> Result<SignHeadReply, Failure> {
     let store = open(place)?;
     let (fact, reply) = crate::head::sign(&store, &place.keys())?;
@@ -169,10 +169,10 @@ pub fn backup_store(place: &RootPaths, to: &Path) -> Result<BackupStoreReply, Fa
     backup_reply(to, &report)
 }
 
-/// Puts a backup in place of the store of a root and keeps what it replaces.
+/// Restores a backup as the store of a root and keeps what it replaces.
 ///
 /// # Errors
-/// `daemon.running` while a daemon runs; `store.corrupt` when the backup does not verify: nothing has changed then.
+/// `daemon.running` while a daemon runs; `store.corrupt` when the backup does not verify: then nothing has changed.
 pub fn restore_store(place: &RootPaths, from: &Path) -> Result<RestoredStore, Failure> {
     if let Some(owner) = Owner::of(place)? {
         let what = format!("a daemon (process {}) has the store open", owner.pid);
@@ -180,12 +180,12 @@ pub fn restore_store(place: &RootPaths, from: &Path) -> Result<RestoredStore, Fa
     }
     let restored =
         switchboard_store::restore(from, &Config::new(place.store()), parts).map_err(|error| error.failure())?;
-    // A person has put an older record back: later heads of it are not missing.
+    // A person has restored an older record: later heads of it are not missing.
     accept_loss(place)?;
     Ok(RestoredStore { events: restored.from.lsn, head: restored.head.hash, replaced: restored.replaced })
 }
 
-/// A report in the words of `verify_log`.
+/// Converts a report to the reply of `verify_log`.
 pub(crate) fn reply(report: &Report) -> VerifyLogReply {
     let summary = report.first().map_or_else(
         || report.verdict().to_owned(),
@@ -200,7 +200,7 @@ pub(crate) fn reply(report: &Report) -> VerifyLogReply {
     }
 }
 
-/// What is said of a backup that was made.
+/// Builds the reply about a backup.
 pub(crate) fn backup_reply(path: &Path, report: &Report) -> Result<BackupStoreReply, Failure> {
     let size = path.metadata().map_err(|error| {
         Failure::new("io.denied", "the backup is gone").at(path.display().to_string()).because(&error)

@@ -1,17 +1,17 @@
-//! Retention: texts go that nobody needs any more.
+//! Retention: drops texts that are no longer needed.
 
 use std::time::Duration;
 
 use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
-/// How long after the start, so that the start is not slower for it.
+/// Delay of the first sweep after the start, so that the start is not slowed down.
 const FIRST: Duration = Duration::from_secs(60);
 
-/// How often from then on.
+/// Interval of later sweeps.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
-/// Sweeps from time to time until the daemon ends.
+/// Sweeps at each interval until the daemon ends.
 pub(crate) async fn run(store: Store, stop: CancellationToken) {
     let mut look = tokio::time::interval_at(tokio::time::Instant::now() + FIRST, EVERY);
     while stop.run_until_cancelled(look.tick()).await.is_some() {
@@ -19,7 +19,7 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
     }
 }
 
-/// Applies every rule of retention. One that fails is tried again the next time.
+/// Applies every rule of retention. One that fails is tried again at the next sweep.
 async fn sweep(store: &Store) {
     let mut dropped = 0;
     for rule in switchboard_bus::RETENTION {
@@ -35,7 +35,7 @@ async fn sweep(store: &Store) {
     if dropped == 0 {
         return;
     }
-    // What was dropped lies in the logs until they are cut.
+    // Dropped texts stay in the logs until those are cut.
     let store = store.clone();
     match tokio::task::spawn_blocking(move || store.checkpoint(switchboard_store::Checkpoint::Truncate)).await {
         Ok(Ok(stats)) => tracing::debug!(?stats, "the logs are cut"),

@@ -1,4 +1,4 @@
-//! Sessions of a person over HTTP: a code that a proven command line printed is exchanged, once, for a token of the session.
+//! Sessions of a person over HTTP: a code that a proven command line printed is exchanged once for a session token.
 //!
 //! Codes and sessions are kept in memory only; they end with the daemon.
 
@@ -9,22 +9,22 @@ use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::secret;
 use switchboard_protocol::time::Millis;
 
-/// How long a code may wait for its exchange, in milliseconds.
+/// How long a code is valid, in milliseconds.
 const CODE_MS: i64 = 2 * 60 * 1000;
 
 /// How long a session lasts, in milliseconds.
 const SESSION_MS: i64 = 8 * 60 * 60 * 1000;
 
-/// Codes and sessions that are kept at once; the oldest go first.
+/// Maximum number of codes, and of sessions, that are kept; the oldest are dropped first.
 const MAX_KEPT: usize = 16;
 
-/// Wrong codes within [`CODE_MS`] after which no code is taken any more.
+/// Number of wrong codes within [`CODE_MS`] after which no code is accepted.
 const MAX_WRONG: usize = 5;
 
-/// Letters of a code: no two look alike (Crockford's base 32).
+/// Alphabet of a code: no two letters look alike (Crockford's base 32).
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// Letters of a code: 40 random bits, of which [`MAX_WRONG`] tries guess nothing.
+/// Length of a code in letters: 40 random bits, which [`MAX_WRONG`] tries can't guess.
 const CODE_LETTERS: usize = 8;
 
 /// Open codes and sessions.
@@ -38,7 +38,7 @@ struct Open {
     wrong: Vec<Millis>,
 }
 
-/// A secret that is known by its digest, whose it is and when it ends.
+/// A secret, kept as its digest, with its owner and its end.
 #[derive(Debug, Clone)]
 struct Kept {
     digest: Digest,
@@ -49,7 +49,7 @@ struct Kept {
 // === impl Sessions ===
 
 impl Sessions {
-    /// Makes a code for a person. Returns it and when it ends.
+    /// Creates a code for a person. Returns it and its end.
     pub(crate) fn issue(&self, name: &AgentName, now: Millis) -> Result<(String, Millis), Failure> {
         let code: String =
             random::<CODE_LETTERS>()?.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect();
@@ -58,7 +58,7 @@ impl Sessions {
         Ok((code, ends))
     }
 
-    /// Takes a code for a session. Returns the session's token and when it ends.
+    /// Exchanges a code for a session. Returns the session's token and its end.
     pub(crate) fn exchange(&self, code: &str, now: Millis) -> Result<(String, Millis), Failure> {
         let mut open = self.open();
         open.wrong.retain(|at| at.0 + CODE_MS > now.0);
@@ -79,7 +79,7 @@ impl Sessions {
         Ok((token, ends))
     }
 
-    /// Whose session a token opens; `None` where it opens none.
+    /// Returns the person whose session a token opens; `None` if it opens none.
     pub(crate) fn find(&self, token: &str, now: Millis) -> Option<AgentName> {
         let wanted = digest(token);
         let open = self.open();

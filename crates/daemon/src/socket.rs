@@ -1,4 +1,4 @@
-//! The Unix socket: one JSON value a line; the first says what the connection is for.
+//! The Unix socket: one JSON value per line; the first one says what the connection is for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,19 +21,19 @@ use crate::blocking::blocking;
 use crate::face::{self, Invoke, Learned};
 use crate::mcp;
 
-/// Connections at once: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
+/// Maximum number of open connections: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// Agents of one given name that are told apart by a number.
+/// Maximum number of agents with the same given name, which are distinguished by a number.
 const MOST_NAMESAKES: usize = 9;
 
-/// How long a connection may take to say what it is for.
+/// How long a connection may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// Calls of one connection at once.
+/// Maximum number of concurrent calls of one connection.
 const CALLS: usize = 32;
 
-/// What connections are served with.
+/// Shared state of all connections.
 #[derive(Clone)]
 pub(crate) struct Socket {
     pub(crate) invoke: Arc<dyn Invoke>,
@@ -95,7 +95,7 @@ impl Socket {
             }
             Ok(Hello::Mcp { v, token, name, bridge, folder }) => {
                 let peer = Peer { lineage, claims: Claims::default() };
-                // Agents that nobody has named are told apart by their programs.
+                // Agents without a given name are distinguished by their programs.
                 let own = peer.lineage.starter().map(|program| format!("agent-{}", program.pid));
                 match self.admit(v, &peer, (token.as_deref(), name.as_deref().or(own.as_deref()))) {
                     Ok(caller) => {
@@ -138,7 +138,7 @@ impl Socket {
         self.invoke.identify_peer(peer, token, name)
     }
 
-    /// Puts an agent on the roster whose user has given it a name; another one of that name gets a number. Returns the name that it has now.
+    /// Registers an agent to which its user has given a name; a second one of that name gets a number. Returns the resulting name.
     async fn join(&self, caller: &Caller) -> AgentName {
         let program = Caller { face: Face::McpStdio, ..caller.clone() };
         for number in 1..=MOST_NAMESAKES {
@@ -162,7 +162,7 @@ impl Socket {
         caller.name.clone()
     }
 
-    /// Serves calls side by side; each answer carries its call's number.
+    /// Serves calls concurrently; each answer carries its call's number.
     async fn calls(&self, caller: Caller, mut read: BufReader<OwnedReadHalf>, write: OwnedWriteHalf) {
         let write = Arc::new(Mutex::new(write));
         let slots = Arc::new(Semaphore::new(CALLS));
@@ -200,7 +200,7 @@ impl Socket {
     }
 }
 
-/// A lineage with what the process table says of bridges. What runs below a shim or a daemon is no person anyway.
+/// Adds to a lineage what the process table says of bridges. Skipped below a shim or a daemon, because such a caller is no person anyway.
 async fn looked_at(lineage: Lineage) -> Result<Lineage, Failure> {
     if lineage.processes.iter().any(|process| matches!(process.part, Part::Shim | Part::Daemon)) {
         return Ok(lineage);
@@ -212,7 +212,7 @@ async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: Canc
     let id = call.id;
     let key = call.key.as_deref().map(face::check_key).transpose();
     let done = match key {
-        // In a task of its own, which goes on when the connection is gone.
+        // In its own task, which goes on when the connection is gone.
         Ok(key) => {
             let call = face::Call { caller, verb: call.verb, args: call.args, key };
             match face::admit(invoke, call, gone.cancelled()).await {
@@ -228,7 +228,7 @@ async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: Canc
     }
 }
 
-/// Answers what is no call by number 0, which callers don't use.
+/// Answers a line that is no call with number 0, which callers don't use.
 async fn refuse(write: &mut OwnedWriteHalf, failure: Failure) {
     send(write, &Answer { id: 0, ok: None, error: Some(failure) }).await;
 }

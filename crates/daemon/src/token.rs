@@ -1,4 +1,4 @@
-//! The root's bearer token: a 0600 file, stable until it is rotated. Workers have tokens of their own.
+//! The root's bearer token: a 0600 file, unchanged until it is rotated. Workers have their own tokens.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,21 +10,21 @@ use switchboard_protocol::error::Failure;
 use crate::error::io;
 use crate::{Error, RootPaths, project};
 
-/// The token's own file, in the user's state folder. The one in the work tree is a copy for clients: whatever a repository brings there is
-/// replaced, never believed.
+/// Returns the path of the token's file in the user's state folder. The one in the work tree is a copy for clients: whatever a repository brings
+/// there is replaced, never trusted.
 fn path(place: &RootPaths) -> PathBuf {
     place.state.join("auth_token")
 }
 
-/// The copy that clients read.
+/// Returns the path of the copy that clients read.
 fn copy(place: &RootPaths) -> PathBuf {
     place.project.join("auth_token")
 }
 
-/// Reads the token, if there is one.
+/// Reads the token; `None` if there is none.
 ///
 /// # Errors
-/// When the file is there and can't be read.
+/// When the file exists but can't be read.
 pub(crate) fn read(place: &RootPaths) -> Result<Option<String>, Error> {
     let path = path(place);
     match fs::read_to_string(&path) {
@@ -35,7 +35,7 @@ pub(crate) fn read(place: &RootPaths) -> Result<Option<String>, Error> {
     }
 }
 
-/// Makes sure that there is a token and that its copy lies in the work tree, as a plain file of ours. Returns whether the copy was there.
+/// Ensures that a token exists and that its copy lies in the work tree, as a regular file of ours. Returns true if the copy was there.
 pub(crate) fn ensure(place: &RootPaths) -> Result<bool, Error> {
     let Some(token) = read(place)? else { return rotate(place).map(|_| false) };
     let copy = copy(place);
@@ -48,7 +48,7 @@ pub(crate) fn ensure(place: &RootPaths) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Makes a fresh token; the old one is worth nothing from the daemon's next look on.
+/// Makes a fresh token; the old one is invalid as soon as the daemon reads the file again.
 ///
 /// # Errors
 /// When a file can't be written.
@@ -66,13 +66,13 @@ fn write(path: &Path, token: &str) -> Result<(), Error> {
     project::write_private(path, format!("{token}\n").as_bytes())
 }
 
-/// The file of the keys that sign message files.
+/// Returns the file of the keys that sign message files.
 pub(crate) fn dispatch_keys(place: &RootPaths) -> PathBuf {
     place.keys().join("dispatch.json")
 }
 
-/// Puts a fresh key in the place of the one that signs message files; `revoke` takes the old ones away at once, else they
-/// are believed for what they signed before now. Gives the id of the fresh key.
+/// Makes a fresh key for signing message files; `revoke` invalidates the old ones at once, otherwise they stay valid for what
+/// they signed before now. Returns the id of the fresh key.
 ///
 /// # Errors
 /// When the file can't be read or written.
@@ -85,10 +85,10 @@ pub fn rotate_key(place: &RootPaths, revoke: bool) -> Result<String, Error> {
     Ok(keys.current().map(|key| key.id.clone()).unwrap_or_default())
 }
 
-/// Signs a message file's text: gives it an `auth` envelope, and the time and an id where it has none.
+/// Signs a message file's text: adds an `auth` envelope, and the time and an id if it has none.
 ///
 /// # Errors
-/// `file.malformed` when it is no JSON object; when there is no key.
+/// `file.malformed` when it is no JSON object; a missing key.
 pub fn sign_message(place: &RootPaths, text: &[u8]) -> Result<String, Error> {
     let malformed = |why: String| Failure::new("file.malformed", why);
     let mut fields: switchboard_bus::auth::Fields =
@@ -107,7 +107,7 @@ pub fn sign_message(place: &RootPaths, text: &[u8]) -> Result<String, Error> {
     Ok(text + "\n")
 }
 
-/// A random UUID.
+/// Returns a random UUID.
 pub(crate) fn nonce() -> String {
     uuid::Uuid::new_v4().to_string()
 }

@@ -1,4 +1,4 @@
-//! What the user trusts of what came with a repository: digests of command lists, pinned in the user's own folder.
+//! The user's trust in commands that came with a repository: digests of command lists, pinned in the user's own folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,26 +17,26 @@ use crate::{Error, place, project};
 /// A pinned digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
-    /// What it was pinned for, for people.
+    /// Description for people of what was pinned.
     pub what: String,
-    /// The commands as they were shown.
+    /// Commands as they were shown.
     pub commands: Vec<String>,
 }
 
 /// Commands that a plan brings, as they are shown before they are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands {
-    /// What each is for, and its words.
+    /// Commands, each with its purpose and its words.
     pub list: Vec<(String, Vec<String>)>,
-    /// The digest that pins exactly this list.
+    /// Digest that pins exactly this list.
     pub digest: Digest,
 }
 
-/// Reads the commands out of a plan's text (plan.json or plan.md), and those by which its work trees are set up where the repository's lock
-/// files lead to some.
+/// Extracts the commands from a plan's text (plan.json or plan.md), and the ones that set up its work trees if the repository's lock
+/// files call for some.
 ///
 /// # Errors
-/// When the plan does not parse; the failure names the place.
+/// When the plan does not parse; the failure names the position.
 pub fn commands(text: &str, source: &str, locks: &[String]) -> Result<Commands, Failure> {
     let plan = plan(text, source)?;
     let mut list = switchboard_dispatch::commands(&plan);
@@ -45,7 +45,7 @@ pub fn commands(text: &str, source: &str, locks: &[String]) -> Result<Commands, 
     Ok(Commands { list, digest })
 }
 
-/// The lock files that git tracks in the work tree that holds `folder`; none where that is in no repository.
+/// Returns the lock files that git tracks in the work tree that holds `folder`; none outside a repository.
 ///
 /// # Errors
 /// When git fails.
@@ -60,7 +60,7 @@ pub fn lock_files(folder: &Path) -> Result<Vec<String>, Failure> {
 /// Reads a plan's text (plan.json or plan.md).
 ///
 /// # Errors
-/// When it does not parse; the failure names the place.
+/// When it does not parse; the failure names the position.
 pub fn plan(text: &str, source: &str) -> Result<Plan, Failure> {
     switchboard_dispatch::read_plan(text, source)
 }
@@ -74,13 +74,13 @@ pub struct Pins {
 // === impl Pins ===
 
 impl Pins {
-    /// Names the file; it need not exist.
+    /// Sets the file; it need not exist.
     #[must_use]
     pub fn at(settings: &Path) -> Self {
         Self { path: settings.join("trust.json") }
     }
 
-    /// All pins by digest.
+    /// Returns all pins by digest.
     ///
     /// # Errors
     /// `config.syntax` when the file does not parse.
@@ -96,7 +96,7 @@ impl Pins {
         })
     }
 
-    /// Whether a digest is pinned; a file that does not parse pins nothing.
+    /// Returns true if a digest is pinned; a file that does not parse pins nothing.
     #[must_use]
     pub fn has(&self, digest: &Digest) -> bool {
         self.all().is_ok_and(|pins| pins.contains_key(&digest.to_string()))
@@ -113,7 +113,7 @@ impl Pins {
         self.write(&pins)
     }
 
-    /// Takes a pin back; says whether there was one. The beginning of a digest is enough where it is unambiguous.
+    /// Removes a pin; returns true if there was one. The beginning of a digest is enough if it is unambiguous.
     ///
     /// # Errors
     /// When the file can't be read or written.

@@ -1,6 +1,6 @@
 //! The second hop of every call: find the row, ask the policy, run the handler.
 //!
-//! [`route`] joins rows and handlers, [`context`] is what a handler is given; the other files hold the handlers.
+//! [`route`] joins rows and handlers, [`context`] is the handlers' input; the other files hold the handlers.
 
 mod checks;
 mod context;
@@ -45,19 +45,19 @@ use route::Found;
 pub(crate) use hold::withdraw_all;
 pub(crate) use route::Upstreams;
 
-/// What the daemon was asked to do by a verb.
+/// Request of a verb to the daemon itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// End, with or without the workers.
+    /// Ends the daemon, with or without the workers.
     Shutdown {
-        /// Leave the workers at work.
+        /// True if the workers keep running.
         keep_workers: bool,
     },
-    /// A run wants the daemon to end with it.
+    /// Makes the daemon end with its last run.
     EndWithRun,
 }
 
-/// Everything that verbs need.
+/// Shared state of all verbs.
 pub(crate) struct Verbs {
     pub(crate) store: Store,
     pub(crate) leases: Arc<switchboard_bus::LeaseBook>,
@@ -66,11 +66,11 @@ pub(crate) struct Verbs {
     pub(crate) place: RootPaths,
     pub(crate) authority: Authority,
     pub(crate) sessions: Sessions,
-    /// Which agent a calling program is.
+    /// Names of calling programs.
     pub(crate) bound: Bound,
-    /// Which tokens of agents over HTTP were used lately.
+    /// Last use of the tokens of agents over HTTP.
     pub(crate) tokens: Arc<Used>,
-    /// Calls of workers that were denied.
+    /// Denied calls of workers.
     pub(crate) denials: Arc<Denials>,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
@@ -79,7 +79,7 @@ pub(crate) struct Verbs {
     pub(crate) last_call: Mutex<tokio::time::Instant>,
     /// Tools of upstream servers.
     pub(crate) upstreams: Upstreams,
-    /// The verb whose handler is to panic, for tests of what follows.
+    /// Verb whose handler panics, for tests.
     pub(crate) panics_in: Option<String>,
 }
 
@@ -170,7 +170,7 @@ impl Invoke for Verbs {
                 None => Caller::unverified(name, "a process of a worker that has ended"),
             },
         };
-        // The process tree proves more than the root's token, and a worker's token takes authority away from a person.
+        // The process tree proves more than the root's token, and a worker's token removes a person's authority.
         let is_worker = |caller: &Caller| matches!(caller.kind, CallerKind::Worker { .. });
         Ok(by_token.filter(|caller| is_worker(caller) && !is_worker(&proven)).unwrap_or(proven))
     }
@@ -218,7 +218,7 @@ pub(crate) fn worker_caller(worker: WorkerIdentity) -> Caller {
     Caller { kind, known_by: "a process or the token of a worker", ..Caller::agent(agent) }
 }
 
-/// A refusal that also says what the daemon takes the caller for.
+/// Adds to a refusal how the daemon identified the caller.
 fn known_by(mut refused: Failure, caller: &Caller) -> Failure {
     refused.cause.push(format!("the caller: {}", caller.known_by));
     refused
@@ -227,12 +227,12 @@ fn known_by(mut refused: Failure, caller: &Caller) -> Failure {
 // === impl Verbs ===
 
 impl Verbs {
-    /// A call has come or gone: the daemon is not idle.
+    /// Records that a call has come or gone, so that the daemon does not count as idle.
     fn note_call(&self) {
         *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
     }
 
-    /// Runs a call that was admitted; the one place from which handlers run.
+    /// Runs an admitted call; the only place from which handlers run.
     async fn run_handler(&self, call: Call) -> Result<Value, Failure> {
         let Call { caller, verb, args, key } = call;
         match self.upstreams.find(&verb)? {
@@ -252,7 +252,7 @@ impl Verbs {
         }
     }
 
-    /// Returns what the policy says to a call of a verb of ours.
+    /// Returns the policy's decision on a call of one of our verbs.
     pub(crate) fn decide_verb(&self, caller: &Caller, verb: &str, args: &Value) -> Result<Decision, Failure> {
         self.decide(caller, &self.upstreams.find(verb)?.row(), args)
     }
@@ -265,7 +265,7 @@ impl Verbs {
     }
 }
 
-/// Shared with the faces.
+/// Shares the verbs with the faces.
 pub(crate) fn shared(verbs: Verbs) -> (Arc<Verbs>, Arc<dyn Invoke>) {
     let verbs = Arc::new(verbs);
     let invoke: Arc<dyn Invoke> = Arc::<Verbs>::clone(&verbs);

@@ -1,7 +1,7 @@
 //! The Agent Client Protocol, version 1: JSON-RPC lines over standard input and output.
 //!
-//! Own types for the few methods used; everything an agent sends is read leniently and bounded. What single
-//! agents do differently stands where it is handled.
+//! Has its own types for the few methods used; everything an agent sends is read leniently and bounded. Peculiarities of single
+//! agents are described where they are handled.
 
 mod files;
 mod handshake;
@@ -32,16 +32,16 @@ use crate::{Result, catalog};
 use updates::Usage;
 use wire::Incoming;
 
-/// Longest line of an agent in bytes; a longer one is counted and skipped.
+/// Maximum length of an agent's line in bytes; a longer one is counted and skipped.
 pub const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// How long an agent may take to open a session: OpenCode with a plugin and without a network was measured at 85 s.
+/// Time limit for an agent to open a session: OpenCode with a plugin and without a network was measured at 85 s.
 const HANDSHAKE: Duration = Duration::from_secs(120);
 
-/// Questions that may be open at once; a further one is cancelled.
+/// Maximum number of open questions; a further one is cancelled.
 const MAX_ASKS: usize = 32;
 
-/// Kept of an answer that says that the agent has no login.
+/// Maximum size in bytes of the kept text of an answer that reports a missing login.
 const LOGIN_KEPT: usize = 2 << 10;
 
 /// An agent that speaks ACP.
@@ -52,9 +52,9 @@ pub struct Acp {
     unread: u64,
     cwd: PathBuf,
     mcp: Option<McpCommand>,
-    /// All built-in tools that it may offer its model, where it is constrained.
+    /// All built-in tools that the agent may offer its model, if it is constrained.
     tools: Option<Vec<&'static str>>,
-    /// Whether none of its tools writes files.
+    /// True if none of its tools writes files.
     is_read_only: bool,
     next_id: u64,
     phase: Phase,
@@ -71,12 +71,12 @@ pub struct Acp {
     ready: VecDeque<Given>,
 }
 
-/// Takes what the agent says in a turn.
+/// Creates the buffer for the agent's text in a turn.
 fn said() -> Capture {
     Capture::new(ANSWER_KEPT / 2)
 }
 
-/// A question of the agent that we have not answered.
+/// An unanswered question of the agent.
 #[derive(Debug)]
 struct Ask {
     id: Value,
@@ -85,14 +85,14 @@ struct Ask {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// `initialize` with this id is on its way.
+    /// The `initialize` request with this id is unanswered.
     Initializing(u64),
-    /// `session/new` with this id is on its way.
+    /// The `session/new` request with this id is unanswered.
     Opening(u64),
-    /// The choice of a model with this id is on its way.
+    /// The request with this id, which chooses a model, is unanswered.
     Choosing(u64),
     Idle,
-    /// `session/prompt` with this id is on its way.
+    /// The `session/prompt` request with this id is unanswered.
     Turn {
         id: u64,
         is_started: bool,
@@ -101,7 +101,7 @@ enum Phase {
     Broken,
 }
 
-/// The names of the four tools that a constrained agent is cut to, where it has to be told.
+/// Returns the names of the tools that a constrained agent is limited to, if it has to be told.
 fn four_tools(start: &Start) -> Option<Vec<&'static str>> {
     start.sandbox.as_ref().and_then(|_| catalog::of_command(&start.argv)?.cut_to(&start.tools))
 }
@@ -273,7 +273,7 @@ impl Acp {
         self.ready.push_back(Given::Exited);
     }
 
-    /// Reads one line. What is no JSON-RPC (a banner, a stray print) is counted and skipped.
+    /// Reads one line. A line that is no JSON-RPC (a banner, a stray print) is counted and skipped.
     fn read(&mut self, line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -355,7 +355,7 @@ impl Acp {
         self.ready.push_back(Given::Event(asked));
     }
 
-    /// Some agents send our numbers back as text.
+    /// Handles the answer to a request. Some agents return our numeric ids as text.
     fn answered(&mut self, id: &Value, answer: Result<Value, wire::Fault>) {
         let Some(id) = id.as_u64().or_else(|| id.as_str()?.parse().ok()) else { return };
         match self.phase {
@@ -375,7 +375,7 @@ impl Acp {
         }
     }
 
-    /// An error after a cancel is how one agent says that it was cancelled.
+    /// Handles the answer to a prompt. One agent reports a cancelled turn as an error after the cancel.
     fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
         match answer {
             Ok(_) if login::is_answer(&self.text.text()) => {
@@ -400,7 +400,7 @@ impl Acp {
         }
     }
 
-    /// The turn is over, and what it used is known as well as it can be.
+    /// Ends the turn, after the agent's use has been counted as well as possible.
     fn turn_counted(&mut self, result: &Value, used: Option<WorkerEvent>) {
         let told = self.usage.result(result);
         self.ready.extend(used.or(told).map(Given::Event));
@@ -408,7 +408,7 @@ impl Acp {
         self.end_turn(&stop, None);
     }
 
-    /// An answer, a tool or a question shows that the prompt has arrived, even before our writer has said so.
+    /// Marks the prompt as delivered: an answer, a tool or a question proves it, even before our writer has reported it.
     fn started(&mut self) {
         if let Phase::Turn { id, is_started: false, is_cancelled } = self.phase {
             self.phase = Phase::Turn { id, is_started: true, is_cancelled };
@@ -459,12 +459,12 @@ impl Acp {
         }
     }
 
-    /// Nothing that is tried again can help before a person has logged in.
+    /// Reports a missing login: no retry can help before a person has logged in.
     fn needs_login(&mut self, says: &str) {
         self.break_off("agent.login", self.login.told(says));
     }
 
-    /// The agent's service does not serve it now, or not before somebody pays.
+    /// Reports that the agent's service rejects requests for some time, or until somebody pays.
     fn refused(&mut self, refusal: service::Refusal, says: String) {
         match refusal {
             service::Refusal::Quota => self.break_off("agent.quota", says),

@@ -1,4 +1,4 @@
-//! Any command: it works in the tree and exits. One turn, which begins with the process and ends with it.
+//! Drives any command that works in the tree and exits. It has one turn, which begins with the process and ends with it.
 
 use std::time::Duration;
 use switchboard_protocol::worker::WorkerEvent;
@@ -18,13 +18,13 @@ pub struct Exec {
     is_prompted: bool,
     text: Capture,
     turn: Turn,
-    /// Whether its input stays open after the prompt, until no more comes.
+    /// True if the command's input stays open after the prompt, until no more prompts come.
     keeps_input: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// `Opened` has not been given yet.
+    /// `Opened` is not reported yet.
     Opening,
     ToCome,
     Running,
@@ -77,7 +77,7 @@ impl Driver for Exec {
         }
     }
 
-    /// The text goes to the command's standard input, which ends with it unless it is kept open. A command need not read it.
+    /// Writes the text to the command's standard input, which then ends unless it is kept open. A command need not read it.
     fn prompt(&mut self, text: &str) -> bool {
         if self.turn != Turn::ToCome {
             return false;

@@ -1,4 +1,4 @@
-//! An agent's process with its three streams: two tasks read, one writes, all end with the process.
+//! An agent's process with its three streams: two tasks read, one writes; all end with the process.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use super::proxy;
 use super::start::Start;
 use crate::{Error, Result};
 
-/// Bytes that are read at once.
+/// Maximum number of bytes per read.
 const CHUNK: usize = 64 << 10;
 
-/// Chunks that wait to be heard; a reader waits when there are more, and so does the agent.
+/// Maximum number of unread chunks; beyond it the reader waits, and so does the agent.
 const WAITING: usize = 32;
 
-/// Messages that wait to be written.
+/// Maximum number of messages that wait to be written.
 const OUTGOING: usize = 256;
 
-/// How long output may pause, and go on at all, after the process has ended: something that left its group may hold it open.
+/// Maximum pause in the output, and maximum total wait for it, after the process has ended: a process that left its group may hold it open.
 const DRAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(2));
 
-/// Kept of standard error for the exit report, and told in it.
+/// Bytes of standard error that are kept for the exit report, and bytes that the report includes.
 const STDERR_KEPT: usize = 4 << 10;
 const STDERR_TOLD: usize = 2 << 10;
 
-/// Which stream bytes came from.
+/// Source stream of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -39,11 +39,11 @@ pub enum Stream {
     Err,
 }
 
-/// What was read from a pipe.
+/// Event of a pipe.
 #[derive(Debug)]
 pub(super) enum Heard {
     Bytes(Stream, Vec<u8>),
-    /// The message with this number is written, to the last byte.
+    /// The message with this number has been written completely.
     Written(u64),
     Exited,
 }
@@ -54,9 +54,9 @@ pub(super) struct Pipe {
     heard: mpsc::Receiver<Heard>,
     outgoing: Option<mpsc::Sender<(u64, Vec<u8>)>>,
     stderr: Capture,
-    /// Set when the process has ended: no output is waited for after it.
+    /// Set when the process has ended: later output is not waited for.
     drained_by: Option<Deadline>,
-    /// The owner's end of the tasks: dropped, they stop.
+    /// The owner's end of the tasks, which stop when it is dropped.
     _tasks: JoinSet<()>,
 }
 
@@ -108,7 +108,7 @@ impl Pipe {
         self.child.fingerprint()
     }
 
-    /// Queues a message; refuses when the agent has not read the last few hundred, or its input is closed.
+    /// Queues a message; returns false if the queue is full because the agent does not read, or if its input is closed.
     pub(super) fn send(&self, number: u64, message: Vec<u8>) -> bool {
         self.outgoing.as_ref().is_some_and(|outgoing| outgoing.try_send((number, message)).is_ok())
     }
@@ -118,7 +118,7 @@ impl Pipe {
         self.outgoing = None;
     }
 
-    /// Waits for the next thing. Safe to drop half-way.
+    /// Waits for the next event. Safe to drop half-way.
     pub(super) async fn hear(&mut self) -> Heard {
         let limit = match self.drained_by {
             Some(limit) => limit,
@@ -148,10 +148,10 @@ impl Pipe {
         (self.child.wait().await, self.stderr())
     }
 
-    /// The end of standard error without colours, at most 2 KiB.
+    /// Returns the end of standard error without colours, at most 2 KiB.
     pub(super) fn stderr(&self) -> String {
         let kept = self.stderr.ending(STDERR_KEPT);
-        // What was cut may begin in the middle of an escape sequence: whole lines have none of that.
+        // The kept end may begin in the middle of an escape sequence, so the partial first line is dropped.
         let whole = match kept.split_once('\n') {
             Some((_, rest)) if self.stderr.dropped() > 0 && !rest.is_empty() => rest,
             Some(_) | None => kept.as_str(),
@@ -167,7 +167,7 @@ impl Pipe {
     }
 }
 
-/// Ends when the stream does, or nobody hears any more.
+/// Reads until the stream ends or the receiver is gone.
 async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender<Heard>) {
     let mut buffer = vec![0; CHUNK];
     while let Ok(n @ 1..) = from.read(&mut buffer).await {
@@ -177,7 +177,7 @@ async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender
     }
 }
 
-/// Ends when the input is closed by us, or by the agent.
+/// Writes until the input is closed, by us or by the agent.
 async fn write(
     mut into: impl tokio::io::AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<(u64, Vec<u8>)>,

@@ -1,4 +1,5 @@
-//! The way to listed hosts for an agent in a network of its own: an HTTP proxy on a listener that lies in that network, while we connect in ours. The agent looks
+//! HTTP proxy to listed hosts for an agent in its own network: its listener lies in that network, while it connects in ours. The agent
+//! resolves no names, and reaches no host that is not listed, whatever it sends.
 //! no names up, and reaches nothing that is not listed, whatever it sends.
 
 use std::sync::Arc;
@@ -13,28 +14,28 @@ use tokio::time::timeout;
 
 use crate::{Error, Result};
 
-/// Longest head of a request in bytes.
+/// Maximum size of a request's head in bytes.
 const MAX_HEAD: usize = 16 << 10;
 
-/// Connections at once; a further one waits.
+/// Maximum number of connections; a further one waits.
 const MOST: usize = 64;
 
-/// How long a head may take to arrive, and a host to answer.
+/// Time limit for a head to arrive, and for a host to answer.
 const OPENING: Duration = Duration::from_secs(20);
 
-/// How long one connection may last.
+/// Maximum duration of one connection.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// What a request's head asks for.
+/// Target of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     /// A tunnel to a host.
     Tunnel(Host),
-    /// A plain request to a host, with the first line as the host is to see it.
+    /// A plain request to a host, with the first line rewritten for the host.
     Plain(Host, String),
 }
 
-/// Serves until it is dropped, with all its connections.
+/// Serves until the future is dropped, with all its connections.
 ///
 /// # Errors
 /// The listener can't be used.
@@ -57,7 +58,7 @@ pub(super) async fn serve(listener: std::net::TcpListener, hosts: Vec<Host>) -> 
     Ok(())
 }
 
-/// Carries one connection to its end.
+/// Serves one connection to its end.
 async fn carry(mut agent: TcpStream, hosts: &[Host]) -> std::io::Result<()> {
     let Some((head, rest)) = timeout(OPENING, head(&mut agent)).await?? else {
         return refuse(&mut agent, "400 Bad Request", "this is no request to a proxy").await;
@@ -90,7 +91,7 @@ async fn carry(mut agent: TcpStream, hosts: &[Host]) -> std::io::Result<()> {
     copy_bidirectional(&mut agent, &mut far).await.map(drop)
 }
 
-/// Reads the head of a request, and what came behind it; `None` if it is too long or no text.
+/// Reads the head of a request, and the bytes after it; `None` if it is too long or no text.
 async fn head(agent: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let mut read = Vec::new();
     loop {

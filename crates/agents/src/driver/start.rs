@@ -1,4 +1,4 @@
-//! What a driver starts.
+//! What a driver needs to start an agent.
 
 use std::path::PathBuf;
 
@@ -7,34 +7,34 @@ use switchboard_process::sandbox::Sandbox;
 use switchboard_protocol::frame::McpCommand;
 use switchboard_protocol::isolation::{Host, Tool};
 
-/// What a driver is told to start.
+/// Parameters with which a driver starts an agent.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// The work tree.
+    /// Path of the work tree.
     pub cwd: PathBuf,
-    /// The whole environment.
+    /// Complete environment.
     pub env: Env,
-    /// MCP server that the agent is offered.
+    /// MCP server that is offered to the agent.
     pub mcp: Option<McpCommand>,
-    /// What it is held to; `None` gives it our rights. An agent in a sandbox is told to offer its model four tools only.
+    /// Sandbox of the agent; `None` gives it our rights. A sandboxed agent may offer its model only four tools.
     pub sandbox: Option<Sandbox>,
-    /// The tools that a constrained one is cut to; empty for all four.
+    /// Tools that a constrained agent is limited to; empty for all four.
     pub tools: Vec<Tool>,
-    /// Hosts that one in a network of its own reaches through a proxy of ours.
+    /// Hosts that an agent in its own network reaches through our proxy.
     pub hosts: Vec<Host>,
-    /// The model that it is told to use; its own choice where nothing is said.
+    /// Model to use; `None` leaves the choice to the agent.
     pub model: Option<Model>,
-    /// Whether a command's input stays open after its prompt, until no more comes.
+    /// True if a command's input stays open after its prompt, until no more prompts come.
     pub keeps_input: bool,
 }
 
 /// The model that an agent is to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// The agent's own name for it.
+    /// Name of the model, as the agent spells it.
     pub name: String,
-    /// Whether its program was told by its arguments or environment.
+    /// True if the program's arguments or environment already set the model.
     pub is_given: bool,
 }

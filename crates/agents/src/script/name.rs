@@ -1,7 +1,7 @@
-//! What the scripted agent says about itself.
+//! How the scripted agent introduces itself.
 
-/// The name under which it introduces itself.
+/// Name of the scripted agent.
 pub const NAME: &str = "switchboard-scripted";
 
-/// Its first words.
+/// First sentence of every turn.
 pub const GREETING: &str = "I am a scripted agent: there is no model behind me, I follow a script.";

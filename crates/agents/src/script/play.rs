@@ -18,23 +18,23 @@ use super::text::{OnReject, Step, fill, fill_value};
 use super::tools::Tools;
 use edit::Edit;
 
-/// Longest command.
+/// Time limit for a command.
 const SHELL: Duration = Duration::from_secs(600);
 
-/// How a turn ends.
+/// Ending of a turn.
 pub(super) enum Ending {
-    /// With this reason.
+    /// The turn stops for this reason.
     Stop(&'static str),
-    /// With an error.
+    /// The turn fails with this error.
     Failed(String),
-    /// With the process.
+    /// The process exits with this code.
     Exit(u8),
 }
 
-/// What a step leads to.
+/// What follows a step.
 enum Next {
     Go,
-    /// Leave out one step.
+    /// Leave out the next step.
     Skip,
     End(Ending),
 }
@@ -47,7 +47,7 @@ pub(super) struct Player {
     values: Value,
     calls: u32,
     ignores_stop: Rc<Cell<bool>>,
-    /// The message that was waited for last.
+    /// Message of the last `wait_mail`.
     last_mail: Value,
     handled: Vec<String>,
 }
@@ -56,7 +56,7 @@ fn die() -> Result<(), String> {
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).map_err(|e| e.to_string())
 }
 
-/// Ends a command when the step that waits for it is given up.
+/// Ends a command when the step that waits for it is abandoned.
 struct StopOnDrop(StopFlag);
 
 impl Drop for StopOnDrop {
@@ -91,7 +91,7 @@ impl Player {
         self.values["agent"] = switchboard_process::env::var("SWITCHBOARD_AGENT").unwrap_or_default().into();
         let ignores_stop = Rc::clone(&self.ignores_stop);
         let stopped = async move {
-            // The sender lives as long as the loop that polls us.
+            // The sender lives as long as the loop that polls this future.
             while cancelled.wait_for(|cancelled| *cancelled).await.is_ok() {
                 if !ignores_stop.get() {
                     return;
@@ -185,7 +185,7 @@ impl Player {
         use tokio::signal::unix::{SignalKind, signal};
         self.ignores_stop.set(true);
         let mut terminate = signal(SignalKind::terminate()).map_err(|e| e.to_string())?;
-        // Ends with the process: that is the point.
+        // Deliberately never ends before the process: it swallows SIGTERM.
         tokio::spawn(async move { while terminate.recv().await.is_some() {} });
         Ok(())
     }

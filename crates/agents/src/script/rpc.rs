@@ -1,4 +1,4 @@
-//! The agent's side of the line: messages in by a thread, messages out at once.
+//! The agent's side of the connection: a thread reads messages, and messages are written at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{Error, Result};
 
-/// Messages that wait to be handled.
+/// Maximum number of messages that wait to be handled.
 const WAITING: usize = 256;
 
-/// The way out, and the questions that wait for an answer.
+/// Output to the client, and the questions that wait for an answer.
 #[derive(Clone, Default)]
 pub(super) struct Out {
     next_id: Rc<Cell<u64>>,
@@ -39,7 +39,7 @@ pub(super) fn incoming() -> Result<mpsc::Receiver<Value>> {
 // === impl Out ===
 
 impl Out {
-    /// Writes bytes as they are. Nobody listens any more: then there is nothing left to say.
+    /// Writes bytes unchanged. A closed output is ignored, because nobody reads the rest.
     pub(super) fn raw(&self, bytes: &[u8]) {
         let mut out = std::io::stdout().lock();
         if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
@@ -60,7 +60,7 @@ impl Out {
         }
     }
 
-    /// Asks the client; the answer is what it gave as the result, or null.
+    /// Sends a request to the client; returns its result, or null.
     pub(super) async fn ask(&self, method: &str, params: &Value) -> Value {
         let id = self.next_id.get();
         self.next_id.set(id + 1);

@@ -1,4 +1,4 @@
-//! The agent's loop: answers the client while a turn plays.
+//! The scripted agent's loop: answers the client while a turn plays.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ struct Server {
     file: String,
     out: Out,
     cancel: watch::Sender<bool>,
-    /// Absent before `session/new` and while a turn plays.
+    /// `None` before `session/new` and while a turn plays.
     player: Option<Player>,
     turn: u32,
 }
 
-/// Plays until the client closes the input, or a step ends the process.
+/// Serves until the client closes the input, or a step ends the process.
 pub(super) async fn serve(script: Script, file: String) -> Result<ExitCode> {
     let mut incoming = rpc::incoming()?;
     let (cancel, _) = watch::channel(false);
@@ -136,7 +136,7 @@ impl Server {
     }
 }
 
-/// Which task and attempt a prompt is about: what the environment says, else its first line.
+/// Returns task and attempt of a prompt: from the environment, else from its first line.
 fn about(prompt: &str) -> (String, u32) {
     let from_prompt = headline(prompt);
     let task = switchboard_process::env::var("SWITCHBOARD_TASK")

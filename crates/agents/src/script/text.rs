@@ -1,4 +1,4 @@
-//! What a script may say, and where its texts take values from.
+//! The format of scripts, and the placeholders in their texts.
 
 use std::path::Path;
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use crate::{Error, Result};
 
-/// Longest script in bytes.
+/// Maximum size of a script in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A script.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// A sentence for whoever reads the script.
+    /// Description for readers of the script.
     #[serde(default)]
     pub about: String,
-    /// What to do when; the first one that fits counts.
+    /// Sections; the first one that fits a prompt is played.
     pub sections: Vec<Section>,
 }
 
-/// What to do with one prompt.
+/// Steps for a prompt that fits its conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
@@ -31,92 +31,92 @@ pub struct Section {
     /// Only for this attempt; for any when left out.
     #[serde(default)]
     pub attempt: Option<u32>,
-    /// Only for this step of a team: `review`, `tests` …; whoever makes the change is in none. For any when left out.
+    /// Only for this step of a team: `review`, `tests` …; the worker that makes the change has no step. For any when left out.
     #[serde(default)]
     pub step: Option<String>,
-    /// Only where the prompt holds these words; for any when left out.
+    /// Only if the prompt contains these words; for any when left out.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// Only for this prompt of the session; the first when left out.
+    /// Only for the prompt with this number in the session; the first when left out.
     #[serde(default = "one")]
     pub turn: u32,
-    /// The steps, in order.
+    /// Steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// What a section is chosen by.
+/// Properties of a prompt by which a section is chosen.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// The task.
+    /// Task of the prompt.
     pub task: &'a str,
-    /// The step of a team.
+    /// Step of a team.
     pub step: Option<&'a str>,
-    /// The attempt.
+    /// Attempt number.
     pub attempt: u32,
-    /// The number of the prompt in its session.
+    /// Number of the prompt in its session.
     pub turn: u32,
-    /// The prompt.
+    /// Text of the prompt.
     pub prompt: &'a str,
 }
 
-/// One thing to do. Texts may hold `{{name}}` and `{{name.field}}`: what an earlier step saved, `task`, `attempt` and `agent`.
+/// One step. Texts may hold `{{name}}` and `{{name.field}}`: what an earlier step saved, `task`, `attempt` and `agent`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
-    /// Says something.
+    /// Sends text to the client.
     Say {
-        /// The words.
+        /// Text to send.
         text: String,
     },
-    /// Says something that is not so: that work is done, for instance.
+    /// Sends text that is not true, for instance that work is done.
     Lie {
-        /// The words.
+        /// Text to send.
         text: String,
     },
     /// Writes a file.
     Write {
-        /// Inside the work tree.
+        /// Path inside the work tree.
         path: String,
-        /// All of it.
+        /// Complete content of the file.
         content: String,
     },
     /// Adds to the end of a file.
     Append {
-        /// Inside the work tree.
+        /// Path inside the work tree.
         path: String,
-        /// What to add.
+        /// Text to add.
         content: String,
     },
-    /// Replaces every occurrence of a text in a file; that there is none is a failure.
+    /// Replaces every occurrence of a text in a file; fails if there is none.
     Replace {
-        /// Inside the work tree.
+        /// Path inside the work tree.
         path: String,
-        /// What to look for.
+        /// Text to find.
         find: String,
-        /// What to put there.
+        /// Replacement text.
         with: String,
     },
     /// Deletes a file.
     Delete {
-        /// Inside the work tree.
+        /// Path inside the work tree.
         path: String,
     },
     /// Runs a command in the work tree; an exit code other than 0 is a failure.
     Shell {
         /// Program and arguments.
         argv: Vec<String>,
-        /// Name for its output.
+        /// Name under which the output is saved.
         #[serde(default)]
         save_as: Option<String>,
     },
     /// Calls a tool of the MCP server that the session was given.
     Mcp {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
-        /// Its arguments.
+        /// Arguments of the tool.
         #[serde(default)]
         args: Value,
-        /// Name for its answer.
+        /// Name under which the answer is saved.
         #[serde(default)]
         save_as: Option<String>,
     },
@@ -125,84 +125,84 @@ pub enum Step {
         /// Only from this sender.
         #[serde(default)]
         from: Option<String>,
-        /// How long; then it is a failure.
+        /// Time limit in seconds, after which the step fails.
         #[serde(default = "half_a_minute")]
         timeout_s: u64,
-        /// Name for the message.
+        /// Name under which the message is saved.
         #[serde(default = "mail")]
         save_as: String,
     },
-    /// Answers the message that was waited for last.
+    /// Replies to the message of the last `wait_mail`.
     Reply {
-        /// The words.
+        /// Text of the reply.
         text: String,
     },
     /// Asks for permission and waits for the answer.
     AskPermission {
-        /// What for.
+        /// Purpose of the permission.
         title: String,
-        /// The file that it would edit; a command where none is named.
+        /// File that would be edited; if left out, the question is about a command.
         #[serde(default)]
         path: Option<String>,
-        /// When it is refused: fail, or leave out the next step.
+        /// What a refusal does: fail, or leave out the next step.
         #[serde(default)]
         on_reject: OnReject,
     },
     /// Waits.
     SleepMs {
-        /// Milliseconds.
+        /// Duration in milliseconds.
         ms: u64,
     },
-    /// Reports use, as totals of the session.
+    /// Reports the cost, as a total of the session.
     Cost {
-        /// US dollars.
+        /// Cost in US dollars.
         usd: f64,
     },
-    /// Reports tokens, and no price.
+    /// Reports tokens without a cost.
     Tokens {
-        /// Tokens read since the last report.
+        /// Input tokens since the last report.
         input: u64,
-        /// Tokens written since.
+        /// Output tokens since the last report.
         output: u64,
     },
-    /// Gives up: the turn ends with an error.
+    /// Fails: the turn ends with an error.
     Fail {
-        /// Why.
+        /// Error message.
         message: String,
     },
     /// Declines: the turn ends as refused.
     Refuse {
-        /// Why.
+        /// Reason for the refusal.
         message: String,
     },
     /// Ends the process in the middle of the turn.
     Exit {
-        /// Its exit code.
+        /// Exit code of the process.
         code: u8,
     },
     /// Kills the process with SIGKILL in the middle of the turn.
     Die {},
-    /// Does nothing any more, until it is cancelled.
+    /// Hangs until it is cancelled.
     Hang {},
-    /// From here on, neither a cancel nor SIGTERM ends it.
+    /// Ignores cancels and SIGTERM from here on.
     IgnoreStop {},
-    /// Writes bytes that are no protocol.
+    /// Writes bytes that are not valid protocol.
     Garbage {},
     /// Writes one very long line of valid protocol.
     LongLine {
-        /// About so many bytes.
+        /// Approximate length in bytes.
         bytes: usize,
     },
     /// Writes the beginning of a line and ends the process.
     HalfLine {},
     /// Writes many short updates.
     Flood {
-        /// How many.
+        /// Number of updates.
         lines: u32,
     },
 }
 
-/// What a refused permission does.
+/// Effect of a refused permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnReject {
@@ -244,7 +244,7 @@ impl Script {
         serde_json::from_slice(text).map_err(|e| Error::Script { why: e.to_string() })
     }
 
-    /// The section for a prompt, if there is one.
+    /// Returns the section for a prompt, if there is one.
     #[must_use]
     pub fn section(&self, asked: &Asked<'_>) -> Option<&Section> {
         let Asked { task, step, attempt, turn, prompt } = *asked;
@@ -258,7 +258,7 @@ impl Script {
     }
 }
 
-/// Puts values into a text; a name that nothing was saved under is a failure.
+/// Replaces the placeholders in a text; fails for a name that is not saved.
 pub(super) fn fill(text: &str, values: &Value) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -277,7 +277,7 @@ pub(super) fn fill(text: &str, values: &Value) -> Result<String, String> {
     Ok(out)
 }
 
-/// As [`fill`], for every text inside a value.
+/// Like [`fill`], for every text inside a value.
 pub(super) fn fill_value(value: &Value, values: &Value) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => Value::String(fill(text, values)?),
@@ -290,7 +290,7 @@ pub(super) fn fill_value(value: &Value, values: &Value) -> Result<Value, String>
     })
 }
 
-/// Task and attempt from the first line of a prompt: `Task 1.1 of "…", attempt 2.`
+/// Parses task and attempt from the first line of a prompt: `Task 1.1 of "…", attempt 2.`
 pub(super) fn headline(prompt: &str) -> Option<(String, u32)> {
     let line = prompt.lines().next()?;
     let (task, rest) = line.strip_prefix("Task ")?.split_once(" of ")?;
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!((steps("Do it once more."), steps("Do it.")), (Some(1), Some(0)));
     }
 
-    /// The names that an error about an unknown one lists.
+    /// Returns the names that an error about an unknown one lists.
     fn listed(error: &str) -> Vec<String> {
         let (_, names) = error.split_once("expected").unwrap_or_else(|| panic!("{error}"));
         names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -362,7 +362,7 @@ mod tests {
         for kind in kinds {
             let unknown = step(&kind, "zz", json!(1));
             assert!(unknown.contains("zz"), "{kind}: {unknown}");
-            // What a tool is called with may be anything.
+            // The arguments of a tool may have any names.
             let keys = if unknown.contains("there are no fields") { Vec::new() } else { listed(&unknown) };
             for key in keys.iter().filter(|key| *key != "args") {
                 let wrong = step(&kind, key, json!({ "no": 1 }));

@@ -14,15 +14,15 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::name::NAME;
 use crate::driver::MAX_LINE_BYTES;
 
-/// The version that we ask for; any answer is accepted, as only `tools/call` is used.
+/// Requested protocol version; any answer is accepted, as only `tools/call` is used.
 const VERSION: &str = "2025-06-18";
 
-/// How long one call may take.
+/// Time limit for one call.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running server.
+/// A running MCP server.
 pub(super) struct Tools {
-    /// Dropped, it takes the server along.
+    /// The server's process, which is killed when this is dropped.
     _child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
@@ -86,7 +86,7 @@ impl Tools {
         }
     }
 
-    /// Reads until the answer comes; pings are answered, other questions of the server declined.
+    /// Reads until the answer comes; pings are answered, other requests of the server declined.
     async fn answer(&mut self, id: u64) -> Result<Value, String> {
         let mut buffer = vec![0; 16 << 10];
         loop {
@@ -121,7 +121,7 @@ impl Tools {
     }
 }
 
-/// Passes the server's standard error on, so that it is not blocked and somebody can read it. Ends with the server.
+/// Copies the server's standard error to ours, so that the server is not blocked and its messages can be read. Ends with the server.
 fn drain(child: &mut Child) {
     let Some(mut stderr) = child.stderr.take() else { return };
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The sandbox of a constrained worker: its tree and a scratch folder to write in, what it reads, and an environment that leads there.
+//! The sandbox of a constrained worker: its tree and a scratch folder to write in, the paths it may read, and a matching environment.
 
 mod home;
 mod programs;
@@ -13,7 +13,7 @@ use switchboard_protocol::isolation::{Host, WorkerSandbox};
 use super::files::{SCRATCH, TASK};
 use crate::{Error, Result};
 
-/// Variables that would lead it out of its home.
+/// Variables that would lead the agent out of its home.
 const LEADING_OUT: &[&str] = &[
     "XDG_CACHE_HOME",
     "XDG_CONFIG_DIRS",
@@ -24,7 +24,7 @@ const LEADING_OUT: &[&str] = &[
     "XDG_STATE_HOME",
 ];
 
-/// What a constrained agent is started with.
+/// Sandbox and environment of a constrained agent.
 #[derive(Debug)]
 pub(super) struct Confined {
     pub(super) sandbox: Sandbox,
@@ -32,10 +32,10 @@ pub(super) struct Confined {
     pub(super) env: Env,
 }
 
-/// Makes a worker's scratch folder anew, with the home that it gets, and lists what its agent may touch.
+/// Creates a worker's scratch folder anew, with its home, and lists what its agent may access.
 ///
 /// # Errors
-/// A folder can't be made, or a file of the home not copied.
+/// A folder can't be made, or a file of the home can't be copied.
 pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String], env: Env) -> Result<Confined> {
     let scratch = PathBuf::from(&spec.folder).join(SCRATCH);
     let (home, temporary) = (scratch.join("home"), scratch.join("tmp"));
@@ -55,7 +55,7 @@ pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String
     let path = env.get("PATH").unwrap_or_default().to_owned();
     sandbox.read.extend(programs::of(argv, &path, &sandbox));
     sandbox.sockets.push(PathBuf::from(&spec.socket));
-    // Where no network of its own can be made, it has ours, and its run has accepted that.
+    // Without namespaces it uses our network, which its run has accepted.
     let is_own = sandbox::supported().no_namespaces.is_none();
     let hosts = wanted.reach.network.iter().filter(|_| is_own);
     let hosts = hosts.map(|host| Host::parse(host).ok_or_else(|| Error::Spec { why: format!("{host:?} is no host") }));
@@ -65,7 +65,7 @@ pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String
     Ok(Confined { sandbox, hosts, env })
 }
 
-/// How programs find the way to listed hosts. Its own loopback needs none, unless ours is listed.
+/// Sets the variables by which programs find the proxy to listed hosts. Its own loopback needs no proxy, unless ours is listed.
 fn led_through_proxy(env: Env, hosts: &[Host]) -> Env {
     let proxy = format!("http://127.0.0.1:{}", sandbox::PORT);
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
@@ -75,7 +75,7 @@ fn led_through_proxy(env: Env, hosts: &[Host]) -> Env {
     env.set("NO_PROXY", direct).set("no_proxy", direct)
 }
 
-/// Removes a worker's scratch folder, once none of its processes is left: copies of logins lie there.
+/// Removes a worker's scratch folder, which holds copies of logins, once none of its processes is left.
 pub(super) fn clear(spec: &WorkerSpec) {
     let scratch = PathBuf::from(&spec.folder).join(SCRATCH);
     if let Err(error) = std::fs::remove_dir_all(&scratch) {
@@ -86,6 +86,6 @@ pub(super) fn clear(spec: &WorkerSpec) {
 fn led_home(env: Env, home: &Path, temporary: &Path) -> Env {
     let env = LEADING_OUT.iter().fold(env, |env, name| env.without(name));
     let env = ["TMPDIR", "TMP", "TEMP"].iter().fold(env, |env, name| env.set(*name, temporary.display().to_string()));
-    // Git refreshes its index in passing, which lies where nothing may be written.
+    // Git would refresh its index, which lies where the agent may not write.
     env.set("HOME", home.display().to_string()).set("GIT_OPTIONAL_LOCKS", "0")
 }

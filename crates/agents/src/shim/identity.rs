@@ -1,4 +1,4 @@
-//! Who a shim is, for a daemon that comes later: pid and start, incarnation, and the agent that it holds.
+//! Identity of a shim, for a later daemon: pid and start, incarnation, and the agent that it runs.
 
 use std::fs;
 use std::path::Path;
@@ -10,26 +10,26 @@ use switchboard_process::fingerprint::Fingerprint;
 use super::files::IDENTITY;
 use crate::{Error, Result};
 
-/// Longest file that is read.
+/// Maximum size of the file in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// The content of `shim.json`.
+/// Content of `shim.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The shim's process id.
+    /// Process id of the shim.
     pub pid: u32,
-    /// The shim, beyond doubt.
+    /// Process of the shim, with its start time.
     pub shim: Fingerprint,
-    /// Its incarnation, 1 at first.
+    /// Incarnation of the shim, from 1.
     pub epoch: u32,
-    /// The agent's process, which leads its group, once it runs.
+    /// Process of the agent, which leads its group; `None` before it runs.
     pub agent: Option<Fingerprint>,
 }
 
 // === impl Identity ===
 
 impl Identity {
-    /// What a worker's folder says, if it says anything.
+    /// Reads a worker's folder; `None` if the file is missing or unreadable.
     #[must_use]
     pub fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(IDENTITY);
@@ -37,7 +37,7 @@ impl Identity {
         (size <= MAX_BYTES).then(|| fs::read(path).ok()).flatten().and_then(|text| serde_json::from_slice(&text).ok())
     }
 
-    /// Writes that we are the next incarnation. The caller holds the folder's lock.
+    /// Records this process as the next incarnation. The caller holds the folder's lock.
     pub(super) fn next(folder: &Path) -> Result<Self> {
         let shim = Fingerprint::own();
         let epoch = Self::read(folder).map_or(1, |before| before.epoch.saturating_add(1));
@@ -46,7 +46,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Replaces the file; a reader sees the old one or the new one. It is about processes, which no power cut outlives, so that nothing waits for the disk.
+    /// Replaces the file; a reader sees the old one or the new one. It is not synced, because the processes that it names don't survive a power cut.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(IDENTITY);
         let put = || file::replace(&path, &serde_json::to_vec(self)?, Mode::Private, Sync::No);

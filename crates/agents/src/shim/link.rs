@@ -1,4 +1,4 @@
-//! The way to the daemon: one task connects, again and again, sends from the journal what is not acked, and takes commands.
+//! The connection to the daemon: one task connects repeatedly, sends unacked frames from the journal, and receives commands.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,45 +20,45 @@ use super::files::FRAMES;
 use super::recorder::Recorder;
 use crate::{Error, Result};
 
-/// Orders that wait for the worker's loop.
+/// Maximum number of orders that wait for the worker's loop.
 const ORDERS: usize = 64;
 
-/// Frames that may be on their way without an ack.
+/// Maximum number of frames in transit without an ack.
 const WINDOW: usize = 256;
 
-/// Bytes read from the journal at once; more than the longest frame, so that one always fits.
+/// Maximum number of bytes read from the journal at once; more than the longest frame, so that one always fits.
 const PIECE: usize = MAX_FRAME_BYTES + (64 << 10);
 
-/// Pauses between attempts to connect: from, to.
+/// Pause between attempts to connect: minimum and maximum.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
 /// How long a write to the daemon may take before the connection counts as dead.
 const WRITE: Duration = Duration::from_secs(30);
 
-/// A connection that says nothing counts as a daemon after so long: a daemon that refuses us hangs up sooner.
+/// Time after which a silent connection counts as a daemon: one that refuses the shim closes the connection sooner.
 const TRUST: Duration = Duration::from_secs(2);
 
-/// Shortest pause between two beats, whatever is asked for.
+/// Minimum pause between two beats, whatever the daemon asks for.
 const FASTEST: Duration = Duration::from_millis(50);
 
-/// How long the end waits for the last ack.
+/// How long the shim waits for the last ack before it ends.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// And how long for a daemon at all, when none is there.
+/// How long the shim waits for a connection before it ends, if there is none.
 const FLUSH_ALONE: Duration = Duration::from_secs(1);
 
-/// What the worker's loop hears from outside.
+/// An input of the worker's loop from outside.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// There is a daemon.
+    /// A daemon is connected.
     Connected,
-    /// There is none any more.
+    /// The daemon is no longer connected.
     Lost,
-    /// It wants something.
+    /// The daemon has sent a command.
     Command(ShimCommand),
 }
 
-/// The owner's end of the task: dropped, it stops.
+/// The owner's end of the task, which stops when it is dropped.
 pub(super) struct Link {
     task: JoinHandle<()>,
     acked: watch::Receiver<u64>,
@@ -69,9 +69,9 @@ struct Sender {
     socket: PathBuf,
     hello: Vec<u8>,
     journal: PathBuf,
-    /// Everything before this place of the journal is acked.
+    /// Position in the journal before which everything is acked.
     acked_to: u64,
-    /// Number of the first frame after it.
+    /// Number of the first frame after that position.
     first: u64,
     length: watch::Receiver<u64>,
     acked: watch::Sender<u64>,
@@ -79,18 +79,18 @@ struct Sender {
     orders: mpsc::Sender<Order>,
 }
 
-/// What is on its way over one connection: number and end of each frame.
+/// Frames in transit over one connection: number and end of each frame.
 struct Window {
     sent_to: u64,
     next: u64,
     open: VecDeque<(u64, u64)>,
 }
 
-/// The beats of one connection, once the daemon has asked for them.
+/// Heartbeats of one connection, once the daemon has asked for them.
 #[derive(Default)]
 struct Pulse {
     every: Option<Duration>,
-    /// When the next one is due.
+    /// Time at which the next beat is due.
     due: Option<Instant>,
     count: u64,
 }
@@ -127,12 +127,12 @@ pub(super) fn start(folder: &Path, spec: &WorkerSpec, recorder: &Recorder) -> Re
 // === impl Link ===
 
 impl Link {
-    /// Waits, briefly, until the daemon has acked the last frame. What is not acked is on disk for a daemon that comes later.
+    /// Waits briefly until the daemon has acked the last frame. Unacked frames stay on disk for a later daemon.
     pub(super) async fn flush(mut self, last: u64) {
-        // The guard that the wait gives must not live on: the sender's task writes what it guards.
+        // The guard that the wait returns is dropped at once, because the sender's task writes the value that it guards.
         let is_there = matches!(timeout(FLUSH_ALONE, self.connected.wait_for(|is| *is)).await, Ok(Ok(_)));
         if is_there {
-            // Nothing is lost when it does not come: the frames are on disk.
+            // Without the ack nothing is lost: the frames are on disk.
             let _ = timeout(FLUSH, self.acked.wait_for(|acked| *acked >= last)).await;
         }
     }
@@ -164,7 +164,7 @@ impl Sender {
         }
     }
 
-    /// Serves one connection to its end. Returns whether it was a daemon's.
+    /// Serves one connection to its end. Returns true if it was a daemon's.
     async fn serve(&mut self, stream: UnixStream) -> bool {
         let (mut read, mut write) = stream.into_split();
         if !put(&mut write, &self.hello).await {
@@ -205,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// Sends the next frames, as they stand in the journal.
+    /// Sends the next frames as they are in the journal.
     async fn send(&self, window: &mut Window, length: u64, write: &mut OwnedWriteHalf) -> bool {
         let piece = match read_piece(&self.journal, window.sent_to, length) {
             Ok(piece) => piece,
@@ -262,13 +262,13 @@ impl Sender {
 // === impl Pulse ===
 
 impl Pulse {
-    /// The next beat is due at once.
+    /// Sets the interval; the next beat is due at once.
     fn ask(&mut self, every: Duration) {
         self.every = Some(every.max(FASTEST));
         self.due = Some(Instant::now());
     }
 
-    /// Something else has shown that we live.
+    /// Postpones the next beat, because other output has shown that the shim is alive.
     fn rest(&mut self) {
         self.due = self.every.map(|every| Instant::now() + every);
     }
@@ -296,7 +296,7 @@ impl Window {
         self.open.len() < WINDOW
     }
 
-    /// Notes the whole frames at the beginning of `piece`, as many as there is room for, and returns their bytes.
+    /// Adds the whole frames at the beginning of `piece` to the window, as many as fit, and returns their bytes.
     fn take<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
         let mut used = 0;
         for line in piece.split_inclusive(|b| *b == b'\n') {

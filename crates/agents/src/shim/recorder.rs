@@ -1,4 +1,4 @@
-//! Numbers what happened and writes it down before anybody hears of it.
+//! Numbers events and writes them to the journal before they are reported.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -16,13 +16,13 @@ use super::redact::{RawRedactor, Redactor};
 use crate::Result;
 use crate::driver::ANSWER_KEPT;
 
-/// Kept in the record of what the agent said in a turn.
+/// Bytes of a turn's text that the record keeps.
 const TOLD: usize = 2 << 10;
 
-/// What the agent said, in a file.
+/// File with the agent's answers.
 struct Answer {
     path: PathBuf,
-    /// Bytes that still fit.
+    /// Remaining size of the file in bytes.
     room: usize,
 }
 
@@ -44,13 +44,13 @@ impl Answer {
     }
 }
 
-/// The writing end of the journal.
+/// Writer of the journal.
 pub(super) struct Recorder {
     journal: Journal<Frame>,
     worker: WorkerId,
     epoch: u32,
     seq: u64,
-    /// Where this incarnation's frames begin.
+    /// Position at which this incarnation's frames begin.
     begins: u64,
     length: watch::Sender<u64>,
     redactor: Redactor,
@@ -66,25 +66,25 @@ impl Recorder {
         let (length, _) = watch::channel(begins);
         let redactor = Redactor::new(spec);
         let path = folder.join(ANSWER);
-        // A shim that goes on for one that was killed finds what the agent said before.
+        // The shim of a killed predecessor finds the agent's earlier answers.
         let said = std::fs::metadata(&path).map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
         let answer = Answer { path, room: ANSWER_KEPT.saturating_sub(said) };
         Ok(Self { journal, worker: spec.worker.clone(), epoch, seq: 0, begins, length, redactor, answer })
     }
 
-    /// Takes the secrets that it knows out of raw output.
+    /// Returns a filter that removes the worker's known secrets from raw output.
     pub(super) fn raw(&self) -> Result<RawRedactor> {
         self.redactor.raw()
     }
 
-    /// Adds what the agent said in a turn to its answer, before the end of the turn is told; returns what the record keeps of it.
+    /// Appends the text of a turn to the agent's answers, before the end of the turn is reported; returns the part for the record.
     pub(super) fn answer(&mut self, text: &str) -> Result<String> {
         let text = self.redactor.text(text.to_owned());
         self.answer.add(&text)?;
         Ok(crate::ending(&text, TOLD).to_owned())
     }
 
-    /// Writes one frame; what later work depends on is on the disk when this returns.
+    /// Writes one frame; frames on which later work depends are durable when this returns.
     pub(super) fn record(&mut self, event: WorkerEvent) -> Result<()> {
         let durability = durability(&event);
         let event = self.redactor.clean(event);
@@ -114,7 +114,7 @@ impl Recorder {
         self.begins
     }
 
-    /// Tells how long the journal is, whenever it grows.
+    /// Returns a receiver of the journal's length, which is updated whenever it grows.
     pub(super) fn length(&self) -> watch::Receiver<u64> {
         self.length.subscribe()
     }

@@ -1,4 +1,4 @@
-//! Takes secrets that we know, and the escape sequences of terminals, out of texts before they become events, and secrets out of raw output before it is kept.
+//! Removes known secrets and terminal escape sequences from texts before they become events, and secrets from raw output before it is kept.
 
 mod raw;
 
@@ -8,10 +8,10 @@ use switchboard_protocol::text::unstyled;
 use crate::Result;
 pub(super) use raw::RawRedactor;
 
-/// What stands in a secret's place.
+/// Replacement of a secret.
 const MARK: &str = "‹secret›";
 
-/// A shorter value is no secret worth hiding, and would hide ordinary words.
+/// Minimum length of a secret: a shorter value is not worth hiding, and would hide ordinary words.
 const SHORTEST: usize = 8;
 
 /// Parts of the names of variables that hold secrets.
@@ -33,7 +33,7 @@ impl Redactor {
         Self(secrets)
     }
 
-    /// The same for raw output.
+    /// Returns a redactor for raw output.
     pub(super) fn raw(&self) -> Result<RawRedactor> {
         RawRedactor::new(&self.0)
     }

@@ -1,4 +1,4 @@
-//! Raw output in segments, each named by the place of its first byte; when there is more than the cap, the oldest go.
+//! Raw output in segments, each named by the position of its first byte; beyond the cap, the oldest are deleted.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -11,10 +11,10 @@ use switchboard_protocol::spool::{SPOOL_FOLDER, SegmentName};
 
 use crate::{Error, Result};
 
-/// The smallest segment in bytes.
+/// Minimum size of a segment in bytes.
 const SEGMENT: u64 = 64 << 10;
 
-/// How many segments a full spool has.
+/// Number of segments in a full spool.
 const SEGMENTS: u64 = 8;
 
 /// The spool of a worker.
@@ -30,7 +30,7 @@ pub(super) struct Spool {
     dropped: u64,
 }
 
-/// What a sealed spool holds.
+/// Content of a sealed spool.
 pub(super) struct Seal {
     pub(super) bytes: u64,
     pub(super) dropped: u64,
@@ -40,7 +40,7 @@ pub(super) struct Seal {
 // === impl Spool ===
 
 impl Spool {
-    /// Goes on behind what earlier incarnations of the shim have kept.
+    /// Opens the spool after the segments of earlier incarnations of the shim.
     pub(super) fn open(folder: &Path, epoch: u32, cap: u64) -> Result<Self> {
         let folder = folder.join(SPOOL_FOLDER);
         fs::create_dir_all(&folder).map_err(Error::io(format!("make {}", folder.display())))?;
@@ -51,7 +51,7 @@ impl Spool {
         Ok(Self { folder, epoch, cap, segments, open: None, next, kept, dropped: next.saturating_sub(kept) })
     }
 
-    /// Keeps bytes. A full disk costs output, never the worker.
+    /// Appends bytes. On a full disk output is lost, but the worker goes on.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -62,7 +62,7 @@ impl Spool {
             self.dropped += size;
             self.open = None;
         }
-        // What is not kept has its place, too: a reader sees how much is missing.
+        // Bytes that are not kept count as well: a reader sees how much is missing.
         self.next += size;
         while self.kept > self.cap
             && let Some((oldest, size)) = self.segments.pop_front()
@@ -78,7 +78,7 @@ impl Spool {
         }
     }
 
-    /// Closes it and returns the digest of all segments that are kept, one after the other.
+    /// Closes the spool and returns the digest of all kept segments, one after the other.
     pub(super) fn seal(&mut self) -> Result<Seal> {
         self.open = None;
         let mut hasher = Sha256::new();
@@ -110,7 +110,7 @@ impl Spool {
     }
 }
 
-/// The segments of a folder that say where they begin, in their order, with their sizes.
+/// Returns the segments of a folder whose names hold a position, in order, with their sizes.
 fn kept(folder: &Path) -> std::io::Result<Vec<(SegmentName, PathBuf, u64)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! The loop of one worker: prompts its agent turn by turn, writes down what happens, obeys the daemon, and keeps the limits.
+//! The loop of one worker: prompts its agent turn by turn, records events, carries out the daemon's commands, and enforces the limits.
 
 mod asks;
 mod limits;
@@ -37,32 +37,33 @@ use permissions::Allowed;
 use signals::SignalFiles;
 use wrap_up::WrappingUp;
 
-/// Prompts that wait for the end of a turn; the daemon offers again what did not fit, as nothing shows that it was seen.
+/// Maximum number of prompts that wait for the end of a turn; the daemon offers the others again, as they are not reported as seen.
 const MAX_QUEUE: usize = 64;
 
-/// Tool calls of one turn that are reported; a flood beyond them stays in the spool.
+/// Maximum number of reported tool calls of one turn; further ones are only in the spool.
 const MAX_TOOLS: u32 = 2000;
 
-/// How often costs are reported inside a turn: about what the log should get of one worker.
+/// Minimum interval between cost reports within a turn, so that one worker does not fill the log.
 const COST_EVERY: Duration = Duration::from_secs(1);
 
-/// Millionths of a dollar that are reported at once: several workers that spend much within [`COST_EVERY`] would exceed a ceiling before anybody knows.
+/// Cost in millionths of a dollar that is reported at once: several workers that spend much within [`COST_EVERY`] could exceed a ceiling
+/// unnoticed.
 const COST_AT_ONCE: u64 = 10_000;
 
-/// Between SIGTERM and SIGKILL where the daemon named no time.
+/// Time between SIGTERM and SIGKILL if the daemon set none.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long a cancelled turn may take to end before the agent is terminated; less where the grace is short.
+/// How long a cancelled turn may take to end before the agent is terminated; less if the grace period is short.
 const CANCEL: Duration = Duration::from_secs(1);
 
-/// How long an agent may take to exit when no more prompts come; some agents never do.
+/// How long an agent may take to exit once no more prompts come; some agents never do.
 const CLOSE: Duration = Duration::from_secs(2);
 
-/// Arguments of the agent's command that are reported, and bytes of each: a frame must stay short.
+/// Maximum number of reported arguments of the agent's command, and maximum length of each in bytes: a frame must stay short.
 const ARGS: usize = 32;
 const ARG: usize = 500;
 
-/// A worker at work.
+/// State of a running worker.
 pub(super) struct Worker {
     spec: WorkerSpec,
     identity: Identity,
@@ -80,31 +81,31 @@ pub(super) struct Worker {
     tools: HashSet<String>,
     tools_told: u32,
     spent: Spent,
-    /// When the worker's life is over.
+    /// Time at which the worker must end.
     wall: Instant,
-    /// Last sign of life of the agent.
+    /// Time of the agent's last output.
     heard: Instant,
     daemon: Daemon,
     signals: SignalFiles,
     wrap_up: WrappingUp,
-    /// How long the agent's service wants it to wait, where that is why it ends.
+    /// How long the agent's service asks to wait, in milliseconds, if the worker ends because of that.
     retry_after_ms: Option<u64>,
     ending: Option<Ending>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
-    /// No session yet.
+    /// The session is not open yet.
     Opening,
     /// Between turns.
     Idle { since: Instant },
-    /// A prompt is on its way to the agent.
+    /// A prompt is being written to the agent.
     Prompted { mail: Vec<MessageId> },
-    /// The agent works.
+    /// The agent works on a turn.
     Turn,
-    /// No more prompts: the agent should exit by itself.
+    /// No more prompts come; the agent should exit by itself.
     Closing { by: Instant },
-    /// The agent's group has been ended.
+    /// The agent's process group has been ended.
     Ended,
 }
 
@@ -113,15 +114,15 @@ struct Prompt {
     mail: Vec<MessageId>,
 }
 
-/// Whether a daemon is connected.
+/// State of the connection to the daemon.
 enum Daemon {
     Connected,
     GoneSince(Instant),
-    /// The worker stops at the next tool boundary.
+    /// The daemon has been away too long: the worker stops at the next tool boundary.
     GoneTooLong,
 }
 
-/// What the agent has used and the daemon has not been told.
+/// Usage that has not been reported to the daemon yet.
 struct Spent {
     micro_usd: Option<u64>,
     input: u64,
@@ -131,7 +132,7 @@ struct Spent {
 
 struct Ending {
     grace: Duration,
-    /// The cancelled turn may end by itself until then.
+    /// Time until which the cancelled turn may end by itself.
     by: Instant,
     fault: Option<(String, String)>,
 }
@@ -181,12 +182,12 @@ impl Worker {
         }
     }
 
-    /// Number of the last frame.
+    /// Returns the number of the last frame.
     pub(super) fn last_frame(&self) -> u64 {
         self.recorder.last()
     }
 
-    /// Runs the agent to its end. Whatever happens, no process of it is left, and the last frame says so.
+    /// Runs the agent to its end. In all cases no process of it is left, and the last frame says so.
     pub(super) async fn run<D: Driver>(&mut self, argv: Vec<String>) -> Result<()> {
         let started = self.start_with(argv.clone()).and_then(|start| D::start(&start));
         match started {
@@ -214,7 +215,8 @@ impl Worker {
         self.record(WorkerEvent::Sealed { bytes: seal.bytes, dropped: seal.dropped, digest: seal.digest })
     }
 
-    /// Every process of the agent carries the worker's name, by which a later daemon finds what a dead shim left.
+    /// Builds the agent's start parameters. Every process of the agent has the worker's name in its environment, by which a later daemon finds
+    /// the processes that a dead shim left.
     fn start_with(&self, argv: Vec<String>) -> Result<Start> {
         let task = PathBuf::from(&self.spec.folder).join(TASK);
         file::replace(&task, self.spec.prompt.as_bytes(), Mode::Private, Sync::No)
@@ -271,7 +273,7 @@ impl Worker {
         self.record(WorkerEvent::AgentExited { code, signal, stderr, by_us })
     }
 
-    /// Does what can be done now: the next prompt, or the end.
+    /// Does what is possible now: sends the next prompt, or ends the worker.
     fn advance<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         let State::Idle { since } = self.state else { return Ok(()) };
         if self.ending.is_some() || self.pause.is_asked() {
@@ -292,7 +294,7 @@ impl Worker {
         Ok(())
     }
 
-    /// All prompts that wait, as one: an agent reads its mail better in one piece.
+    /// Joins the waiting prompts into one: an agent reads its mail better in one piece.
     fn next_prompt(&mut self) -> Option<Prompt> {
         let mut whole = self.queue.pop_front()?;
         if self.turn > 0 {
@@ -389,7 +391,7 @@ impl Worker {
                 self.retry_after_ms = retry_after_ms;
                 self.stop(driver, CLOSE, Some((code, what)))
             }
-            // The shim says these itself.
+            // The shim records these itself.
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::PermissionSettled { .. }
             | WorkerEvent::PauseChanged { .. }
@@ -414,7 +416,7 @@ impl Worker {
         self.record(WorkerEvent::TurnStarted { turn: self.turn, mail })
     }
 
-    /// Ends the turn that runs, if one does, and the questions in it.
+    /// Ends the running turn, if any, and its questions.
     fn close_turn(&mut self, stop: &str, text: String) -> Result<()> {
         self.cancel_questions()?;
         self.tell_cost()?;
@@ -454,7 +456,7 @@ impl Worker {
                 self.daemon = Daemon::GoneSince(Instant::now());
                 self.signals.look_from(Instant::now());
             }
-            // The link answers these.
+            // The link handles these.
             Order::Command(ShimCommand::Ack { .. } | ShimCommand::Beat { .. }) => {}
             Order::Command(ShimCommand::Finish) => {
                 self.is_finishing = true;
@@ -495,7 +497,7 @@ impl Worker {
     }
 }
 
-/// A point `ms` milliseconds after another; one that can't be represented is as good as never.
+/// Returns the point `ms` milliseconds after another; at most ten years, so that it can be represented.
 fn later(from: Instant, ms: u64) -> Instant {
     const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
     from + Duration::from_millis(ms).min(NEVER)

@@ -19,7 +19,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::roles;
 
-/// What any wait may take on a busy machine.
+/// Time limit for any wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const TOKEN: &str = "token-of-this-worker";
@@ -44,7 +44,7 @@ pub(crate) struct Line {
 }
 
 impl Bench {
-    /// A worker whose agent plays these steps on task 1.1.
+    /// Creates a worker whose agent plays these steps on task 1.1.
     pub(crate) fn script(steps: &Value) -> Self {
         Self::sections(&json!([{ "task": "1.1", "steps": steps }]))
     }
@@ -139,19 +139,19 @@ impl Bench {
         Shim(Spawn::new(roles::argv()).env_only(env).detached(Some(&self.path("worker/shim.log"))).unwrap())
     }
 
-    /// Waits until a frame on disk fits.
+    /// Waits until a matching frame is on disk.
     pub(crate) async fn on_disk(&self, what: &str, fits: impl Fn(&WorkerEvent) -> bool) -> Frame {
         until(what, || self.frames().into_iter().find(|frame| fits(&frame.event))).await
     }
 
-    /// Every process of this worker's agent, wherever it is.
+    /// Returns every process of this worker's agent, wherever it is.
     pub(crate) fn processes(&self) -> Vec<Fingerprint> {
         orphans::marked("SWITCHBOARD_WORKER", self.spec.worker.as_str())
     }
 }
 
 impl Drop for Bench {
-    /// A failed test leaves no process behind.
+    /// Ends all processes, so that a failed test leaves none behind.
     fn drop(&mut self) {
         if let Ok(Some(holder)) = switchboard_process::lock::holder(&self.path("worker/lock")) {
             holder.fingerprint().signal(switchboard_process::spawn::Signal::KILL);
@@ -193,14 +193,14 @@ impl Line {
         self.commands.write_all(line.as_bytes()).await.unwrap();
     }
 
-    /// The next frame; not acked.
+    /// Returns the next frame without acking it.
     pub(crate) async fn frame(&mut self) -> Frame {
         let line =
             tokio::time::timeout(PATIENCE, self.frames.next_line()).await.expect("a frame").unwrap().expect("a frame");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The next beat; frames before it are not returned.
+    /// Returns the next beat; frames before it are dropped.
     pub(crate) async fn beat(&mut self) -> u64 {
         loop {
             let line = tokio::time::timeout(PATIENCE, self.frames.next_line()).await.expect("a beat").unwrap();
@@ -210,7 +210,7 @@ impl Line {
         }
     }
 
-    /// The last beat before the shim was silent for `silence`, none where it was silent from the start. Fails where it goes on beating.
+    /// Returns the last beat before the shim was silent for `silence`, `None` if it was silent from the start. Fails if the beats go on.
     pub(crate) async fn last_beat(&mut self, silence: Duration) -> Option<u64> {
         let mut last = None;
         for _ in 0..20 {
@@ -222,7 +222,7 @@ impl Line {
         panic!("the shim goes on beating: {last:?}");
     }
 
-    /// Acks frames up to the first that fits, and returns them all.
+    /// Acks frames up to the first match, and returns them all.
     pub(crate) async fn upto(&mut self, fits: impl Fn(&WorkerEvent) -> bool) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {
@@ -257,7 +257,7 @@ pub(crate) fn mail(number: u32) -> MessageId {
     MessageId::new(format!("msg_{number}")).unwrap()
 }
 
-/// The kinds of frames, in order; tool calls with their status, pauses with their state.
+/// Returns the kinds of frames, in order; tool calls with their status, pauses with their state.
 pub(crate) fn kinds(frames: &[Frame]) -> Vec<String> {
     let kind = |frame: &Frame| {
         let event = serde_json::to_value(&frame.event).unwrap();
@@ -268,7 +268,7 @@ pub(crate) fn kinds(frames: &[Frame]) -> Vec<String> {
     frames.iter().map(kind).collect()
 }
 
-/// Codes of the faults in these frames.
+/// Returns the codes of the faults in these frames.
 pub(crate) fn faults(frames: &[Frame]) -> Vec<&str> {
     let fault = |frame: &Frame| {
         let WorkerEvent::Faulted { code, .. } = &frame.event else { return None };
@@ -277,7 +277,7 @@ pub(crate) fn faults(frames: &[Frame]) -> Vec<&str> {
     frames.iter().filter_map(fault).collect()
 }
 
-/// How the agent ended: code and signal.
+/// Returns the exit code and signal of the agent.
 pub(crate) fn exited(frames: &[Frame]) -> (Option<i32>, Option<i32>) {
     let exit = |frame: &Frame| {
         let WorkerEvent::AgentExited { code, signal, .. } = &frame.event else { return None };
@@ -286,7 +286,7 @@ pub(crate) fn exited(frames: &[Frame]) -> (Option<i32>, Option<i32>) {
     frames.iter().find_map(exit).expect("an exit")
 }
 
-/// Turn, reason and words of each ended turn.
+/// Returns turn, reason and text of each ended turn.
 pub(crate) fn turns(frames: &[Frame]) -> Vec<(u32, String, String)> {
     let turn = |frame: &Frame| {
         let WorkerEvent::TurnEnded { turn, stop, text } = &frame.event else { return None };

@@ -1,4 +1,4 @@
-//! One suite for every driver's contract, and the habits of real ACP agents.
+//! Tests of every driver's contract in one suite, and of the peculiarities of real ACP agents.
 
 use std::path::Path;
 use std::time::Duration;
@@ -44,7 +44,7 @@ async fn next<D: Driver>(driver: &mut D) -> Given {
     }
 }
 
-/// The contract of [`Driver`]: `good` ends its first turn by itself, `endless` never does, `missing` can't be started.
+/// Checks the contract of [`Driver`]: `good` ends its first turn by itself, `endless` never does, `missing` can't be started.
 async fn keeps_the_contract<D: Driver + std::fmt::Debug>(good: Start, endless: Start, missing: Start) {
     assert_eq!(D::start(&missing).unwrap_err().code(), "agent.missing");
 

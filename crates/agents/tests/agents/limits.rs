@@ -1,4 +1,4 @@
-//! Agents that hang, flood, lie dead or can't be ended, and shims that are killed.
+//! Tests with agents that hang, flood, stop responding or can't be ended, and shims that are killed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What this binary plays when a test starts it again.
+//! Roles that this binary plays when a test starts it again.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 use switchboard_process::env::{Env, var};
 
-/// Names the role.
+/// Environment variable with the name of the role.
 const ROLE: &str = "AGENTS_TEST_ROLE";
 
-/// Names the role's file.
+/// Environment variable with the role's file.
 const FILE: &str = "AGENTS_TEST_FILE";
 
-/// The entry of every role; without one there is nothing to do. The harness prints lines of its own first, as npm wrappers do.
+/// Entry point of every role; does nothing without one. The harness prints its own lines first, as npm wrappers do.
 #[test]
 fn plays_a_role() {
     let Some(role) = var(ROLE) else { return };
@@ -28,7 +28,7 @@ fn plays_a_role() {
     std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS) * exit_number(code));
 }
 
-/// An [`std::process::ExitCode`] shows its number only this way.
+/// Returns the number of an [`std::process::ExitCode`], which only its debug form shows.
 fn exit_number(code: std::process::ExitCode) -> i32 {
     let digits: String = format!("{code:?}").chars().filter(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(1)
@@ -45,7 +45,7 @@ pub(crate) fn env(role: &str, file: &Path) -> Env {
     Env::plain().set(ROLE, role).set(FILE, file.to_str().unwrap())
 }
 
-/// An MCP server with one message in the inbox; what it is told is appended to `file`.
+/// Plays an MCP server with one message in the inbox; appends what it receives to `file`.
 fn mcp(file: &str) -> std::process::ExitCode {
     let mail = json!({ "id": "msg_1", "sender": "Bea", "payload": "42", "action": "submit_result" });
     for line in std::io::stdin().lock().lines() {
@@ -69,7 +69,7 @@ fn mcp(file: &str) -> std::process::ExitCode {
     std::process::ExitCode::SUCCESS
 }
 
-/// An agent with the habits of real ones; it writes what it is answered to `file`.
+/// Plays an agent with the peculiarities of real ones; writes the answers it gets to `file`.
 fn quirky(file: &str) -> std::process::ExitCode {
     let mut log = std::fs::File::create(file).unwrap();
     let mut prompt_id = Value::Null;

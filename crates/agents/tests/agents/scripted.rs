@@ -1,4 +1,4 @@
-//! The scripted agent: what it does is real.
+//! Tests of the scripted agent, whose actions are real.
 
 use serde_json::json;
 use switchboard_protocol::frame::{McpCommand, WorkerEvent};

@@ -1,4 +1,4 @@
-//! Turns, mail, questions, and a daemon that goes and comes back.
+//! Tests of turns, mail, questions, and a daemon that goes away and returns.
 
 use serde_json::json;
 use switchboard_process::spawn::{Exit, Signal};
@@ -83,7 +83,7 @@ async fn mail_waits_for_the_end_of_the_turn_and_cancels_no_tool_call() {
     let mut line = daemon.accept().await;
     line.upto(|event| is_tool(event, "in_progress")).await;
 
-    // The tool works on for a second after that: until then the shim has heard all of it.
+    // The tool runs for another second, so that the shim has received all of these by then.
     for number in 1..=3 {
         line.tell(ShimCommand::Prompt { text: format!("mail {number}"), mail: vec![mail(number)] }).await;
     }
@@ -273,7 +273,7 @@ fn is_pause(event: &WorkerEvent, wanted: PauseState) -> bool {
     matches!(event, WorkerEvent::PauseChanged { state } if *state == wanted)
 }
 
-/// Turns, tools that began or ended, and pauses, in order.
+/// Returns turns, started and ended tools, and pauses, in order.
 fn story(frames: &[Frame]) -> Vec<String> {
     let is_told = |kind: &String| kind.starts_with("turn") || kind.starts_with("tool") || kind.starts_with("pause");
     kinds(frames).into_iter().filter(is_told).collect()
@@ -286,7 +286,7 @@ async fn a_paused_agent_waits_between_two_tools_and_goes_on_in_its_session() {
         { "do": "sleep_ms", "ms": 300 }, { "do": "write", "path": "b", "content": "never" }]);
     let second = json!([{ "do": "write", "path": "b", "content": "after" }]);
     let bench = Bench::sections(&json!([turn(1, first), turn(2, second)]))
-        // Its time does not run while it waits.
+        // The time limit does not run while it waits.
         .limits(|limits| (limits.wall_ms, limits.idle_ms) = (9_000, 9_000));
     let daemon = bench.daemon();
     let _shim = bench.shim();
@@ -329,7 +329,7 @@ async fn a_question_is_not_answered_while_its_agent_is_paused() {
     let mut line = daemon.accept().await;
     line.upto(|event| matches!(event, WorkerEvent::TurnStarted { .. })).await;
 
-    // What a rule allows waits, too.
+    // Calls that a rule allows wait, too.
     line.tell(ShimCommand::Pause { between_tools: false }).await;
     line.upto(|event| is_pause(event, PauseState::Paused)).await;
     assert_eq!(bench.tree("a"), None);
@@ -419,7 +419,7 @@ async fn much_that_is_spent_at_once_is_reported_at_once() {
         if let WorkerEvent::CostReported { micro_usd, .. } = event { micro_usd.unwrap_or(0) } else { 0 }
     };
 
-    // The turn hangs, so that nothing of this is told by its end.
+    // The turn hangs, so that none of this is reported by its end.
     let spent = std::cell::Cell::new(0);
     let is_all = |event: &WorkerEvent| {
         spent.set(spent.get() + reported(event));

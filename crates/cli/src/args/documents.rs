@@ -1,4 +1,4 @@
-//! Every command line in README, documents and skill is parsed as it would be typed, and every flag that they name is one of ours.
+//! Parses every command line in README, documents and skill as if typed, and checks that every flag they name exists.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::Args;
 
-/// What stands behind `switchboard ` in code and is no command: the beginning of a signed text.
+/// Texts after `switchboard ` in code that are no command: the beginning of a signed text.
 const NO_COMMANDS: [&str; 1] = ["switchboard message hmac-sha256-v2"];
 
-/// Values that stand for one of a form.
+/// Placeholder values in documents, each with a value that parses.
 const STAND_INS: [(&str, &str); 5] =
     [("N", "1"), ("USD", "1"), ("OFFSET", "1"), ("CLIENT", "claude"), ("SHELL", "bash")];
 
@@ -23,7 +23,7 @@ const OF_XTASK: [&str; 2] = ["benchmarks.md", "torture.md"];
 struct Line {
     place: String,
     text: String,
-    /// Stands in a sentence, where arguments may be missing.
+    /// True if it stands in a sentence, where arguments may be missing.
     is_mention: bool,
 }
 
@@ -38,10 +38,10 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Code with the number of its line.
+/// Lines of code with their line numbers.
 type Numbered = Vec<(usize, String)>;
 
-/// The lines of code blocks, and code within sentences.
+/// Returns the lines of code blocks, and the code within sentences.
 fn code(path: &Path) -> (Numbered, Numbered) {
     let text = std::fs::read_to_string(path).unwrap();
     let (mut blocks, mut spans, mut is_fenced) = (Vec::new(), Vec::new(), false);
@@ -63,7 +63,7 @@ fn lines() -> Vec<Line> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let (blocks, spans) = code(&path);
         for (number, line) in blocks {
-            // Comments, explanations in a column of their own, and where output goes.
+            // Cuts off comments, explanations in a column beside the command, and redirections.
             let line =
                 ["  #", " # ", " > ", " < "].iter().fold(line.trim(), |line, end| line.split(end).next().unwrap());
             let line = line.trim_start_matches("- run: ").trim_start_matches("$ ").trim_start_matches("! ");
@@ -84,7 +84,7 @@ fn lines() -> Vec<Line> {
     found
 }
 
-/// The words of a line, as a shell would make them.
+/// Splits a line into words, as a shell would.
 fn words(line: &str) -> Vec<String> {
     let mut line = line.replace(['…', '[', ']'], "");
     while let (Some(from), Some(to)) = (line.find("$("), line.find(')')) {

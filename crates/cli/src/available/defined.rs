@@ -1,4 +1,4 @@
-//! Agents that files define: which configured agent each of them is, and what it is cut to.
+//! Agents that files define: which configured agent each one uses, and which tools it is limited to.
 
 use switchboard_agents::catalog;
 use switchboard_protocol::error::Failure;
@@ -15,10 +15,10 @@ use crate::definitions::{Definition, Origin};
 // === impl Available ===
 
 impl Available {
-    /// The definition that a name stands for; `None` for a configured agent's.
+    /// Returns the definition of a name; `None` for a configured agent's name.
     ///
     /// # Errors
-    /// `agent.bad-definition` for a file that can't be used, or where an agent of the settings has the same name; `config.untrusted` for one that the repository brings.
+    /// `agent.bad-definition` for a file that can't be used, or if an agent of the settings has the same name; `config.untrusted` for a repository's.
     pub(crate) fn definition(&self, name: &AgentName) -> Result<Option<&Definition>, Failure> {
         let Some(found) = self.definitions.find(name)? else { return Ok(None) };
         if let Some(other) = self.configured_as(name) {
@@ -34,7 +34,7 @@ impl Available {
         Ok(Some(found))
     }
 
-    /// Where an agent of a name is configured; `None` where there is none.
+    /// Returns where an agent of a name is configured; `None` if nowhere.
     fn configured_as(&self, name: &AgentName) -> Option<String> {
         let of_file = |agents: &crate::settings::Agents| agents.path.display().to_string();
         let files = [&self.user, &self.project].into_iter().find(|file| file.find(name.as_str()).is_some());
@@ -42,10 +42,10 @@ impl Available {
         files.map(of_file).or_else(known)
     }
 
-    /// How to start an agent that a definition makes of a configured one.
+    /// Returns how to start an agent that a definition derives from a configured one.
     ///
     /// # Errors
-    /// As [`Available::choice`]; `isolation.tools` where that agent's tools can't be cut so.
+    /// As [`Available::choice`]; `isolation.tools` if that agent's tools can't be limited this way.
     pub(crate) fn defined(
         &self,
         definition: &Definition,
@@ -69,7 +69,8 @@ impl Available {
     }
 }
 
-/// A script does what it plays, in the sandbox; a command has a shell and nothing else; an agent that we know is told. Of others we know no way.
+/// Checks whether an agent's tools can be limited: a script by its sandbox, a command to its shell, a known agent by its settings. For other
+/// agents no way is known.
 fn can_be_cut(definition: &Definition, choice: &AgentChoice) -> Result<(), Failure> {
     let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
     let is_cut = match &choice.driver {

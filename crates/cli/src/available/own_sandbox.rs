@@ -1,5 +1,5 @@
-//! What the sandbox that an agent brings itself needs, and this machine lacks. Codex runs every command in bubblewrap on Linux; without it, it writes nothing
-//! and says nothing.
+//! Finds out what an agent's own sandbox needs and this machine lacks. Codex runs every command in bubblewrap on Linux; without it, it writes nothing
+//! and reports no error.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::environment::Environment;
 
-/// The mode of codex-acp 2.6 in which it works without its sandbox.
+/// Mode in which codex-acp 2.6 works without its sandbox.
 const WITHOUT: &str = "agent-full-access";
 
-/// What is missing, and what to do.
+/// A missing requirement of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lack {
-    /// What is missing, and what follows from that.
+    /// What is missing, and the consequence.
     pub(crate) what: &'static str,
-    /// What to do.
+    /// How to fix it.
     pub(crate) hint: &'static str,
 }
 
-/// What an agent's own sandbox lacks here; `None` for agents without one.
+/// Returns what an agent's own sandbox lacks on this machine; `None` for agents without one.
 pub(crate) fn lack(choice: &AgentChoice, environment: &Environment) -> Option<Lack> {
     let DriverSpec::Acp { argv } = &choice.driver else { return None };
     let is_codex = catalog::of_command(argv).is_some_and(|known| known.name == "codex");
@@ -44,7 +44,7 @@ pub(crate) fn lack(choice: &AgentChoice, environment: &Environment) -> Option<La
     })
 }
 
-/// Whether the packages that a program of npm was installed with hold bubblewrap, as those of `@openai/codex` do.
+/// Returns true if the npm packages that a program was installed with contain bubblewrap, as those of `@openai/codex` do.
 fn is_bundled(program: &Path) -> bool {
     let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     real.ancestors().skip(1).any(|folder| {

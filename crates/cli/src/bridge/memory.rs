@@ -1,4 +1,4 @@
-//! What the bridge remembers of a conversation: the handshake, and the requests that wait for an answer.
+//! State of a conversation that the bridge keeps: the handshake, and the requests that wait for an answer.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::Answer;
 
-/// Requests that may wait at once; a client that asks more is told so.
+/// Maximum number of requests that wait at once; further ones are refused.
 const MOST_WAITING: usize = 1024;
 
 /// A request as the client sent it.
@@ -16,7 +16,7 @@ struct Request {
     line: Vec<u8>,
 }
 
-/// What a new daemon has to hear.
+/// Lines that a new daemon must be sent again.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// The client's `initialize`, answered or not.
@@ -25,11 +25,11 @@ pub(super) struct Memory {
     confirmed: Option<Vec<u8>>,
     /// Requests without an answer, oldest first.
     waiting: Vec<Request>,
-    /// The answer to this id was seen before and is not handed on again.
+    /// Id whose next answer is dropped, because the client has already received one.
     swallow: Option<String>,
 }
 
-/// The part of a JSON-RPC line that the bridge looks at.
+/// The fields of a JSON-RPC line that the bridge reads.
 #[derive(Deserialize)]
 struct Peek<'a> {
     #[serde(borrow)]
@@ -48,7 +48,7 @@ struct Cancelled<'a> {
 // === impl Memory ===
 
 impl Memory {
-    /// Takes note of a line of the client; returns a refusal when it must not be sent on.
+    /// Records a line of the client; returns a refusal if the line must not be sent on.
     pub(super) fn hear_client(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let peek: Peek<'_> = serde_json::from_slice(line).ok()?;
         match (peek.method.as_deref()?, peek.id) {
@@ -68,7 +68,7 @@ impl Memory {
         None
     }
 
-    /// Takes note of a line of the daemon. Returns whether the client is to see it.
+    /// Records a line of the daemon. Returns true if it is to be forwarded to the client.
     pub(super) fn hear_answer(&mut self, line: &[u8]) -> bool {
         let Ok(Peek { id: Some(id), method: None, .. }) = serde_json::from_slice(line) else { return true };
         let id = id.get();
@@ -80,12 +80,12 @@ impl Memory {
         true
     }
 
-    /// Whether something still waits for an answer.
+    /// Returns true if a request waits for an answer.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The lines that a new daemon has to hear before anything else.
+    /// Returns the lines to send to a new daemon before any other.
     pub(super) fn replay(&mut self) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         let handshake = self.handshake.clone();
@@ -100,7 +100,7 @@ impl Memory {
         lines
     }
 
-    /// Answers everything that waits with a failure.
+    /// Returns an error for each waiting request, and forgets them.
     pub(super) fn refuse_all(&mut self, failure: &Failure) -> Vec<Vec<u8>> {
         let waiting = std::mem::take(&mut self.waiting);
         waiting.iter().map(|request| error(&request.id, -32_000, failure)).collect()
@@ -114,14 +114,14 @@ impl Memory {
     }
 }
 
-/// Why the daemon refuses the connection as a whole, if that is what a line says: it is no JSON-RPC then.
+/// Returns the failure with which the daemon refuses the whole connection, if the line is one: such a line is not JSON-RPC.
 pub(super) fn refusal(line: &[u8]) -> Option<Failure> {
     let is_rpc = line.windows(9).any(|word| word == b"\"jsonrpc\"");
     let answer: Answer = if is_rpc { return None } else { serde_json::from_slice(line).ok()? };
     answer.error
 }
 
-/// The answer to a line over the limit, whose id nobody knows.
+/// Returns the error for a line over the limit, whose id is unknown.
 pub(super) fn too_long() -> Vec<u8> {
     error("null", -32_600, &Failure::new("request.too-large", "the line is over 4 MiB"))
 }
@@ -131,7 +131,7 @@ fn busy(id: &str) -> Vec<u8> {
     error(id, -32_000, &failure)
 }
 
-/// A JSON-RPC error; `id` is JSON text.
+/// Builds a JSON-RPC error; `id` is JSON text.
 fn error(id: &str, number: i32, failure: &Failure) -> Vec<u8> {
     let body = json!({ "code": number, "message": failure.to_string(), "data": failure });
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{body}}}"#).into_bytes()

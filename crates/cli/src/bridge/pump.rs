@@ -1,4 +1,4 @@
-//! The threads that read: one for the client, one for each connection to a daemon. They end with what they read from.
+//! The reading threads: one for the client, one for each connection to a daemon. Each ends when its input ends.
 
 use std::io::{BufReader, Read};
 use std::os::unix::net::UnixStream;
@@ -7,22 +7,22 @@ use std::sync::mpsc::SyncSender;
 use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 
-/// What the threads report.
+/// Event of a reading thread.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A line of the client.
+    /// A line from the client.
     Input(Vec<u8>),
-    /// A line of the client was over the limit and is dropped.
+    /// A line from the client was over the limit and is dropped.
     InputTooLong,
     /// The client has closed its end.
     InputEnd,
-    /// A line of the daemon, on this connection.
+    /// A line from the daemon on the connection with this number.
     Output(u64, Vec<u8>),
-    /// This connection is gone.
+    /// The connection with this number is gone.
     Lost(u64),
 }
 
-/// Reads the client until it ends or nobody listens any more.
+/// Reads the client's lines until the input ends or the receiver is gone.
 pub(super) fn read_input(input: impl Read + Send + 'static, to: SyncSender<Event>) {
     std::thread::spawn(move || {
         let mut input = BufReader::new(input);
@@ -43,7 +43,7 @@ pub(super) fn read_input(input: impl Read + Send + 'static, to: SyncSender<Event
     });
 }
 
-/// Reads a connection until it is gone. A line over the limit breaks it: an answer can't be cut.
+/// Reads a connection until it is gone. A line over the limit ends it, because an answer can't be cut.
 pub(super) fn read_daemon(stream: UnixStream, generation: u64, to: SyncSender<Event>) {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);

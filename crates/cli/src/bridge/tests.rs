@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What the bridge wrote, readable while it runs.
+/// Output of the bridge, readable while it runs.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -52,7 +52,7 @@ struct Setup {
     bridge: std::thread::JoinHandle<Result<(), Failure>>,
 }
 
-/// A bridge whose daemons are handed to the test, one for each connection, `daemons` in all.
+/// Starts a bridge whose connections are handed to the test, `daemons` in all.
 fn bridge(daemons: usize) -> Setup {
     let (client, input) = UnixStream::pair().unwrap();
     let written = Written::default();

@@ -1,4 +1,4 @@
-//! Lines over a stream, each bounded in length and time.
+//! Reads and writes lines on a stream, each bounded in length and time.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -8,18 +8,18 @@ use serde::Serialize;
 use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 
-/// What reading a line came to.
+/// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// A whole line without its end.
+    /// A complete line without its end.
     Line(Vec<u8>),
-    /// Nothing more for now; what has come so far is kept.
+    /// No complete line before the deadline; the bytes read so far are kept.
     TimeOut,
-    /// The other side is done.
+    /// The other side has closed the stream.
     End,
 }
 
-/// Reads lines and keeps what came after the last one.
+/// Reads lines and keeps the bytes after the last one.
 #[derive(Debug)]
 pub(crate) struct LineReader {
     stream: BufReader<UnixStream>,
@@ -29,7 +29,7 @@ pub(crate) struct LineReader {
 // === impl LineReader ===
 
 impl LineReader {
-    /// Reads from this stream.
+    /// Creates a reader for a stream.
     pub(crate) fn new(stream: UnixStream) -> Self {
         Self { stream: BufReader::new(stream), lines: Lines::new(MAX_LINE_BYTES) }
     }
@@ -71,7 +71,7 @@ fn is_time_out(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// Sends one value as a line, in at most this time.
+/// Sends a value as one line, within the time limit.
 ///
 /// # Errors
 /// When the stream breaks or does not take the line in time.

@@ -8,19 +8,19 @@ use crate::commands::down;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Refusal of everything that needs the record until a person has answered.
+/// Error code of everything that needs the record, until a person says whether the repository was moved or copied.
 pub(crate) const MOVED: &str = "config.moved-repository";
 
-/// What a person can say of it.
+/// Answers that a person can choose, each with its meaning.
 const ANSWERS: [(&str, Adoption); 2] = [
     ("it was moved: its record comes along", Adoption::Moved),
     ("it is a copy: begin with an empty record", Adoption::Fresh),
 ];
 
-/// Say what became of a repository whose former place is gone
+/// Say whether a repository whose former folder is gone was moved or copied
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// It is a copy: begin with an empty record. Without this it was moved, and its record comes along
+    /// It is a copy: begin with an empty record. Without this flag it was moved and keeps its record
     #[arg(long)]
     fresh: bool,
 }
@@ -53,10 +53,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Asks the person at the terminal what became of the repository, and does it. Returns the refusal where no person answers.
+/// Asks the person at the terminal whether the repository was moved or copied, and acts on the answer. Returns the refusal if none comes.
 ///
 /// # Errors
-/// `config.moved-repository`, and what tying the repository to a record fails with.
+/// `config.moved-repository`, and the failures of tying the repository to a record.
 pub(crate) fn ask(context: &Context, refused: Failure) -> Result<RootPaths, Failure> {
     if !context.can_ask() || context.require_person("say what became of a repository").is_err() {
         return Err(refused);
@@ -69,7 +69,7 @@ pub(crate) fn ask(context: &Context, refused: Failure) -> Result<RootPaths, Fail
     }
 }
 
-/// Does what a person said. A daemon that still runs for the former place knows none of the new paths: it is ended.
+/// Carries out a person's answer. A daemon that still runs for the former place is ended, because it does not have the new paths.
 fn adopt(context: &Context, adoption: Adoption) -> Result<RootPaths, Failure> {
     let place = RootPaths::adopt(context.folder(), adoption)?;
     if Owner::of(&place)?.is_some() {

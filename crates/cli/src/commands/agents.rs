@@ -19,7 +19,7 @@ pub(crate) use definitions::refused;
 #[command(after_help = "Verb: get_team_roster")]
 pub(crate) struct Args {}
 
-/// Asks and shows.
+/// Requests the team and prints it.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let roster = context.daemon()?.call::<GetTeamRoster>(&GetTeamRosterRequest {})?;
     let available = Available::within(AgentScope::Both, context)?;

@@ -1,4 +1,4 @@
-//! `switchboard agents-of-job`: tells the daemon how the agents of a job are started. Started by the daemon, never by hand.
+//! `switchboard agents-of-job`: returns to the daemon how a job's agents are started. Started by the daemon, never by hand.
 
 use std::io::Read as _;
 
@@ -11,11 +11,11 @@ use crate::commands::run::agents::{self, Named};
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Tell how the agents of a job are started (started by the daemon)
+/// Print how the agents of a job are started (started by the daemon)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Answers the one question on standard input.
+/// Answers the request on standard input.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let answer = match asked().and_then(|wanted| found(&wanted, context)) {
         Ok(found) => Answer::Found(found),

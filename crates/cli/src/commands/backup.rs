@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::presence::Presence;
 use crate::report::Outcome;
 
-/// How long a copy of a large store may take.
+/// Time limit for copying a large store.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 /// Copy the record into one file, also while the daemon works, and verify the copy
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     no_daemon: bool,
 }
 
-/// Asks the daemon that runs for the copy, or makes it here.
+/// Has the running daemon make the copy, or makes it here.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let file = context.resolve(&args.file);
     let none = || Failure::new("daemon.not-running", "no daemon is asked");

@@ -22,19 +22,19 @@ pub(crate) struct Args {
     none: bool,
 }
 
-/// The flags that set a budget.
+/// Flags that set a budget.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetFlags {
-    /// Ceiling in dollars, e.g. 5 or 0.75
+    /// Maximum cost in dollars, e.g. 5 or 0.75
     #[arg(long, value_name = "USD", value_parser = micro_usd)]
     budget: Option<u64>,
-    /// Ceiling of each task in dollars, with all its workers
+    /// Maximum cost of each task in dollars, with all its workers
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     task_budget: Option<u64>,
-    /// Ceiling in dollars of all runs of the same plan; goes before what the plan says
+    /// Maximum cost in dollars of all runs of the same plan; takes precedence over the plan
     #[arg(long, value_name = "USD", value_parser = micro_usd)]
     plan_budget: Option<u64>,
-    /// What is set aside for a worker before it starts, in dollars; told from earlier workers of the run without it
+    /// Amount to reserve for a worker before it starts, in dollars; estimated from earlier workers of the run when left out
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     reserve: Option<u64>,
     /// What happens at the ceiling
@@ -42,14 +42,14 @@ pub(crate) struct BudgetFlags {
     at_ceiling: At,
 }
 
-/// What happens at the ceiling.
+/// Action at the ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum At {
-    /// It is said, and the run goes on
+    /// Warn; the run goes on
     Warn,
-    /// Turns are cancelled; the run goes on once the ceiling is raised
+    /// Cancel turns; the run goes on once the ceiling is raised
     Pause,
-    /// The run is stopped
+    /// Stop the run
     Halt,
 }
 
@@ -72,7 +72,7 @@ impl BudgetFlags {
     }
 }
 
-/// Sets a budget, or shows it.
+/// Sets a budget, or prints it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
     if let Some((run, task)) = args.run.as_deref().and_then(|run| run.split_once('/')) {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let budget = args.flags.budget();
     let plan = args.flags.plan_budget();
     if budget.is_some() || args.none || plan.is_some() {
-        // A plan's ceiling alone leaves the run's as it is.
+        // Setting only the plan's ceiling must leave the run's as it is.
         let known = if budget.is_some() || args.none {
             None
         } else {
@@ -130,7 +130,7 @@ fn of_task(args: &Args, (run, task): (&str, &str), client: &mut Client, context:
     Ok(())
 }
 
-/// What is shown as JSON: the run without its tasks.
+/// JSON output: the run without its tasks.
 #[derive(serde::Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]
@@ -140,7 +140,7 @@ struct Shown<'a> {
     ceilings: &'a [Ceiling],
 }
 
-/// A ceiling that the run has in common with others, in a line.
+/// Describes a ceiling that the run shares with others, in one line.
 fn shared(ceiling: &Ceiling) -> Option<String> {
     let whose = match ceiling.of {
         BudgetOf::Run => return None,
@@ -160,7 +160,7 @@ const fn then(at_ceiling: AtCeiling) -> &'static str {
     }
 }
 
-/// What is spent, of how much, and what happens then.
+/// Describes what a run has spent, its ceiling, and the action at the ceiling.
 pub(crate) fn described(run: &RunSummary) -> String {
     let spent = run.micro_usd.unwrap_or(0).saturating_add(run.estimated_micro_usd.unwrap_or(0));
     let spent = money(Some(spent)).unwrap_or_default();

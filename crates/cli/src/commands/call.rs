@@ -14,9 +14,9 @@ use crate::context::Context;
 use crate::output::Table;
 use crate::report::Outcome;
 
-/// Columns of a verb's help.
+/// Width of a verb's help in columns.
 const HELP: usize = 80;
-/// Indent of what stands below a field's name.
+/// Indent of the text below a field's name.
 const BELOW: &str = "      ";
 
 /// Call any verb by its name and print its reply as JSON
@@ -27,10 +27,10 @@ pub(crate) struct Args {
     verb: Option<String>,
     /// `key=value` (JSON where it parses, else text), `key:=json`, or `-` for a JSON object on standard input
     args: Vec<String>,
-    /// Idempotency key: the same key and arguments give the first answer again
+    /// Idempotency key: the same key and arguments return the first answer again
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// Wait so many seconds for the answer
+    /// Wait at most so many seconds for the answer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
     /// Print the verb's request and reply
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     help: bool,
 }
 
-/// Calls, or lists the verbs.
+/// Calls a verb, or lists the verbs.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let rows = table();
     let Some(verb) = &args.verb else {
@@ -90,7 +90,7 @@ fn describe(row: &Row, context: &mut Context) {
     help(row, width).iter().for_each(|line| context.out.line(line));
 }
 
-/// What a verb does, takes and returns, in lines of at most `width` columns as far as its names allow.
+/// Describes a verb, its request and its reply, in lines of at most `width` columns where its names allow that.
 fn help(row: &Row, width: usize) -> Vec<String> {
     let mut lines = vec![format!("switchboard call {} [KEY=VALUE]...", row.name)];
     lines.extend(wrapped(row.about.as_ref(), "", "", width));
@@ -101,7 +101,7 @@ fn help(row: &Row, width: usize) -> Vec<String> {
     lines
 }
 
-/// Each field of an object: its name, its type, whether it must be there, and below them what it is.
+/// Lists each field of an object: name, type, whether it is required, and its description below.
 fn fields(schema: &Value, width: usize) -> Vec<String> {
     let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let mut lines = Vec::new();
@@ -120,7 +120,7 @@ fn fields(schema: &Value, width: usize) -> Vec<String> {
     if lines.is_empty() { vec!["  nothing".to_owned()] } else { lines }
 }
 
-/// A text in lines of at most `width` columns, the first behind `first` and the others behind `rest`.
+/// Wraps a text at `width` columns, with the indent `first` before the first line and `rest` before the others.
 fn wrapped(text: &str, first: &str, rest: &str, width: usize) -> Vec<String> {
     let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest).break_words(false);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -136,7 +136,7 @@ fn unknown(verb: &str, rows: &[Row]) -> Failure {
     }
 }
 
-/// Reads `key=value` words into one object; later words win. A value whose field takes only text stays text.
+/// Parses `key=value` words into one object; later words win. A value stays text if its field takes only text.
 pub(crate) fn arguments(words: &[String], schema: &Value) -> Result<Value, Failure> {
     let mut object = Map::new();
     for word in words {

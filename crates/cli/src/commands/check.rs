@@ -22,19 +22,19 @@ use crate::settings::Agents;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Each check has a command of its own name, such as `switchboard secretscan`: --list names them")]
 pub(crate) struct Args {
-    /// Files and folders to look at, changed or not
+    /// Files and folders to check, changed or not
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// What the next commit would hold
+    /// Check what the next commit would contain
     #[arg(long, conflicts_with = "base")]
     staged: bool,
-    /// Tell new findings from those that this revision had; where the branch left the main one when left out
+    /// Separate new findings from those at this revision; the point where the branch left the main one when left out
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Leave these files out, by globs as in a .gitignore; they are counted and named
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     exclude: Vec<String>,
-    /// Only this check; can be given several times
+    /// Run only this check; can be given several times
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     only: Vec<String>,
     /// Also run the repository's own build
@@ -43,44 +43,44 @@ pub(crate) struct Args {
     /// Accept the findings that this file lists
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write a file that accepts all that is found now
+    /// Write a file that accepts all current findings
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     write_baseline: Option<PathBuf>,
-    /// How to show what was found
+    /// How to print the findings
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Look for secrets in all that was ever committed, instead of in files
+    /// Look for secrets in all commits instead of in files
     #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build"])]
     history: bool,
-    /// With --history: only what came after this revision
+    /// With --history: only commits after this revision
     #[arg(long, value_name = "REV", requires = "history")]
     since: Option<String>,
-    /// Remember nothing of this run, and use nothing that earlier ones remember
+    /// Neither read nor write the cache
     #[arg(long)]
     no_cache: bool,
     /// List the checks and their rules
     #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history"])]
     list: bool,
-    /// Have git check every commit before it is made
+    /// Install a git hook that checks every commit before it is made
     #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history", "list"])]
     install_hook: bool,
-    /// Answer one request a line on standard input, for whoever checks often
+    /// Answer one request per line on standard input, for programs that check often
     #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history", "list", "install_hook"])]
     serve: bool,
 }
 
-/// How findings are shown.
+/// Output format of the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// The reply as it is.
+    /// The reply as JSON.
     Json,
     /// SARIF 2.1.0, for code hosts and editors.
     Sarif,
 }
 
-/// Checks, or serves requests.
+/// Runs the checks, or serves requests.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     if args.serve {
         let served = switchboard_checks::serve(BufReader::new(io::stdin()), io::stdout(), &Limits::default());
@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     outcome(&reply)
 }
 
-/// An engine that remembers, in the user's cache folder.
+/// Creates an engine that caches results in the user's cache folder.
 fn engine(context: &Context, limits: Limits, forgets: bool) -> Engine {
     let engine = Engine::new(limits);
     match context.environment.cache_folder() {
@@ -129,7 +129,7 @@ fn engine(context: &Context, limits: Limits, forgets: bool) -> Engine {
     }
 }
 
-/// What can't be remembered is found again next time: nobody needs to be told.
+/// Saves the cache. A failure is ignored: the next run computes the results again.
 fn remember(engine: &Engine) {
     let _forgotten = engine.save();
 }
@@ -150,7 +150,7 @@ fn list(context: &mut Context) {
     context.out.line("The rules: switchboard check --list --json");
 }
 
-/// A baseline is read from below the folder that is checked only, so it is written nowhere else.
+/// Rejects a path outside the checked folder: a baseline is read only from below it.
 fn baseline_place(path: PathBuf, folder: &Path) -> Result<PathBuf, Failure> {
     let parent = path.parent().unwrap_or(folder);
     let is_below = match (parent.canonicalize(), folder.canonicalize()) {
@@ -177,13 +177,13 @@ fn write_baseline(path: &Path, reply: &CheckReply, context: &mut Context) -> Out
     Ok(())
 }
 
-/// What kept the checks from looking at anything, as every command shows failures.
+/// Converts the failure that kept all checks from running into one that every command can print.
 fn nothing_checked(failure: &CheckFailure) -> Failure {
     let code = switchboard_protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
     Failure::new(code, &failure.what).hint(&failure.hint)
 }
 
-/// Everything has been shown; what is left is the exit code.
+/// Maps the reply to an exit code; everything has been printed by now.
 fn outcome(reply: &CheckReply) -> Outcome {
     match reply.verdict {
         CheckVerdict::Pass | CheckVerdict::Warn | CheckVerdict::Skip => Ok(()),
@@ -207,7 +207,7 @@ fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<Check
     let commands = if args.build { build(&root)? } else { Vec::new() };
     let settings = context.environment.config_folder().as_deref().map(Agents::read).transpose()?.unwrap_or_default();
     let text = |path: PathBuf| context.resolve(&path).display().to_string();
-    // Git hands its hooks the index of the commit in the making, which need not be the repository's own.
+    // Git gives its hooks the index of the commit in the making, which may differ from the repository's own.
     let index_file = context.environment.variable("GIT_INDEX_FILE").filter(|_| args.staged);
     Ok(CheckRequest {
         base,

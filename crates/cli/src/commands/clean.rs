@@ -14,13 +14,13 @@ use crate::report::{Ending, Outcome};
 pub(crate) struct Args {
     /// One run; all that have ended when left out
     run: Option<String>,
-    /// Also what holds work that is merged nowhere: it is archived first
+    /// Also remove what holds work that is merged nowhere, after archiving it
     #[arg(long)]
     unmerged: bool,
     /// List what was archived, and remove nothing
     #[arg(long, conflicts_with_all = ["run", "unmerged", "dry_run"])]
     archived: bool,
-    /// Make a branch of something archived
+    /// Create a branch from something archived
     #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "unmerged", "dry_run", "archived"])]
     restore: Option<String>,
     /// List only
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// Lists, asks, removes.
+/// Lists the leftovers, asks, and removes them.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if let Some(name) = &args.restore {
         return restore(name, context);

@@ -10,7 +10,7 @@ pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-/// Prints the script for this command line.
+/// Prints the completion script.
 pub(crate) fn run(args: &Args, mut command: clap::Command, context: &mut Context) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "switchboard", &mut script);

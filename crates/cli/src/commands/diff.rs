@@ -14,7 +14,7 @@ pub(crate) struct Args {
     what: Option<String>,
 }
 
-/// Asks and shows.
+/// Requests the diff and prints it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.what {
         Some(task) if !super::show::is_run(task) => {
@@ -57,7 +57,7 @@ fn show(diff: Option<&str>, nothing: &str, context: &mut Context) {
     page(&text, &context.environment, &mut context.out);
 }
 
-/// The diff in the colours that git gives it.
+/// Colours a diff as git does.
 fn painted(diff: &str, out: &Output) -> String {
     if !out.has_color() {
         return diff.to_owned();

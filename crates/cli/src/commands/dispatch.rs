@@ -15,43 +15,43 @@ use crate::commands::run::{self, Shown, agents, isolations};
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Have agents do something that is in no plan, and print what they say
+/// Have agents do something that is in no plan, and print their answers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: start_run")]
 pub(crate) struct Args {
-    /// What is to be done: one task, several for `parallel`, the steps of a `chain` (`{previous}` is what the step before said), or the positions in a `debate`
+    /// The task; several for `parallel`, the steps of a `chain` (`{previous}` is the answer of the step before), or the positions in a `debate`
     #[arg(required_unless_present = "topic")]
     tasks: Vec<String>,
-    /// Who does it; several times: one for each task, in their order
+    /// The agent; several times: one for each task, in their order
     #[arg(long, value_name = "NAME")]
     agent: Vec<String>,
-    /// What a debate is about
+    /// The topic of a debate
     #[arg(long, value_name = "TEXT")]
     topic: Option<String>,
-    /// Who decides at the end of a debate; the first participant's agent when left out
+    /// The agent that decides at the end of a debate; the first participant's agent when left out
     #[arg(long, value_name = "NAME", requires = "topic")]
     decides: Option<String>,
-    /// Rounds of a debate
+    /// Number of rounds of a debate
     #[arg(long, value_name = "N", requires = "topic")]
     rounds: Option<u32>,
-    /// How many have to reply in a round of a debate
+    /// How many participants must reply in a round of a debate
     #[arg(long, value_name = "N", requires = "topic")]
     quorum: Option<u32>,
-    /// Merge what they change into the run's branch, once the gates have let it pass; else only what they say is kept
+    /// Merge the changes into the run's branch once the gates have passed them; otherwise only the answers are kept
     #[arg(long)]
     change: bool,
-    /// Have so many workers try each task, each in a tree of its own, and let the gates choose; what they say is not kept
+    /// Have so many workers try each task, each in its own tree, and let the gates choose; their answers are not kept
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with = "topic")]
     best_of: Option<u32>,
     #[command(flatten)]
     together: TogetherFlags,
-    /// How all workers are held: with your rights, or with four tools in a sandbox
+    /// Isolation of all workers: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations())]
     isolation: Option<Isolation>,
-    /// Start constrained workers also where this machine can't enforce all of it
+    /// Start constrained workers even if this machine can't enforce all of it
     #[arg(long)]
     unenforced: bool,
-    /// At most so many workers at once
+    /// Maximum number of workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     times: TimeFlags,
     #[command(flatten)]
     place: PlaceFlags,
-    /// Say what would happen and start nothing
+    /// Print what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -129,15 +129,15 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 // === impl Args ===
 
 impl Args {
-    /// The job and its mode.
+    /// Builds the job and its mode.
     fn job(&self) -> Result<(Job, Mode), Failure> {
-        // Participants of a debate need no task: each agent is one.
+        // Participants of a debate need no task: each agent counts as one.
         let count = if self.topic.is_some() { self.tasks.len().max(self.agent.len()) } else { self.tasks.len() };
         if self.agent.len() > 1 && self.agent.len() != count {
             let what = format!("{} agents are named for {count} tasks", self.agent.len());
             return Err(Failure::new("request.bad-args", what).hint("name one for all, or one for each").at("agent"));
         }
-        // One agent is the run's, several are each a task's.
+        // One agent is the run's; several belong to one task each.
         let agent = |at: usize| self.agent.get(at).filter(|_| self.agent.len() > 1).cloned();
         let task = |at: usize| JobTask {
             task: self.tasks.get(at).cloned().unwrap_or_default(),

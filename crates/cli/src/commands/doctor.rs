@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::output::{Tone, plain};
 use crate::report::{Ending, Outcome};
 
-/// Look at everything that could prevent a run, and fix what can be fixed
+/// Check everything that could prevent a run, and fix what can be fixed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_status")]
 pub(crate) struct Args {
@@ -26,17 +26,17 @@ pub(crate) struct Args {
     /// Don't ask the daemon, and check the record as it lies on the disk; refused while one runs
     #[arg(long)]
     no_daemon: bool,
-    /// Start each agent and see whether it opens a session; it is asked nothing, so that it costs nothing
+    /// Start each agent and check whether it opens a session; no prompt is sent, so it costs nothing
     #[arg(long)]
     agents: bool,
 }
 
-/// Looks, fixes if asked to, and shows.
+/// Runs the checks, applies fixes if asked to, and prints the results.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut looks = machine::looks(context);
     looks.extend(repository::looks(args.fix, args.no_daemon, context));
     looks.extend(team::looks(context));
-    // An agent that is asked tells its version itself.
+    // The handshake with an agent also returns its version.
     looks.extend(if args.agents { handshakes::looks(context) } else { version::looks(context) });
     if context.json {
         context.out.json(&serde_json::json!({ "looks": looks }));

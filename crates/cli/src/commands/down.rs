@@ -14,7 +14,7 @@ use crate::report::Outcome;
 /// How long a daemon may take to end after its sockets are closed.
 const LET_GO: Duration = Duration::from_secs(10);
 
-/// How often that is looked at.
+/// Interval between two checks whether the daemon has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// End the daemon and its workers
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(5);
 #[command(after_help = "Verb: shutdown")]
 pub(crate) struct Args {}
 
-/// Ends it; where none runs there is nothing to do.
+/// Ends the daemon; does nothing where none runs.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let ended = end(context, false)?;
     if context.json {
@@ -36,15 +36,15 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Ends the daemon and waits until it is gone; nothing when none runs. One that is being started is waited for.
+/// Ends the daemon and waits until it is gone; does nothing if none runs. Waits for a daemon that is still starting.
 ///
 /// # Errors
-/// `daemon.unreachable` when it does not answer or does not go.
+/// `daemon.unreachable` when it does not answer or does not end.
 pub(crate) fn end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply>, Failure> {
     let limit = Deadline::after(LET_GO);
     loop {
         match try_end(context, keep_workers) {
-            // It was killed a moment ago: its socket still took the connection. Another may be on its way.
+            // It was killed a moment ago and its socket still took the connection. Another daemon may be starting.
             Err(failure) if is_gone(&failure) && !limit.has_passed() => std::thread::sleep(LOOK),
             ended => return ended,
         }
@@ -80,8 +80,8 @@ fn running(context: &Context) -> Result<Client, Failure> {
     }
 }
 
-/// Waits until the process is gone, and the record with it: the daemon closes its sockets a moment before, and the next command may want to start
-/// another.
+/// Waits until the process has ended and released the record: the daemon closes its sockets a moment earlier, and the next command may
+/// start another.
 fn wait_for_exit(process: &Fingerprint) -> Result<(), Failure> {
     let limit = Deadline::after(LET_GO);
     while process.is_alive() {

@@ -1,13 +1,13 @@
-//! `switchboard run --example`: the whole way through, in a scratch folder, by the very commands that a user types.
+//! `switchboard run --example`: runs a complete example in a scratch folder, with the same commands that a user types.
 
-/// Files of an example, each with its path.
+/// Embeds the files of an example, each with its path.
 macro_rules! files {
     ($of:literal: $($path:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../../../examples/", $of, "/", $path)))),*]
     };
 }
 
-/// Scripts of an example, each with the agent that it plays.
+/// Embeds the scripts of an example, each with the agent that it plays.
 macro_rules! scripts {
     ($of:literal: $($agent:literal),* $(,)?) => {
         &[$(($agent, include_str!(concat!("../../../../../examples/", $of, "/agents/", $agent, ".json")))),*]
@@ -33,8 +33,8 @@ use catalog::{Begins, Example};
 use scratch::Scratch;
 use stage::Stage;
 
-/// Runs an example's plan, with scripts in the parts of its agents or with a real agent in all of them, then shows
-/// that its record verifies and that a damaged one does not.
+/// Runs an example's plan, with scripts as its agents or with a real agent for all of them, then shows that its record
+/// verifies and that a damaged one does not.
 pub(crate) fn run(name: &str, agent: Option<&str>, context: &mut Context) -> Outcome {
     let example = catalog::find(name)?;
     let scratch = Scratch::make(&example, agent, context)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(name: &str, agent: Option<&str>, context: &mut Context) -> Out
     let outcome = {
         let mut stage = Stage::new(&scratch, context)?;
         perform(&example, &scratch, &mut stage)
-        // The stage ends the daemon, however the play went.
+        // The stage ends the daemon, whatever the outcome.
     };
     farewell(&example, &scratch, context);
     outcome
@@ -85,7 +85,7 @@ fn perform(example: &Example, scratch: &Scratch, stage: &mut Stage<'_>) -> Outco
     Ok(())
 }
 
-/// A command's exit code as our own.
+/// Converts a command's exit code to the ending of this command.
 fn ending(code: i32) -> Ending {
     match code {
         2 => Ending::Said(Exit::Usage),
@@ -123,7 +123,7 @@ fn introduce(example: &Example, scratch: &Scratch, agent: Option<&str>, context:
     }
 }
 
-/// The agents of an example: `ada, ben and cleo`.
+/// Lists the agents of an example: `ada, ben and cleo`.
 fn names(example: &Example) -> String {
     let names: Vec<_> = example.scripts.iter().map(|(name, _)| *name).collect();
     match names.split_last() {

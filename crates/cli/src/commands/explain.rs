@@ -15,7 +15,7 @@ pub(crate) struct Args {
     code: Option<String>,
 }
 
-/// Prints the page, or the list.
+/// Prints the page of a code, or the list of codes.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.code {
         None => list(context),

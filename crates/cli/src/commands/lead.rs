@@ -1,4 +1,4 @@
-//! `switchboard lead`: who has the architect's seat of a run.
+//! `switchboard lead`: gives, takes back or shows the architect's seat of a run.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::context::Context;
 use crate::output::{money, one_line};
 use crate::report::Outcome;
 
-/// Widest text in a line.
+/// Maximum length of a text in a line, in characters.
 const WIDTH: usize = 200;
 
-/// Milliseconds of a minute.
+/// Milliseconds in a minute.
 const MINUTE: u64 = 60_000;
 
 /// Have an agent lead a run that a team carries out: it plans, and begins each step of the others
@@ -27,20 +27,20 @@ const MINUTE: u64 = 60_000;
 pub(crate) struct Args {
     /// The run
     run: String,
-    /// The agent, by the name under which it has registered
+    /// The agent, by its registered name
     #[arg(conflicts_with = "end")]
     agent: Option<String>,
-    /// Take the seat back: the engine drives the run from then on
+    /// Take the seat back: from then on the engine drives the run
     #[arg(long)]
     end: bool,
-    /// How many minutes the seat lasts without a call of the agent; 15 without it
+    /// Minutes that the seat lasts without a call from the agent; 15 when left out
     #[arg(long, value_name = "MINUTES", requires = "agent", value_parser = clap::value_parser!(u64).range(1..=1440))]
     lease: Option<u64>,
     #[command(flatten)]
     budget: BudgetFlags,
 }
 
-/// Runs the command: gives the seat, takes it back, or shows who has it.
+/// Gives the seat, takes it back, or prints who has it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let (run, budget) = (args.run.clone(), args.budget.budget());
     if args.budget.plan_budget().is_some() {

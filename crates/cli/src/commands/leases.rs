@@ -13,15 +13,15 @@ use crate::report::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: list_leases")]
 pub(crate) struct Args {
-    /// Only those of this agent
+    /// Only the leases of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// At most so many, the oldest
+    /// Maximum number of leases to list, oldest first
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
-/// Asks and shows.
+/// Requests the leases and prints them.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let agent = args
         .agent

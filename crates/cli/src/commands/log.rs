@@ -15,32 +15,32 @@ use crate::client::Client;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// How long one look waits for the next event of a task that is followed.
+/// How long one request waits for the next event of a followed task, in milliseconds.
 const LOOK_MS: u64 = 1000;
 
-/// Events that one look takes.
+/// Maximum number of events in one request.
 const PAGE: u32 = 1000;
 
-/// Show what a task's workers did: turns, tools, what they said, what went wrong
+/// Show what a task's workers did: turns, tools, answers, failures
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: show_task, read_events, read_output")]
 pub(crate) struct Args {
     /// `RUN/TASK`, or `TASK` of the newest run
     task: String,
-    /// Go on as more happens, until the task is done; with --raw until its agent has ended
+    /// Keep printing until the task is done; with --raw until its agent has ended
     #[arg(short, long)]
     follow: bool,
     /// Only this attempt; with --raw the worker of this attempt
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     attempt: Option<u32>,
-    /// What the last worker's agent printed, as it came: 256 KiB of its end
+    /// Print the raw output of the last worker's agent: its last 256 KiB
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
     bounds: raw::Bounds,
 }
 
-/// Asks and shows.
+/// Requests the log and prints it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
     if args.raw {
@@ -85,13 +85,13 @@ fn is_settled(state: &str) -> bool {
 /// The log of one task as it is printed.
 struct Log {
     reply: ShowTaskReply,
-    /// The only attempt that is shown.
+    /// Attempt to show; `None` shows all.
     attempt: Option<u32>,
     /// Workers of the task that are shown.
     workers: BTreeSet<String>,
-    /// Entries that were printed.
+    /// Number of entries printed.
     seen: usize,
-    /// Whether what happens now belongs to an attempt that is not shown.
+    /// True while the events belong to an attempt that is not shown.
     skips: bool,
 }
 
@@ -118,7 +118,7 @@ impl Log {
         lines.iter().for_each(|line| context.out.line(line));
     }
 
-    /// Whether an event is of a worker that is shown; a worker's first event says whose it is.
+    /// Checks whether an event is of a worker that is shown; a worker's first event names its task and attempt.
     fn is_of_worker(&mut self, event: &Event) -> bool {
         match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { worker, run, task, attempt, .. }) => {

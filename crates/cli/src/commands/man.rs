@@ -10,11 +10,11 @@ use crate::report::Outcome;
 /// Write the manual pages of all commands into a folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder, such as ~/.local/share/man/man1; it is made where there is none
+    /// The folder, such as ~/.local/share/man/man1; created if it is missing
     folder: PathBuf,
 }
 
-/// Writes a page for the program and one for each command.
+/// Writes one page for the program and one for each command.
 pub(crate) fn run(args: &Args, command: clap::Command, context: &mut Context) -> Outcome {
     let folder = context.resolve(&args.folder);
     let denied = |error: &std::io::Error| {
@@ -34,7 +34,7 @@ mod tests {
 
     use crate::args::Args;
 
-    /// Long flags by page, as the command line has them.
+    /// Collects the long flags of each page from the command line's definition.
     fn wanted(command: &clap::Command, page: &str, into: &mut BTreeMap<String, Vec<String>>) {
         let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
         let flags = shown.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
@@ -48,7 +48,7 @@ mod tests {
     fn every_command_has_a_page_that_names_its_flags_and_no_page_is_of_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Args::command().disable_help_subcommand(true);
-        // What all commands share stands at each of them.
+        // Building copies the flags that all commands share to each command.
         command.build();
         let mut wanted_pages = BTreeMap::new();
         wanted(&command, "switchboard", &mut wanted_pages);

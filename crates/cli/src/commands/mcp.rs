@@ -1,4 +1,4 @@
-//! `switchboard mcp`: the bridge itself, and its installation in a client.
+//! `switchboard mcp`: the bridge, and its installation in a client.
 
 mod install;
 
@@ -26,7 +26,7 @@ enum Command {
     Install(install::Args),
 }
 
-/// Serves or installs.
+/// Serves MCP, or installs the bridge.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     match args.command {
         None => carry(context).map_err(Into::into),
@@ -34,7 +34,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     }
 }
 
-/// Serves without the argument parser.
+/// Serves MCP without the argument parser.
 pub(crate) fn serve(environment: &Environment) -> ExitCode {
     let context = Context::new(&Shared::default(), environment.clone());
     match carry(&context) {
@@ -48,13 +48,13 @@ fn carry(context: &Context) -> Result<(), Failure> {
     let is_worker = context.environment.worker().is_some();
     let open = |at: &At| {
         let token = at.credentials.token.clone();
-        // The user's own name is not the agent's.
+        // The agent's name comes from the environment only, never from the user's name.
         let name = context.environment.variable("SWITCHBOARD_AGENT").map(str::to_owned);
         let folder = at.credentials.folder.clone();
         let hello = Hello::Mcp { v: WIRE_VERSION, token, name, bridge: bridge.clone(), folder };
         client::open(&at.socket, &hello)
     };
-    // A worker's daemon may come back within a minute; the worker must not start one, so it only waits.
+    // A worker's daemon may return within a minute; the worker must not start one, so it only waits.
     let connect = || match context.reach(open) {
         Err(failure) if failure.code == "daemon.not-running" && !is_worker => {
             open(&context.start_daemon(Launch::default())?)

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::output::{counted, one_line};
 use crate::report::Outcome;
 
-/// A merge of a large tree on a slow disk may take its time.
+/// Time limit for a merge: a large tree on a slow disk takes long.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Merge a run's branch into the branch that it was started from
@@ -17,15 +17,15 @@ const LIMIT: Duration = Duration::from_secs(300);
 pub(crate) struct Args {
     /// The run, or the beginning of its id; the newest when left out
     run: Option<String>,
-    /// Merge what is done of a run of which not all tasks are
+    /// Merge the finished tasks of a run that is not complete
     #[arg(long)]
     partial: bool,
-    /// Take the last merge of the run back; refused where the branch has moved on since
+    /// Undo the last merge of the run; refused if the branch has moved on since
     #[arg(long, conflicts_with = "partial")]
     undo: bool,
 }
 
-/// Merges.
+/// Merges the run's branch, or undoes that.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     if args.undo {
         return undo(args.run, context);

@@ -10,28 +10,28 @@ use crate::context::Context;
 use crate::output::{Output, Tone, plain, when};
 use crate::report::Outcome;
 
-/// List messages between agents and how far each has come
+/// List messages between agents and the state of their delivery
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: list_messages, search_messages")]
 pub(crate) struct Args {
-    /// Only those from or to this agent
+    /// Only messages from or to this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only those of this state in their queue: ready, leased, acked, dead, expired or cancelled
+    /// Only messages in this state of their queue: ready, leased, acked, dead, expired or cancelled
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only those that hold these words: all of them, "phrases", beginnings*, and none of the -words
+    /// Only messages that contain these words: all of them, "phrases", beginnings*, and none of the -words
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
     /// With --search: only messages before this position, as the last line of an answer names it
     #[arg(long, value_name = "SEQ", requires = "search")]
     before: Option<u64>,
-    /// At most so many, the newest
+    /// Maximum number of messages to list, newest first
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
-/// Asks and shows.
+/// Requests the messages and prints them.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let agent = args
         .agent

@@ -13,7 +13,7 @@ use crate::report::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: list_needs")]
 pub(crate) struct Args {
-    /// Also those that were settled
+    /// Include questions that are already answered or expired
     #[arg(long)]
     all: bool,
 }
@@ -26,7 +26,7 @@ pub(crate) struct ApproveArgs {
     id: String,
 }
 
-/// Refuse what a worker or a message file asks for; or let a dead letter go
+/// Refuse what a worker or a message file asks for; or drop a dead letter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: deny")]
 pub(crate) struct DenyArgs {
@@ -42,12 +42,12 @@ pub(crate) struct AnswerArgs {
     id: String,
     /// The id of the option
     option: String,
-    /// What to tell the next worker of a task that is tried again, or a team (with the options text and revise)
+    /// Note for the next worker of a task that is tried again, or for a team (with the options text and revise)
     #[arg(long)]
     note: Option<String>,
 }
 
-/// Lists.
+/// Lists the questions.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let reply = context.daemon()?.call::<ListNeeds>(&ListNeedsRequest { include_settled: args.all })?;
     if context.json {
@@ -63,21 +63,21 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Allows.
+/// Approves a question.
 pub(crate) fn run_approve(args: ApproveArgs, context: &mut Context) -> Outcome {
     let reply = context.daemon()?.call::<Approve>(&ResolveRequest { id: args.id })?;
     say(&reply, context);
     Ok(())
 }
 
-/// Refuses.
+/// Denies a question.
 pub(crate) fn run_deny(args: DenyArgs, context: &mut Context) -> Outcome {
     let reply = context.daemon()?.call::<Deny>(&ResolveRequest { id: args.id })?;
     say(&reply, context);
     Ok(())
 }
 
-/// Answers.
+/// Answers a question with an option.
 pub(crate) fn run_answer(args: AnswerArgs, context: &mut Context) -> Outcome {
     let reply =
         context.daemon()?.call::<Answer>(&AnswerRequest { id: args.id, option: args.option, note: args.note })?;

@@ -15,10 +15,10 @@ use crate::context::Context;
 use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
-/// How long workers may take to say that they have heard of it.
+/// How long workers may take to confirm the pause.
 const HEARD: Duration = Duration::from_secs(2);
 
-/// How often they are looked at meanwhile.
+/// Interval between two checks of the workers.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Pause a run or tasks of it: workers wait at their next tool, and nothing new starts or merges
@@ -31,7 +31,7 @@ pub(crate) struct PauseArgs {
     tasks: Vec<String>,
 }
 
-/// Let a paused run or tasks of it go on
+/// Resume a paused run or tasks of it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: resume_run\n\nTo follow the run, too: switchboard run --resume RUN")]
 pub(crate) struct ResumeArgs {
@@ -41,7 +41,7 @@ pub(crate) struct ResumeArgs {
     tasks: Vec<String>,
 }
 
-/// Pauses, and says how each worker stands once all have heard of it.
+/// Pauses, and prints the state of each worker once all have confirmed.
 pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
     let request = PauseRunRequest { what: args.what.clone(), tasks: args.tasks.clone() };
     let named = (Some(args.what.as_str()), args.tasks.as_slice());
@@ -82,7 +82,7 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Resumes.
+/// Resumes a run or tasks.
 pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
     let request = ResumeRunRequest { run: args.what.clone(), tasks: args.tasks.clone(), ends_daemon: false };
     let named = (args.what.as_deref(), args.tasks.as_slice());
@@ -103,7 +103,7 @@ pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Tasks that were paused by name, which a run that goes on leaves so. Workers that waited with the run have a moment to go on.
+/// Returns the tasks that were paused by name, which stay paused when the run resumes. Gives the workers that waited with the run time to go on.
 fn paused_by_name(run: &RunId, context: &mut Context) -> Result<Vec<String>, Ending> {
     let mut client = context.daemon()?;
     let until = Instant::now() + HEARD;

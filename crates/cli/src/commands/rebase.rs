@@ -5,7 +5,7 @@ use switchboard_protocol::verb::run::{RebaseRun, RebaseRunRequest};
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Put the trees of workers on what was merged meanwhile, each between two tools
+/// Rebase workers' trees on what was merged meanwhile, each between two tool calls
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: rebase_run\n\nWhat came of it: switchboard log TASK")]
 pub(crate) struct Args {
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     tasks: Vec<String>,
 }
 
-/// Asks for it.
+/// Requests the rebase.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let request = RebaseRunRequest { what: args.what, tasks: args.tasks };
     let reply = context.daemon()?.call::<RebaseRun>(&request)?;

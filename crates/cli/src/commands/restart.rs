@@ -6,12 +6,12 @@ use crate::commands::down;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Start the daemon anew; workers go on and are adopted
+/// Restart the daemon; workers keep running and are adopted
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: shutdown")]
 pub(crate) struct Args {}
 
-/// Ends the daemon, leaving its workers, and starts one.
+/// Ends the daemon without its workers, and starts a new one.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let before = down::end(context, true)?;
     let status = context.daemon()?.call::<GetStatus>(&GetStatusRequest {})?;

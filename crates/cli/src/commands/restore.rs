@@ -9,14 +9,14 @@ use crate::report::Outcome;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Needs no daemon, and is refused while one runs: switchboard down")]
 pub(crate) struct Args {
-    /// What `switchboard backup` has written; verified before anything is changed
+    /// A file that `switchboard backup` has written; verified before anything is changed
     file: PathBuf,
-    /// As always: this command never asks a daemon
+    /// Without effect: this command never asks a daemon
     #[arg(long, hide = true)]
     no_daemon: bool,
 }
 
-/// Restores.
+/// Restores the record.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     context.require_person("put a backup in place of the record")?;
     let restored = switchboard_daemon::restore_store(&context.place()?, &context.resolve(&args.file))?;

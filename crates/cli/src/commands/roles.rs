@@ -10,14 +10,14 @@ use crate::output::{Table, Tone, one_line};
 use crate::report::Outcome;
 use crate::settings::Agents;
 
-/// List the roles of a team: what each may do and use up, its models, and where that is said
+/// List the roles of a team: rights, limits, models, and where each is defined
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print what a worker in this role is told
+    /// Print the prompt of a worker in this role
     role: Option<String>,
 }
 
-/// Shows the roles in force.
+/// Prints the roles in force.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let files = Available::read(context)?.role_files();
     let settings = context.environment.config_folder();
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// The role of a name in any spelling.
+/// Finds a role by its name in any spelling.
 fn find<'a>(name: &str, roles: &'a [Role]) -> Result<&'a Role, switchboard_protocol::error::Failure> {
     let found = switchboard_daemon::roles::role_of(name, [], roles.iter().map(|role| &role.id));
     let unknown = || {

@@ -35,20 +35,20 @@ use crate::report::{Ending, Outcome};
 use crate::role_files::RoleFiles;
 use crate::settings::Agents;
 
-/// Run a plan with agents in work trees, or go on with a run
+/// Run a plan with agents in work trees, or continue a run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: start_run, resume_run, get_run, next_unit")]
 pub(crate) struct Args {
-    /// The plan: a plan.json or a plan.md; or what is wanted, in words, which a team plans and carries out
+    /// The plan: a plan.json or a plan.md; or a request in words, which a team plans and carries out
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run a built-in example (`hello`, `team`) in a scratch folder, with scripts that play agents; `hello` when none is named
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = example::DEFAULT, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope", "base"])]
     example: Option<String>,
-    /// Go on with a run that was interrupted; the newest when none is named
+    /// Continue a run that was interrupted; the newest when none is named
     #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
-    /// Go on with the next phase, again and again, until the plan is done or wants you; a team then asks nobody between phases
+    /// Continue with phase after phase until the plan is done or needs you; a team then asks nobody between phases
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     auto: bool,
     #[command(flatten)]
@@ -56,31 +56,31 @@ pub(crate) struct Args {
     /// The agent for tasks that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The model of that agent, by its own name for it; goes before what the plan says
+    /// The model of that agent, in the agent's own name for it; takes precedence over the plan
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["example", "resume"])]
     model: Option<String>,
-    /// Say what would happen and start nothing
+    /// Print what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
     /// Merge into your branch when every task is merged
     #[arg(long, conflicts_with = "auto_merge")]
     merge: bool,
-    /// Whether to merge into your branch when every task is merged; as the plan says when left out, and `confirm` asks you then
+    /// Whether to merge into your branch when every task is merged; as in the plan when left out, and `confirm` asks you then
     #[arg(long, value_name = "HOW", value_parser = auto_merges(), conflicts_with_all = ["example", "resume"])]
     auto_merge: Option<AutoMerge>,
-    /// Run tasks that write the same files beside each other; their changes are judged again on the merged tree
+    /// Run tasks that write the same files in parallel; their changes are judged again on the merged tree
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     no_execution_graph: bool,
-    /// At most so many workers at once
+    /// Maximum number of workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
-    /// Have so many workers try each task, each in a tree of its own, and let the gates choose
+    /// Have so many workers try each task, each in its own tree, and let the gates choose
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with_all = ["example", "resume"])]
     best_of: Option<u32>,
-    /// How all workers are held: with your rights, or with four tools in a sandbox
+    /// Isolation of all workers: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations(), conflicts_with_all = ["example", "resume"])]
     isolation: Option<Isolation>,
-    /// Start constrained workers also where this machine can't enforce all of it
+    /// Start constrained workers even if this machine can't enforce all of it
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     unenforced: bool,
     #[command(flatten)]
@@ -95,19 +95,19 @@ pub(crate) struct Args {
     place: place::PlaceFlags,
 }
 
-/// The words for [`AutoMerge`].
+/// Parses the words for [`AutoMerge`].
 fn auto_merges() -> impl TypedValueParser<Value = AutoMerge> {
     let words = PossibleValuesParser::new(AutoMerge::ALL.map(AutoMerge::as_str));
     words.map(|word| AutoMerge::of(&word).unwrap_or_default())
 }
 
-/// The words for [`Isolation`].
+/// Parses the words for [`Isolation`].
 pub(super) fn isolations() -> impl TypedValueParser<Value = Isolation> {
     let words = PossibleValuesParser::new(Isolation::ALL.map(Isolation::as_str));
     words.map(|word| Isolation::of(&word).unwrap_or_default())
 }
 
-/// Runs the example, a plan, or what is left of a run.
+/// Runs the example, a plan, or the rest of a run.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     match (&args.example, &args.resume) {
         (Some(name), _) => example::run(name, args.agent.as_deref(), context),
@@ -116,10 +116,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     }
 }
 
-/// A plan as it was found.
+/// A plan and where it was found.
 struct Source {
     text: String,
-    /// Its path as people know it.
+    /// Path of the plan, as shown to people.
     name: String,
     plan: Plan,
 }
@@ -127,7 +127,7 @@ struct Source {
 // === impl Source ===
 
 impl Source {
-    /// No plan: a team makes one.
+    /// Returns the source for a run without a plan: a team makes one.
     fn none() -> Self {
         let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "a plan that a team makes", "swarm": "team", "phases": [] });
         let plan = serde_json::from_value(plan).expect("a plan without phases has the shape of one");
@@ -135,8 +135,8 @@ impl Source {
     }
 }
 
-/// What is wanted, where that is said in words: no file has this name, and it doesn't look like one. Without `--team` it takes more than one word, so that a
-/// misspelt file is no request.
+/// Returns the request if the argument is one in words: no file has this name, and it doesn't look like a file name. Without `--team` it must have
+/// more than one word, so that a misspelt file name is not taken for a request.
 fn wish(is_team: bool, path: &Path, context: &Context) -> Option<String> {
     let words = path.to_str()?;
     let is_file = context.resolve(path).exists();
@@ -185,7 +185,7 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
         choice.lacks.push(lack.to_owned());
     }
     if wish.is_some() {
-        // What a team plans is looked at before it is run.
+        // The team's plan does not exist yet; its commands are checked before it is run.
     } else if args.dry_run {
         trust::preview(&source.text, &source.name, context)?;
     } else {
@@ -240,17 +240,17 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
 /// What is shown of a run before it starts.
 pub(super) struct Shown<'a> {
     pub(super) plan: &'a Plan,
-    /// What some of its agents lack here.
+    /// What some of its agents lack on this machine.
     pub(super) lacks: &'a [String],
-    /// Whether that is all.
+    /// True if the run is only shown, not started.
     pub(super) dry_run: bool,
-    /// Whether tasks that write the same files run one after the other.
+    /// True if tasks that write the same files run one after the other.
     pub(super) is_apart: bool,
-    /// The flag or variable that names the folder for work trees.
+    /// Flag or variable that names the folder for work trees.
     pub(super) worktrees_from: Option<&'static str>,
 }
 
-/// Shows what a run would do, starts it if nobody minds, and follows it. `spends` names the agents that cost money.
+/// Shows what a run would do, starts it after confirmation, and follows it. `spends` names the agents that cost money.
 pub(super) fn start(
     mut request: StartRunRequest,
     shown: Shown<'_>,
@@ -270,7 +270,7 @@ pub(super) fn start(
     }
     request.dry_run = false;
     request.ends_daemon = started;
-    // A person may have thought for longer than an unused daemon waits, so it is looked for again.
+    // A person may have taken longer to answer than an unused daemon waits, so it is looked for again.
     let (mut client, _) = context.daemon_for(Launch { ends_with_run: true })?;
     let reply = client.call::<StartRun>(&request)?;
     if let (true, Some(run)) = (reply.already, &reply.run)
@@ -283,7 +283,7 @@ pub(super) fn start(
     follow::follow(client, &run, reply.cursor, reply.auto_merge, context)
 }
 
-/// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.
+/// Rejects a run that costs money without a person's confirmation: at the terminal, where it is asked for next, or by `--yes`.
 fn refuse_to_spend_unasked(spends: &[String], context: &Context) -> Result<(), Failure> {
     if spends.is_empty() || context.environment.says_yes || context.can_ask() {
         return Ok(());

@@ -22,7 +22,7 @@ enum Of {
     Config,
 }
 
-/// Prints it.
+/// Prints the schema.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     context.out.text(&(format!("{:#}", of(args.of)) + "\n"));
     Ok(())

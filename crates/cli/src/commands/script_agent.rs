@@ -1,4 +1,4 @@
-//! `switchboard script-agent`: plays an agent from a script. It is no model, and says so wherever it shows.
+//! `switchboard script-agent`: plays an agent from a script. It is no model, and says so wherever it is shown.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     file: PathBuf,
 }
 
-/// Runs it through the argument parser, which only a strange spelling needs.
+/// Runs the command through the argument parser, which only unusual spellings need.
 pub(crate) fn run(args: &Args) -> Outcome {
     if serve(&args.file) == ExitCode::SUCCESS {
         Ok(())
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Plays.
+/// Plays the script.
 pub(crate) fn serve(file: impl AsRef<Path>) -> ExitCode {
     switchboard_agents::script::run(file.as_ref())
 }

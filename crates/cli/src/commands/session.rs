@@ -6,12 +6,12 @@ use crate::context::Context;
 use crate::output::when;
 use crate::report::Outcome;
 
-/// Print a one-time code that opens a session of yours over HTTP
+/// Print a one-time code that opens a session over HTTP in your name
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: create_session_code")]
 pub(crate) struct Args {}
 
-/// Asks for a code and says what to do with it.
+/// Requests a code and prints how to use it.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let reply = context.daemon()?.call::<CreateSessionCode>(&CreateSessionCodeRequest {})?;
     if context.json {

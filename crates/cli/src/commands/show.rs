@@ -15,12 +15,12 @@ use crate::{run_report, verdict};
 pub(crate) struct Args {
     /// `RUN/TASK`, `TASK` of the newest run, or a run; the newest run when left out
     what: Option<String>,
-    /// Print all that the task's last worker has said, and nothing else
+    /// Print only the complete answer of the task's last worker
     #[arg(long, requires = "what")]
     answer: bool,
 }
 
-/// Shows a run or a task.
+/// Prints a run or a task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.what {
         Some(task) if args.answer => print_answer(task, context),
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     }
 }
 
-/// Whether a word names a run and not a task.
+/// Returns true if a word names a run, not a task.
 pub(super) fn is_run(what: &str) -> bool {
     what.starts_with("run_") && !what.contains('/')
 }
@@ -74,7 +74,7 @@ fn show_task(task: &str, context: &mut Context) -> Outcome {
         context.out.json(&reply);
     } else {
         describe(&reply, &mut context.out);
-        // Only a person may see mail; to others the task is shown without it.
+        // Only a person may see mail; for others the task is shown without it.
         for message in tell::told(&reply, &mut client).unwrap_or_default() {
             let (tone, state) = messages::of_state(message.state);
             let line = format!("told      {} by {}, {state}: ", when(message.created_at), message.sender);

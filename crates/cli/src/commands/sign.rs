@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::presence::Presence;
 use crate::report::Outcome;
 
-/// How long folding a long record may take.
+/// Time limit for hashing a long record.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 /// Sign the record's head: its length, last hash and Merkle root. No daemon is needed
@@ -18,14 +18,14 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
     after_help = "Verb: sign_head\n\nTo check an export against it: switchboard verify EXPORT --head FILE --key FILE.pub"
 )]
 pub(crate) struct Args {
-    /// Where the signed head goes, with its public key beside it as FILE.pub; printed when left out
+    /// Where to write the signed head, with its public key beside it as FILE.pub; printed when left out
     file: Option<PathBuf>,
     /// Don't ask a daemon; refused while one runs
     #[arg(long)]
     no_daemon: bool,
 }
 
-/// Asks the daemon that runs, or signs here.
+/// Has the running daemon sign the head, or signs it here.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let none = || Failure::new("daemon.not-running", "no daemon is asked");
     let daemon = if args.no_daemon { Err(none()) } else { context.running_daemon() };

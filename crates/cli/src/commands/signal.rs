@@ -1,4 +1,4 @@
-//! `pause`, `resume` and `stop` where no daemon answers and none can be started: a signal file, which workers read themselves.
+//! `pause`, `resume` and `stop` if no daemon answers and none can be started: a signal file, which workers read themselves.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,24 +18,24 @@ use crate::context::Context;
 use crate::output::plain;
 use crate::report::{Ending, Outcome};
 
-/// How long live workers may take to carry a signal out: they look after five seconds without a daemon, and then each second.
+/// How long live workers may take to carry out a signal: they look after five seconds without a daemon, and then each second.
 const CARRIED_OUT: Duration = Duration::from_secs(10);
 
-/// How often their marks are looked for.
+/// Interval between two looks for the workers' marks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What is signalled.
+/// Target of a signal.
 struct Target {
     run: RunId,
     folder: PathBuf,
-    /// No task means the whole run.
+    /// Tasks of the run; empty for the whole run.
     tasks: Vec<TaskId>,
 }
 
-/// Calls a verb, or signals where no daemon answers and none can be started. Returns the reply; `None` where it has signalled and said so.
+/// Calls a verb, or signals if no daemon answers and none can be started. Returns the reply; `None` if it has signalled and printed that.
 ///
 /// # Errors
-/// What the verb refuses, or what [`instead`] fails with.
+/// The verb's failure, or that of [`instead`].
 pub(crate) fn call_or_signal<V: Verb>(
     request: &V::Request,
     kind: SignalKind,
@@ -44,16 +44,16 @@ pub(crate) fn call_or_signal<V: Verb>(
 ) -> Result<Option<V::Reply>, Ending> {
     match context.daemon().and_then(|mut client| client.call::<V>(request)) {
         Ok(reply) => Ok(Some(reply)),
-        // A daemon that was killed may take a connection and never answer.
+        // A daemon that was killed may have taken the connection without answering.
         Err(failure) if context.running_daemon().is_ok() => Err(failure.into()),
         Err(failure) => instead(failure, kind, named, context).map(|()| None),
     }
 }
 
-/// Writes signal files in place of a call that failed with `failure` because no daemon can be started. Without a run to name, that failure is the answer.
+/// Writes signal files in place of a call that failed because no daemon can be started. Returns `failure` if no run is named.
 ///
 /// # Errors
-/// That failure; `policy.denied` below a worker or for an agent's program; `io.denied` where the file can't be written.
+/// `failure`; `policy.denied` below a worker or for an agent's program; `io.denied` where the file can't be written.
 fn instead(
     failure: Failure,
     kind: SignalKind,
@@ -80,7 +80,7 @@ fn instead(
     Ok(())
 }
 
-/// The run that is named, by what lies in the state folder. Only the record knows which run is the newest, so it must be named.
+/// Finds the named run in the state folder. It must be named, because only the record says which run is the newest.
 fn find(runs: &Path, what: Option<&str>, more: &[String]) -> Option<Target> {
     let what = what?;
     let (named, task) = what.split_once('/').map_or((what, None), |(run, task)| (run, Some(task)));
@@ -95,7 +95,7 @@ fn find(runs: &Path, what: Option<&str>, more: &[String]) -> Option<Target> {
     Some(Target { folder: runs.join(run.as_str()), run, tasks })
 }
 
-/// Refuses workers and programs of agents: what they may not ask a daemon for, they may not ask for without one.
+/// Rejects workers and programs of agents: what they may not ask of a daemon, they may not do without one.
 fn expect_person(context: &Context) -> Result<(), Failure> {
     let lineage = lineage::of_pid(std::process::id()).unwrap_or_default();
     let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
@@ -107,7 +107,7 @@ fn expect_person(context: &Context) -> Result<(), Failure> {
     Err(Failure::new("policy.denied", "only a person signals a run").hint("ask a person to run this command"))
 }
 
-/// Workers whose shims live, and whether each has carried out what is meant for it; waits for that.
+/// Returns the live workers, and whether each has carried out the signals, after waiting for that.
 fn carried_out(folder: &Path, signals: &Path, numbers: &[u32], context: &Context) -> Vec<(String, bool)> {
     let entries = std::fs::read_dir(folder.join("workers")).into_iter().flatten().filter_map(Result::ok);
     let is_live = |path: &Path| lock::holder(&path.join("lock")).is_ok_and(|holder| holder.is_some());
@@ -120,7 +120,7 @@ fn carried_out(folder: &Path, signals: &Path, numbers: &[u32], context: &Context
         let done: Vec<String> =
             numbers.iter().flat_map(|n| signal_files::done_by(signals, *n).unwrap_or_default()).collect();
         let states: Vec<_> = live.iter().map(|worker| (worker.clone(), done.contains(worker))).collect();
-        // A daemon that comes meanwhile takes the signals over.
+        // A daemon that starts meanwhile takes the signals over.
         if states.iter().all(|(_, is_done)| *is_done) || limit.has_passed() || context.running_daemon().is_ok() {
             return states;
         }

@@ -1,9 +1,9 @@
-//! `switchboard stand-in`: the worker of a task that somebody does with their own hands. It waits until no more is said to it.
+//! `switchboard stand-in`: the worker of a task that a person does by hand. It waits for the end of its input.
 
 use std::io;
 use std::process::ExitCode;
 
-/// Reads to the end of standard input and says nothing.
+/// Reads standard input to its end and prints nothing.
 pub(crate) fn serve() -> ExitCode {
     match io::copy(&mut io::stdin().lock(), &mut io::sink()) {
         Ok(_) => ExitCode::SUCCESS,

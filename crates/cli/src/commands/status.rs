@@ -14,28 +14,28 @@ use crate::output::{Output, Table, Tone, counted, money, one_line, tokens, when}
 use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
-/// Between two looks of `--watch`.
+/// Interval between two updates with `--watch`.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Live runs whose tasks are shown.
+/// Maximum number of live runs whose tasks are shown.
 const LIVE_SHOWN: usize = 3;
 
-/// Show how everything is, what needs you first
+/// Show the state of everything, first what needs you
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_status, get_run")]
 pub(crate) struct Args {
-    /// Look again every two seconds, until Ctrl-C
+    /// Update every two seconds, until Ctrl-C
     #[arg(short, long)]
     watch: bool,
 }
 
-/// What is shown: the whole, and the tasks of live runs that somebody is at.
+/// Content of the screen: the status, and the tasks of live runs that have a worker.
 struct Shown {
     status: GetStatusReply,
     at_work: Vec<TaskReport>,
 }
 
-/// Asks and shows.
+/// Requests the status and prints it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
     if !args.watch {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     loop {
         let shown = look(&mut client)?;
         if context.environment.stdout_is_terminal && !context.json {
-            // To the corner, and everything below it away.
+            // Moves the cursor to the top left and clears the screen.
             context.out.text("\x1b[H\x1b[2J");
         }
         print(&shown, context);
@@ -128,7 +128,7 @@ fn show(shown: &Shown, out: &mut Output) {
 
 fn run_table(runs: &[RunSummary]) -> Table {
     let used = |run: &RunSummary| money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
-    // Room for the others where nothing was used.
+    // Without any usage the column is left out, which leaves room for the others.
     let is_used = runs.iter().any(|run| used(run).is_some());
     let headings = ["RUN", "STATE", "MERGED", "STARTED", "INTO", "USED", "TITLE"];
     let shown = |heading: &&str| is_used || *heading != "USED";
@@ -136,7 +136,7 @@ fn run_table(runs: &[RunSummary]) -> Table {
     for run in runs {
         let into = if run.is_merged { format!("{} (done)", run.target) } else { run.target.clone() };
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
-        // A team has no tasks before it has a plan.
+        // A team's run has no tasks before it has a plan.
         let merged = if run.tasks == 0 { "-".to_owned() } else { format!("{}/{}{blocked}", run.merged, run.tasks) };
         let state = run.mode.map_or_else(|| run.state.clone(), |mode| format!("{}, {mode}", run.state));
         let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];

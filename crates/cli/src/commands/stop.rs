@@ -8,13 +8,13 @@ use crate::context::Context;
 use crate::output::one_line;
 use crate::report::Outcome;
 
-/// The state of a run that is stopped as a whole.
+/// State of a run that is stopped as a whole.
 const STOPPING: &str = "stopping";
 
-/// Stopped tasks that the first line names.
+/// Maximum number of stopped tasks that the first line names.
 const NAMED: usize = 5;
 
-/// Stop a run or tasks of it; work that is not merged stays in its branch
+/// Stop a run or tasks of it; unmerged work stays in its branch
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: stop_run")]
 pub(crate) struct StopArgs {
@@ -22,12 +22,12 @@ pub(crate) struct StopArgs {
     what: String,
     /// Further tasks of that run
     tasks: Vec<String>,
-    /// Milliseconds between asking an agent to end and killing its process group: 5000 if nothing is said
+    /// Milliseconds between asking an agent to end and killing its process group; 5000 when left out
     #[arg(long, value_name = "MS")]
     grace: Option<u64>,
 }
 
-/// Try blocked or stopped tasks again, with all attempts anew
+/// Try blocked or stopped tasks again, with all attempts available anew
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: retry_task")]
 pub(crate) struct RetryArgs {
@@ -37,7 +37,7 @@ pub(crate) struct RetryArgs {
     tasks: Vec<String>,
 }
 
-/// Stops.
+/// Stops a run or tasks.
 pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
     let request = StopRunRequest { what: args.what.clone(), tasks: args.tasks.clone(), grace_ms: args.grace };
     let named = (Some(args.what.as_str()), args.tasks.as_slice());
@@ -47,7 +47,7 @@ pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Retries.
+/// Retries tasks.
 pub(crate) fn run_retry(args: RetryArgs, context: &mut Context) -> Outcome {
     let reply =
         context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what, tasks: args.tasks, turn: None })?;
@@ -71,7 +71,7 @@ fn say(reply: &RunReply, context: &mut Context) {
     }
 }
 
-/// What is stopped or goes on: the run, or the tasks of it that the call is about.
+/// Returns the first line: the run, or its tasks, that are stopped or go on.
 fn headline(reply: &RunReply) -> String {
     let RunReply { run, state, tasks, more } = reply;
     let stopped: Vec<_> = tasks.iter().filter(|task| !task.waits).map(|task| task.id.as_str()).collect();

@@ -9,16 +9,16 @@ use crate::client::Client;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Messages that are looked through for those that a task was told.
+/// Maximum number of messages searched for those to a task's workers.
 const LOOK: u32 = 1_000;
 
-/// Tell the worker of a task something, which it sees with its next turn or when it looks
+/// Send the worker of a task a message, which it sees with its next turn or when it reads its mail
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: tell_worker\n\nWhether it has seen it: switchboard show TASK")]
 pub(crate) struct Args {
     /// `RUN/TASK`, or `TASK` of the newest run
     task: String,
-    /// What to tell it
+    /// The text of the message
     #[arg(required = true)]
     text: Vec<String>,
 }
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// What a task's workers were told, oldest first.
+/// Returns the messages that were sent to a task's workers, oldest first.
 ///
 /// # Errors
-/// What the daemon refuses: only a person sees it.
+/// The daemon's refusal: only a person may read them.
 pub(super) fn told(shown: &ShowTaskReply, client: &mut Client) -> Result<Vec<Message>, Failure> {
     if !shown.told.is_empty() {
         return Ok(shown.told.clone());
@@ -51,7 +51,7 @@ pub(super) fn told(shown: &ShowTaskReply, client: &mut Client) -> Result<Vec<Mes
     Ok(listed.into_iter().filter(|message| message.topic == unit).collect())
 }
 
-/// How the task is named in the messages that its workers are told.
+/// Returns the name of the task in messages to its workers.
 fn unit(shown: &ShowTaskReply) -> String {
     format!("{}/{}", shown.run, shown.task.id)
 }

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::output::{Table, money, one_line, span, when};
 use crate::report::Outcome;
 
-/// Characters of what an entry says.
+/// Maximum length of an entry's text in characters.
 const WIDTH: usize = 200;
 
 /// Show what happened in a run and why: dispatch, workers, turns, gates, merges, with costs
@@ -19,15 +19,15 @@ const WIDTH: usize = 200;
 pub(crate) struct Args {
     /// The run, or the beginning of its id; the newest run when left out
     run: Option<String>,
-    /// At most so many entries, beside the turns of their workers; all when left out
+    /// Maximum number of entries, not counting the turns of their workers; all when left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: Option<u32>,
-    /// Entries after the one with this id only
+    /// Only entries after the one with this id
     #[arg(long, value_name = "ID", default_value_t = 0)]
     after: u64,
 }
 
-/// Asks page by page and prints each.
+/// Requests the entries page by page and prints each.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
     let mut request = GetTimelineRequest { run: args.run, after: args.after, limit: args.limit };
@@ -48,12 +48,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
             }
             return Ok(());
         }
-        // All pages are of the run that the first one is of, though a newer one may start meanwhile.
+        // All pages must be of the first page's run, even if a newer one starts meanwhile.
         (request.run, request.after) = (Some(page.run.to_string()), next);
     }
 }
 
-/// The numbers by which rows name what caused them.
+/// Row numbers, by which rows refer to their cause.
 #[derive(Debug, Default)]
 struct Numbers(HashMap<u64, usize>);
 
@@ -92,7 +92,7 @@ const fn indent(what: TimelineKind) -> usize {
     }
 }
 
-/// What happened, in a line.
+/// Describes an entry in one line.
 fn says(entry: &TimelineEntry, run: &str) -> String {
     let TimelineEntry { name, detail, .. } = entry;
     let task = entry.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();

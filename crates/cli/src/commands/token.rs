@@ -17,11 +17,11 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a new token; the old one is worth nothing from then on
+    /// Make a new token; the old one stops working at once
     Rotate,
-    /// Make a new key for signing message files; the old one counts for what was signed before
+    /// Make a new key for signing message files; the old one stays valid for what was signed before
     RotateKey {
-        /// Let the old keys count for nothing any more, also for messages that wait
+        /// Make the old keys invalid, also for messages that wait
         #[arg(long)]
         revoke: bool,
     },
@@ -32,10 +32,10 @@ enum Command {
     },
 }
 
-/// Largest message file in bytes.
+/// Maximum size of a message file in bytes.
 const MAX_MESSAGE: u64 = 1 << 20;
 
-/// Rotates.
+/// Runs the subcommand.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.command {
         Command::Rotate => rotate(context),

@@ -21,12 +21,12 @@ pub(crate) struct Args {
     /// List what you trust
     #[arg(long, conflicts_with_all = ["plan", "revoke"])]
     list: bool,
-    /// Take trust back: a digest of the list, or the beginning of one
+    /// Withdraw trust: a digest of the list, or the beginning of one
     #[arg(long, value_name = "DIGEST", conflicts_with = "plan")]
     revoke: Option<String>,
 }
 
-/// Lists, revokes, or shows and pins.
+/// Lists or revokes what is trusted, or shows and pins commands.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let pins = pins(context)?;
     if args.list {
@@ -69,7 +69,7 @@ fn pin(name: &str, commands: &Commands, pins: &Pins, context: &mut Context) -> O
     Ok(())
 }
 
-/// Makes sure that the commands of a plan are trusted, asking a person where one is there.
+/// Checks that the commands of a plan are trusted; asks a person if one is present.
 ///
 /// # Errors
 /// `config.untrusted` with the commands.
@@ -89,7 +89,7 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
     Err(untrusted(name, &commands).hint(format!("look at them, then: switchboard trust {}", path.display())))
 }
 
-/// Shows the commands of a plan of which nothing is started. Those that are not trusted yet are marked.
+/// Shows the commands of a plan without starting any. Those that are not trusted yet are marked.
 ///
 /// # Errors
 /// When the plan does not parse.

@@ -16,27 +16,27 @@ use crate::settings::Agents;
 /// Run the daemon of this repository, here or in the background
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// In the background; returns when it is ready
+    /// Run in the background; returns when the daemon is ready
     #[arg(long)]
     detach: bool,
     /// Port of the loopback HTTP server; a free one when left out
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// End after so many minutes without anything to do; 0: never
+    /// End after so many idle minutes; 0: never
     #[arg(long, value_name = "MINUTES")]
     idle: Option<u64>,
-    /// Was started by a command: says nothing.
+    /// Started by another command: prints nothing.
     #[arg(long, hide = true)]
     foreground_internal: bool,
-    /// Ends with the run that it was started for.
+    /// Ends together with the run that it was started for.
     #[arg(long, hide = true)]
     ends_with_run: bool,
 }
 
-/// Minutes without anything to do after which a daemon ends that some command has started.
+/// Idle minutes after which a daemon ends that another command has started.
 const IDLE_MINUTES: u64 = 15;
 
-/// Serves, or starts a daemon that does.
+/// Runs the daemon here, or starts one in the background.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if switchboard_daemon::is_below_a_worker() {
         let what = "a worker may not start a daemon";
@@ -50,7 +50,7 @@ fn foreground(args: &Args, context: &mut Context) -> Outcome {
     if !args.foreground_internal {
         refuse_second(&place)?;
     }
-    // One that a person started in a terminal stays until that person ends it.
+    // A daemon that a person started in a terminal stays until that person ends it.
     let minutes = args.idle.unwrap_or(if args.foreground_internal { IDLE_MINUTES } else { 0 });
     let idle = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
     if !args.foreground_internal && !context.json {
@@ -81,7 +81,7 @@ fn detach(context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Names the daemon that runs already. The daemon itself refuses too, and tells its log.
+/// Fails with the process of a daemon that already runs. The daemon itself would also refuse, but only in its log.
 fn refuse_second(place: &RootPaths) -> Result<(), Failure> {
     let Some(owner) = Owner::of(place)? else { return Ok(()) };
     let what = format!("a daemon (process {}) already runs for {}", owner.pid, place.root.display());

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::output::plain;
 use crate::report::{Ending, Outcome};
 
-/// How long the check of a long record may take.
+/// Time limit for checking a long record.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 /// Verify the record, or an export of it without a daemon
@@ -28,15 +28,15 @@ pub(crate) struct Args {
     /// Check the record as it lies on the disk, without a daemon; refused while one runs
     #[arg(long, conflicts_with = "file")]
     no_daemon: bool,
-    /// The public key that signed it: its file, or the key itself in hex
+    /// The public key of the signature: its file, or the key itself in hex
     #[arg(long, value_name = "FILE|HEX", requires = "head")]
     key: Option<String>,
-    /// Take the record as it is for the whole: what was lost before is no finding from now on. No daemon may run
+    /// Accept the record as complete: losses up to now are no longer reported. No daemon may run
     #[arg(long, conflicts_with_all = ["file", "no_daemon"])]
     accept_loss: bool,
 }
 
-/// Verifies and shows; an exit code of 1 says that the record is damaged.
+/// Verifies the record and prints the result; exits with 1 if the record is damaged.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if args.accept_loss {
         context.require_person("say that what is lost is not missed")?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         None if args.no_daemon => of_files(context)?,
         None => match context.daemon() {
             Ok(mut daemon) => daemon.call_within::<VerifyLog>(&VerifyLogRequest {}, LIMIT)?,
-            // No daemon opens a record that is damaged; what is wrong with it can be said all the same.
+            // No daemon opens a damaged record, so the damage is read from its files.
             Err(failure) if failure.code == "store.corrupt" => of_files(context)?,
             Err(failure) => return Err(failure.into()),
         },
@@ -64,7 +64,7 @@ fn show(reply: &VerifyLogReply, context: &mut Context) {
     }
     context.out.line(format!("{} events, head {}", reply.events, reply.head));
     context.out.line(plain(&reply.summary));
-    // The first one is the summary.
+    // The first fault is the summary.
     for fault in reply.faults.iter().skip(1) {
         context.out.line(format!("  {}", plain(fault)));
     }
@@ -119,7 +119,7 @@ fn signed_head(file: &Path, key: &str) -> Result<HeadCheck, Failure> {
     HeadCheck::new(&envelope, &key).map_err(|error| error.failure())
 }
 
-/// The text of a key that is given as a file, or itself.
+/// Returns the text of a key, which is given as a file or directly.
 fn key_text(key: &str, context: &Context) -> Result<String, Failure> {
     let file = context.resolve(Path::new(key));
     if Digest::parse(key).is_some() || !file.is_file() {
@@ -131,7 +131,7 @@ fn key_text(key: &str, context: &Context) -> Result<String, Failure> {
     Ok(text.trim().to_owned())
 }
 
-/// Reads a key in hex, or as its file holds it.
+/// Parses a key in hex, or in the form of its file.
 fn public_key(text: &str) -> Result<PublicKey, switchboard_ledger::Error> {
     match Digest::parse(text) {
         Some(bytes) => PublicKey::from_bytes(&bytes.0),

@@ -1,4 +1,4 @@
-//! One file: read without following it out of its folder, and held to what a definition may say.
+//! Reads one definition file, without following links out of its folder, and validates its frontmatter.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,13 +12,13 @@ use switchboard_protocol::isolation::{Isolation, Tool};
 
 use super::{Definition, Origin};
 
-/// Most bytes of a file: more would be most of what a small model can take.
+/// Maximum size of a file in bytes: more would fill most of a small model's context.
 const MOST: u64 = 16 << 10;
 
-/// The keys of a frontmatter.
+/// Keys that the frontmatter may have.
 pub(super) const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
 
-/// A file that can't be used: the name by which it would be asked for, and why.
+/// A file that can't be used: the name that it would define, and the reason.
 #[derive(Debug, Clone)]
 pub(crate) struct Bad {
     pub(crate) name: String,
@@ -43,14 +43,14 @@ pub(super) fn read(path: &Path, folder: &Path, origin: Origin) -> Result<Definit
     definition(path, &document, origin).map_err(|problem| bad(name, problem))
 }
 
-/// A failure about a file.
+/// Builds a failure about a definition file.
 pub(super) fn refused(path: &Path, line: Option<usize>, what: &str) -> Failure {
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("agent.bad-definition", format!("the definition of an agent can't be used: {what}"));
     failure.at(place)
 }
 
-/// The text of a plain file that lies in the folder, also where a link leads to it.
+/// Returns the text of a regular file inside the folder, also through a symlink that stays inside.
 pub(crate) fn contents(path: &Path, folder: &Path) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("it can't be read: {error}");
     let real = path.canonicalize().map_err(unreadable)?;
@@ -105,7 +105,7 @@ fn definition(path: &Path, document: &Document<'_>, origin: Origin) -> Result<De
     })
 }
 
-/// Refuses a key that does not exist.
+/// Rejects a key that does not exist.
 fn known(field: &Field) -> Result<(), Problem> {
     if KEYS.contains(&field.key.as_str()) {
         return Ok(());
@@ -123,7 +123,7 @@ fn text_of(document: &Document<'_>, key: &str) -> Result<Option<String>, Problem
     }
 }
 
-/// The tools, as a list or as words with commas between; empty where nothing is said.
+/// Parses the tools, a list or words separated by commas; empty if not set.
 fn tools(document: &Document<'_>) -> Result<Vec<Tool>, Problem> {
     let Some(field) = document.fields.iter().find(|field| field.key == "tools") else { return Ok(Vec::new()) };
     let words: Vec<&str> = match &field.value {

@@ -15,7 +15,7 @@ fn with(files: &[(&str, &str)]) -> Definitions {
     Definitions::read(folder_with(files).path(), Origin::User)
 }
 
-/// The one failure of a file with this frontmatter.
+/// Returns the single failure of a file with this frontmatter.
 fn refused(lines: &str) -> Failure {
     let found = with(&[("a.md", &format!("---\n{lines}---\n"))]);
     assert_eq!((found.list.len(), found.bad.len()), (0, 1), "{lines}: {found:?}");

@@ -1,4 +1,4 @@
-//! Sets one member in a JSON text with or without comments and trailing commas, leaving everything else as it is.
+//! Sets one member in a JSON text, with or without comments and trailing commas; the rest stays as it is.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
@@ -18,10 +18,10 @@ const FORM: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Sets the member at `path`, making the objects on the way that are missing. An empty text counts as `{}`.
+/// Sets the member at `path`, creating missing objects on the way. An empty text counts as `{}`.
 ///
 /// # Errors
-/// Where the text stops being JSON, or that something else than an object stands on the way.
+/// Where the text is not valid JSON, or that a value on the path is not an object.
 pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let Some((name, parents)) = path.split_last() else { return Ok(text.to_owned()) };
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
@@ -42,7 +42,7 @@ pub(crate) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
     Ok(format!("{mark}{root}"))
 }
 
-/// The last member of a name: it is the one that readers take.
+/// Returns the last member of a name, because readers use the last one.
 fn member(object: &CstObject, name: &str) -> Option<CstObjectProp> {
     let has_name = |member: &CstObjectProp| {
         member.name().and_then(|found| found.decoded_value().ok()).is_some_and(|found| found == name)

@@ -1,11 +1,11 @@
-//! Sets one table in a TOML text, leaving everything else as it is written.
+//! Sets one table in a TOML text; the rest stays as it is.
 
 use toml_edit::{DocumentMut, Item, Table};
 
 /// Sets `[outer.inner]` to a table.
 ///
 /// # Errors
-/// Why the text does not parse, or that something else than a table stands there.
+/// Why the text does not parse, or that the path holds something other than a table.
 pub(crate) fn set(text: &str, path: &[&str; 2], table: &Table) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
     let [outer, inner] = path;

@@ -1,12 +1,12 @@
-//! Text that agents wrote, made safe for a terminal.
+//! Makes text that agents wrote safe for a terminal.
 
-/// The text without what could steer a terminal: control characters other than line end and tab, and the marks that
-/// turn the direction of writing, become `�`.
+/// Replaces everything that could control a terminal with `�`: control characters other than line end and tab, and the
+/// marks that change the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if is_steering(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// The first line of a text, made safe and cut to `width` characters.
+/// Returns the first line of a text, made safe and cut to `width` characters.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
     let text = plain(text);
     let mut lines = text.trim().lines();
@@ -19,7 +19,7 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     out
 }
 
-/// A number with its noun: `1 file`, `2 files`.
+/// Returns a number with its noun: `1 file`, `2 files`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

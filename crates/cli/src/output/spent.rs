@@ -1,6 +1,6 @@
-//! What agents have used, as people read it.
+//! Formats costs and tokens for people.
 
-/// `$0.0123`, or `$12.30` from a dollar on; `None` where nobody named a price.
+/// Formats a cost as `$0.0123`, or `$12.30` from a dollar on; `None` if no price is known.
 pub(crate) fn money(micro_usd: Option<u64>) -> Option<String> {
     let micro = micro_usd?;
     #[expect(clippy::cast_precision_loss, reason = "it is shown with four digits")]
@@ -8,7 +8,7 @@ pub(crate) fn money(micro_usd: Option<u64>) -> Option<String> {
     Some(if micro >= 1_000_000 { format!("${dollars:.2}") } else { format!("${dollars:.4}") })
 }
 
-/// Reads dollars as people write them, `5`, `0.75` or `$1.50`, as millionths.
+/// Parses dollars as people write them, `5`, `0.75` or `$1.50`, into millionths.
 pub(crate) fn micro_usd(text: &str) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is no amount in dollars such as 5 or 0.75, with at most six digits behind the point");
@@ -23,13 +23,13 @@ pub(crate) fn micro_usd(text: &str) -> Result<u64, String> {
     whole.checked_mul(1_000_000).and_then(|micro| micro.checked_add(part)).ok_or_else(wrong)
 }
 
-/// `12.3k tokens in, 456 out`; `None` where nobody counts.
+/// Formats token counts: `12.3k tokens in, 456 out`; `None` if none are counted.
 pub(crate) fn tokens(input: Option<u64>, output: Option<u64>) -> Option<String> {
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
     (input + output > 0).then(|| format!("{} tokens in, {} out", short(input), short(output)))
 }
 
-/// A number of at most four digits and a letter.
+/// Formats a number with at most four digits and a letter.
 fn short(count: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", count / unit, count % unit * 10 / unit);
     match count {

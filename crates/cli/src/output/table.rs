@@ -1,11 +1,11 @@
-//! Columns that line up, also with wide characters.
+//! Tables with aligned columns, also with wide characters.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Columns that a cell keeps however narrow the terminal is.
+/// Minimum width of a cell in columns, however narrow the terminal is.
 const NARROWEST: usize = 5;
 
-/// Columns that the free text at the end of a row keeps before other cells are cut.
+/// Width in columns that the free text at the end of a row keeps before other cells are cut.
 const TEXT: usize = 10;
 
 /// Rows of cells under a heading; the last column is never padded.
@@ -15,7 +15,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these headings.
+    /// Creates a table with these headings.
     pub(crate) fn new(headings: &[&str]) -> Self {
         Self { rows: vec![headings.iter().map(|&cell| cell.to_owned()).collect()] }
     }
@@ -25,19 +25,19 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The lines, as long as they are.
+    /// Returns the lines at full width.
     #[cfg(test)]
     pub(crate) fn lines(&self) -> Vec<String> {
         self.within(None)
     }
 
-    /// The lines, each at most `limit` columns. To fit, cells of the last column are cut first, then those of the widest; none below the width
-    /// of its heading, and those of the first column only where nothing else is left to cut.
+    /// Returns the lines, each at most `limit` columns wide. Cells of the last column are cut first, then those of the widest; none below the
+    /// width of its heading, and those of the first column only if nothing else is left to cut.
     pub(crate) fn within(&self, limit: Option<usize>) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
         let full = widths.first().copied().unwrap_or(0);
-        // The first column names the row: people copy it.
+        // The first column names the row, and people copy it.
         let least = |column: usize| {
             if column == 0 {
                 return full;
@@ -49,7 +49,7 @@ impl Table {
             let total = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
             limit.map_or(0, |limit| total.saturating_sub(limit))
         };
-        // The last column is free text.
+        // The last column is free text, which is cut first.
         let too_wide = over(&widths);
         if let Some(last) = widths.last_mut().filter(|_| columns > 1) {
             let spare = last.saturating_sub(least(columns - 1).max(TEXT));
@@ -83,7 +83,7 @@ fn line(row: &[String], widths: &[usize]) -> String {
     out
 }
 
-/// A cell in at most `width` columns, with a mark where it was cut.
+/// Cuts a cell to at most `width` columns, with a mark at the cut.
 pub(super) fn cut(cell: &str, width: usize) -> std::borrow::Cow<'_, str> {
     if cell.width() <= width {
         return cell.into();

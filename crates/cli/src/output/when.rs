@@ -1,9 +1,9 @@
-//! Points in time as people read them: in their own zone, with the day only where it is not today's.
+//! Formats points in time for people: in the local zone, with the day only if it is not today.
 
 use switchboard_process::clock::{self, Local};
 use switchboard_protocol::time::Millis;
 
-/// `14:03:09` today, `11-22 14:03` on another day of this year, `2025-11-22 14:03` before.
+/// Formats a time: `14:03:09` today, `11-22 14:03` on another day of this year, `2025-11-22 14:03` before.
 pub(crate) fn when(at: Millis) -> String {
     relative(clock::local(at), clock::local(clock::now()))
 }
@@ -19,7 +19,7 @@ fn relative(at: Local, now: Local) -> String {
     }
 }
 
-/// A span of time in its two largest units: `40 s`, `3 min 20 s`, `2 h 5 min`.
+/// Formats a duration in its two largest units: `40 s`, `3 min 20 s`, `2 h 5 min`.
 pub(crate) fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     let (minutes, hours) = (seconds / 60, seconds / 3600);

@@ -1,4 +1,4 @@
-//! Reads a settings file. An error names the line, the whole path of the key, and what the key takes.
+//! Parses a settings file. An error names the line, the full path of the key, and what the key takes.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use switchboard_protocol::text::cut;
 
 use crate::choices::choices;
 
-/// Longest message of the parser that is shown, in bytes.
+/// Maximum length of a parser message that is shown, in bytes.
 const MESSAGE: usize = 1000;
 
-/// Reads TOML.
+/// Parses TOML.
 ///
 /// # Errors
-/// `config.syntax` with the file, the line, the key, and a near name for one that does not exist.
+/// `config.syntax` with the file, the line, the key, and a similar name for a key that does not exist.
 pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Failure> {
     let fail = |key: Option<&Key>, error: &toml_edit::de::Error| syntax(path, text, key, error);
     let file = toml_edit::de::Deserializer::parse(text).map_err(|error| fail(None, &error))?;
@@ -32,7 +32,7 @@ fn syntax(path: &Path, text: &str, key: Option<&Key>, error: &toml_edit::de::Err
         None => format!("the settings do not parse: {message}"),
     };
     let failure = Failure::new("config.syntax", what).at(place);
-    // serde names the word that it does not know, and then those that it does.
+    // serde names the unknown word first, then the known ones.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted.next().unwrap_or_default();
     match near_matches(unknown, quoted).first() {
@@ -41,7 +41,7 @@ fn syntax(path: &Path, text: &str, key: Option<&Key>, error: &toml_edit::de::Err
     }
 }
 
-/// What is wrong with a key. serde's own words are those of Rust's types: `invalid type: string "x", expected u32`.
+/// Describes what is wrong with a key. serde's own messages name Rust types: `invalid type: string "x", expected u32`.
 fn said_of(key: &Key, message: &str) -> String {
     let schema = super::schema();
     let at = At::of(key, &schema);
@@ -56,13 +56,13 @@ fn said_of(key: &Key, message: &str) -> String {
     }
 }
 
-/// A place in the file.
+/// A position in the file.
 struct At<'a> {
-    /// The key's whole path, as TOML writes it.
+    /// Full path of the key, as TOML writes it.
     path: String,
-    /// What the schema says of it.
+    /// Schema of the key.
     field: Option<&'a Value>,
-    /// A list stands here instead of a table. serde reads such a list as the values of the table's fields.
+    /// True if there is a list instead of a table. serde reads such a list as the values of the table's fields.
     is_list: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'a> At<'a> {
                     return Self { is_list: true, ..at };
                 }
                 Segment::Seq { .. } => field.get("items"),
-                // The word of a choice, which stands at the key itself.
+                // The variant of an enumeration, which is written at the key itself.
                 Segment::Enum { .. } | Segment::Unknown => continue,
             };
             at.push(segment);
@@ -98,7 +98,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// Follows references, also of a field that may be left out.
+/// Follows references, also of an optional field.
 fn resolved<'a>(field: &'a Value, defs: &'a Value) -> &'a Value {
     let of_optional = field["anyOf"].as_array().and_then(|all| all.iter().find(|one| one["type"] != "null"));
     let name = field["$ref"].as_str().and_then(|path| path.rsplit('/').next());
@@ -108,7 +108,7 @@ fn resolved<'a>(field: &'a Value, defs: &'a Value) -> &'a Value {
     }
 }
 
-/// What a field takes.
+/// Describes the type that a field takes.
 fn kind(field: &Value, defs: &Value) -> Option<String> {
     let words = choices(field, defs);
     if !words.is_empty() {
@@ -129,7 +129,7 @@ fn kind(field: &Value, defs: &Value) -> Option<String> {
     Some(kind.to_owned())
 }
 
-/// What stands in the file instead, where the message says so.
+/// Returns what the file has instead, if the message names it.
 fn found(message: &str) -> Option<String> {
     let misfit = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     let Some((found, _)) = misfit.and_then(|misfit| misfit.rsplit_once(", expected ")) else {

@@ -84,10 +84,10 @@ fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
     assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
 }
 
-/// An object of the settings: its name in the schema, the path of its key, a file with it, and what it can't be without, by key.
+/// An object of the settings: its name in the schema, the path of its key, a file with it, and its required keys with values.
 type Tried = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
+/// Position of each object of the settings: `ZZ` stands for the key and value under test, `REST` for the object's required keys.
 const PLACES: [Tried; 8] = [
     ("", "", "ZZ\n", &[]),
     (
@@ -130,7 +130,7 @@ fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type()
                 assert_eq!(failure.code, "config.syntax", "{said}");
                 failure
             };
-            // None takes a list of lists, and none a list of tables with a date.
+            // No key takes a list of lists, and none a list of tables with a date.
             for wrong in ["[[1]]", "[{ a = 1979-05-27 }]"] {
                 let failure = tried(format!("{name} = {wrong}"));
                 let key = format!("`{at}{name}");

@@ -1,4 +1,4 @@
-//! What the connections are doing: waiting for a request, sending the head of one, or being answered. Idle ones give way to new ones.
+//! State of the connections: waiting for a request, receiving the head of one, or being answered. Idle ones are closed to admit new ones.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits::Limits;
 
-/// What a connection is doing.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// No byte has come in since the connection was opened or last answered.
+    /// No byte has arrived since the connection was opened or last answered.
     Idle(Instant),
-    /// The beginning of a request has come.
+    /// The beginning of a request has arrived.
     Head(Instant),
-    /// A request is answered.
+    /// A request is being answered.
     Busy,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct Connections(Arc<Open>);
 #[derive(Debug, Default)]
 struct Open {
     by_number: Mutex<(u64, BTreeMap<u64, Arc<Activity>>)>,
-    /// Rings when a connection becomes idle.
+    /// Notified when a connection becomes idle.
     idle: Notify,
 }
 
-/// One connection, as long as it is open.
+/// An open connection; dropping it removes it from the list.
 #[derive(Debug)]
 pub(super) struct Connection {
     connections: Connections,
@@ -44,19 +44,19 @@ pub(super) struct Connection {
     pub(super) activity: Arc<Activity>,
 }
 
-/// What one connection is doing, and whether it is to end.
+/// State of one connection, and whether it must end.
 #[derive(Debug)]
 pub(super) struct Activity {
     phase: watch::Sender<Phase>,
     connections: Connections,
-    /// Cancelled when it has to give way.
+    /// Cancelled when the connection must be closed for another one.
     pub(super) gives_way: CancellationToken,
 }
 
 // === impl Connections ===
 
 impl Connections {
-    /// A connection that has just begun.
+    /// Adds a new connection.
     pub(super) fn begin(&self) -> Connection {
         let (connections, gives_way) = (self.clone(), CancellationToken::new());
         let activity = Activity { phase: watch::Sender::new(Phase::Idle(Instant::now())), connections, gives_way };
@@ -68,7 +68,7 @@ impl Connections {
         Connection { connections: self.clone(), number, activity }
     }
 
-    /// Has the connection end that is not answered and waits the longest; returns whether there was one.
+    /// Ends the connection that has waited longest without being answered; returns true if there was one.
     pub(super) fn make_way(&self) -> bool {
         let open = self.0.by_number.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = open.1.values().filter(|activity| !activity.gives_way.is_cancelled());
@@ -96,13 +96,13 @@ impl Drop for Connection {
 // === impl Activity ===
 
 impl Activity {
-    /// A request's head is complete: it is answered until the value is dropped.
+    /// Marks the start of an answer, once a request's head is complete; the answer ends when the value is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Answering {
         self.phase.send_replace(Phase::Busy);
         Answering(Arc::clone(self))
     }
 
-    /// Whether half a head has come: nothing of an earlier answer is on its way then.
+    /// Returns true if part of a head has arrived: then nothing of an earlier answer is still being sent.
     pub(super) fn is_at_head(&self) -> bool {
         matches!(*self.phase.borrow(), Phase::Head(_))
     }
@@ -140,7 +140,7 @@ impl Activity {
     }
 }
 
-/// A request that is answered.
+/// Guard of a request that is being answered.
 #[derive(Debug)]
 pub(super) struct Answering(Arc<Activity>);
 
@@ -151,10 +151,10 @@ impl Drop for Answering {
     }
 }
 
-/// The body of an answer; the request is answered when it is dropped.
+/// Body of an answer; the request counts as answered when it is dropped.
 pub(super) struct Answer {
     pub(super) body: Body,
-    /// Kept until then: that it is answered, and its place, where it needs one.
+    /// Held until the body is dropped: the mark of the running answer, and the permit, if it needs one.
     pub(super) _held: (Answering, Option<OwnedSemaphorePermit>),
 }
 
@@ -178,7 +178,7 @@ impl hyper::body::Body for Answer {
     }
 }
 
-/// A stream that notes when bytes of a request come.
+/// A stream that records when bytes of a request arrive.
 pub(super) struct Watched<S> {
     pub(super) stream: S,
     pub(super) activity: Arc<Activity>,

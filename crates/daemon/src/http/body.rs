@@ -1,4 +1,4 @@
-//! Bodies: read whole, within a size and a time.
+//! Reads whole request bodies, within a limit of size and time.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,8 +12,8 @@ use switchboard_protocol::error::Failure;
 use super::limits::Limits;
 use crate::mcp;
 
-/// What is read of a body over the limit before it is refused: closing on a client that still writes would take the
-/// answer from it.
+/// Maximum number of bytes read of a body over the limit before it is refused: closing the connection while the client still
+/// writes would lose the answer.
 const MAX_DRAINED_BYTES: usize = 16 << 20;
 
 /// Reads the body.
@@ -62,7 +62,7 @@ fn too_large(limit: usize) -> Failure {
     Failure::new("request.too-large", format!("the body is larger than {limit} bytes"))
 }
 
-/// Refuses an MCP body that is not JSON the way JSON-RPC says.
+/// Rejects an MCP body that is not JSON, with an error as JSON-RPC defines it.
 #[expect(clippy::result_large_err, reason = "the answer goes out at once and is not passed up")]
 pub(super) fn check_json_rpc(body: &[u8]) -> Result<(), Response> {
     serde_json::from_slice::<IgnoredAny>(body).map(drop).map_err(|error| {

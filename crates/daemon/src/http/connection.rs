@@ -1,4 +1,4 @@
-//! Connections: how many, how long, and how they end. `axum::serve` has none of these limits.
+//! Accepts connections and limits their number and duration. `axum::serve` has none of these limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use tokio_util::sync::CancellationToken;
 use super::activity::{Activity, Answer, Connection, Connections, Watched};
 use super::limits::Limits;
 
-/// Largest head of a request in bytes.
+/// Maximum size of a request's head in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
-/// Most headers of a request.
+/// Maximum number of headers in a request.
 const MAX_HEADERS: usize = 100;
-/// Pause when the system has no descriptors left.
+/// Pause after the system has run out of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A client that takes nothing of its answer for so long is cut off.
+/// Milliseconds after which a client that takes nothing of its answer is disconnected.
 #[cfg(target_os = "linux")]
 const WRITE_LIMIT_MS: u32 = 60_000;
 
-/// How long a connection that gives way may take to send what is left of its last answer.
+/// How long a connection that must end may take to send the rest of its last answer.
 const WAY: Duration = Duration::from_millis(250);
 
-/// Accepts and serves until `stop`, then waits for what is under way.
+/// Accepts and serves until `stop`, then waits for requests in progress.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let server = Server { router, requests: Arc::new(Semaphore::new(limits.requests)), limits, stop };
@@ -51,8 +51,8 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits,
     }
 }
 
-/// The next connection with its place; `None` when it is time to stop. Where all places are taken, the connection that has been idle the
-/// longest gives its own up.
+/// Returns the next connection with its permit; `None` when it is time to stop. If all permits are taken, the connection that has been idle
+/// the longest is closed.
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
@@ -88,11 +88,11 @@ async fn next(
     }
 }
 
-/// What every connection is served with.
+/// Shared state of all connections.
 #[derive(Clone)]
 struct Server {
     router: Router,
-    /// Places of requests that are answered at once.
+    /// Permits for requests that are answered concurrently.
     requests: Arc<Semaphore>,
     limits: Limits,
     stop: CancellationToken,
@@ -109,7 +109,7 @@ impl Server {
         let stream = Watched { stream, activity: Arc::clone(activity) };
         let service = service_fn(|request| self.answer(request, activity));
         let mut http = http1::Builder::new();
-        // The limits of head and pause are `Activity`'s: an idle connection may stay, half a head may not.
+        // `Activity` limits head and idle time: an idle connection may stay, a partial head may not.
         http.header_read_timeout(None).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
         let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
         let ended = tokio::select! {
@@ -132,7 +132,7 @@ impl Server {
         }
     }
 
-    /// Answers a request. All but `/health` take one of a few places, so that whether the daemon lives can always be asked.
+    /// Answers a request. All but `/health` need one of a few permits, so that the daemon's health can always be checked.
     async fn answer(
         &self,
         request: Request<Incoming>,
@@ -148,7 +148,7 @@ impl Server {
     }
 }
 
-/// Without nodelay a small answer waits for the peer's delayed ACK, some 40 ms.
+/// Sets the options of a connection. Without nodelay a small answer waits for the peer's delayed ACK, some 40 ms.
 fn prepare(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(target_os = "linux")]

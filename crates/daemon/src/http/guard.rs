@@ -1,5 +1,5 @@
-//! What stands before every route: Host and Origin (against DNS rebinding and foreign pages), then the token, then the
-//! size of the body. Nothing of the request is believed before.
+//! The guard before every route: checks Host and Origin (against DNS rebinding and foreign pages), then the token, then the
+//! size of the body. Nothing in the request is trusted before that.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::face::Invoke;
 /// Header with the name under which a caller wants to be recorded.
 pub(super) const NAME_HEADER: &str = "switchboard-agent";
 
-/// What the guard needs to know.
+/// Shared state of the guard.
 #[derive(Clone)]
 pub(super) struct Gate {
     pub(super) invoke: Arc<dyn Invoke>,
@@ -29,7 +29,7 @@ pub(super) struct Gate {
     pub(super) limits: Limits,
 }
 
-/// Lets a request through with its [`Caller`] and its whole body, or answers it.
+/// Passes a request on with its [`Caller`] and its whole body, or answers it with a refusal.
 pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     if let Err(failure) = gate.admit(&mut request) {
         return Problem(failure).into_response();
@@ -56,14 +56,14 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     let opens = parts.uri.path() == "/mcp" && !parts.headers.contains_key(agent_token::HEADER) && is_initialize(&bytes);
     let mut answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
     if opens && answer.status().is_success() {
-        // Without one the client is as it was: an agent that says its name with each request.
+        // Without a token the client works as before: an agent that sends its name with each request.
         let token = agent_token::fresh().ok().and_then(|token| HeaderValue::from_str(&token).ok());
         answer.headers_mut().extend(token.map(|token| (HeaderName::from_static(agent_token::HEADER), token)));
     }
     answer
 }
 
-/// Whether a message of MCP opens a connection.
+/// Returns true if an MCP message opens a connection.
 fn is_initialize(body: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Message {
@@ -104,7 +104,7 @@ impl Gate {
     }
 }
 
-/// The token of exactly one `Authorization: Bearer` header.
+/// Returns the token of exactly one `Authorization: Bearer` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let One::Value(value) = one(headers, header::AUTHORIZATION.as_str()) else { return None };
     let (scheme, token) = value.split_once(' ')?;
@@ -112,8 +112,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The token in the query, which only the older MCP transport may carry it in, and only where no header does: an address
-/// ends up in histories and other programs' logs. Ours never say an address's query.
+/// Returns the token of the query, which is allowed only for the older MCP transport and only without a header: URLs
+/// end up in histories and other programs' logs. Our own logs never contain a query.
 fn in_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Option<&'a str> {
     let may = matches!(uri.path(), "/sse" | "/messages") && !headers.contains_key(header::AUTHORIZATION);
     let mut tokens = uri.query().filter(|_| may)?.split('&').filter_map(|pair| pair.strip_prefix("token="));
@@ -123,7 +123,7 @@ fn in_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Option<&'a str> {
     }
 }
 
-/// Refuses a request that names another host than this listener. Two answers to the question are as bad as a wrong one.
+/// Rejects a request for another host than this listener. Two hosts are as bad as a wrong one.
 fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Failure> {
     let refused = || {
         Failure::new("auth.foreign-host", "the request names another host")
@@ -138,7 +138,7 @@ fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Failure> 
     }
 }
 
-/// Refuses a request that a page from elsewhere makes. Programs send no Origin.
+/// Rejects a request from a page of another origin. Programs send no Origin.
 fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Failure> {
     match one(headers, header::ORIGIN.as_str()) {
         One::Absent => Ok(()),
@@ -150,7 +150,7 @@ fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Failure> {
     }
 }
 
-/// Whether `host:port` is this listener by one of loopback's names.
+/// Returns true if `host:port` is this listener by one of loopback's names.
 fn is_ours(authority: &str, port: u16) -> bool {
     let Some((host, its_port)) = authority.rsplit_once(':') else { return port == 80 && is_loopback(authority) };
     its_port.parse() == Ok(port) && is_loopback(host)

@@ -1,16 +1,16 @@
-//! What clients may take of this daemon.
+//! Limits on what clients may use of this daemon.
 
 use std::time::Duration;
 
-/// What clients may take of this daemon.
+/// Limits on what clients may use of this daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest request body in bytes; by default what a line on the Unix socket may have, 4 MiB.
+    /// Maximum size of a request body in bytes; by default that of a line on the Unix socket, 4 MiB.
     pub body_bytes: usize,
-    /// Connections at once: half of the process's open files, at most 1,024. Beyond that the one that has been idle the longest is closed; where
-    /// none is idle, new ones wait in the kernel's queue.
+    /// Maximum number of open connections: half of the process's open files, at most 1,024. Beyond that the one that has been idle the longest is
+    /// closed; if none is idle, new ones wait in the kernel's queue.
     pub connections: usize,
-    /// Requests that are answered at once, 128 by default; others wait, but for `/health`.
+    /// Maximum number of requests that are answered concurrently, 128 by default; others wait, except for `/health`.
     pub requests: usize,
     /// How long a client may take to send a request's head, from its first byte on; 15 s by default.
     pub head: Duration,
@@ -18,7 +18,7 @@ pub struct Limits {
     pub idle: Duration,
     /// How long a client may take to send a request's body; 30 s by default.
     pub body: Duration,
-    /// How long answers under way may take when the daemon ends; 5 s by default.
+    /// How long answers in progress may take when the daemon ends; 5 s by default.
     pub grace: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// How many files the process may have open.
+/// Returns how many files the process may have open.
 fn open_files() -> usize {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))

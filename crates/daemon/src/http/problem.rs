@@ -5,11 +5,11 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use switchboard_protocol::error::{Exit, Failure, find};
 
-/// A failure on its way out.
+/// A failure as an HTTP answer.
 pub(super) struct Problem(pub(super) Failure);
 
 impl Problem {
-    /// The problem under a status of its own.
+    /// Builds the answer with the given status, which may differ from that of the failure's code.
     pub(super) fn with_status(failure: Failure, status: StatusCode) -> Response {
         let mut body = Map::new();
         body.insert("type".to_owned(), json!(format!("urn:switchboard:error:{}", failure.code)));
@@ -37,7 +37,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The status that says nearest what the code says.
+/// Returns the status that is closest to the failure's code.
 fn status(failure: &Failure) -> StatusCode {
     let (area, words) = failure.code.split_once('.').unwrap_or(("", ""));
     match (area, words) {

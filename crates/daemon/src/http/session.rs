@@ -1,4 +1,4 @@
-//! `POST /session`: a one-time code in, the token of a person's session out.
+//! `POST /session`: exchanges a one-time code for the token of a person's session.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use switchboard_protocol::error::Failure;
 use super::problem::Problem;
 use crate::face::Invoke;
 
-/// The body.
+/// Body of the request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
     code: String,
 }
 
-/// Exchanges a code. Host and Origin are checked before; no token is needed, because the code is one.
+/// Exchanges a code. Host and Origin are checked before; no token is needed, because the code replaces it.
 pub(super) async fn open(State(invoke): State<Arc<dyn Invoke>>, body: Bytes) -> Response {
     let request = serde_json::from_slice::<Request>(&body)
         .map_err(|error| Failure::new("request.bad-args", format!("the body is no object with a code: {error}")));

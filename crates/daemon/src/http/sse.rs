@@ -1,8 +1,8 @@
 //! The older HTTP transport of MCP (HTTP with server-sent events, protocol version 2024-11-05): `GET /sse` opens a session
-//! and says where to post, `POST /messages?sessionId=…` takes its messages, answers come as events.
+//! and returns the path for posts, `POST /messages?sessionId=…` takes its messages, answers come as events.
 //!
-//! A session is the byte stream that the Unix socket serves too, with a line for each message; this module only turns posts
-//! into lines and lines into events.
+//! A session is served like the byte stream of the Unix socket, with a line for each message; this module only converts posts
+//! to lines and lines to events.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,17 +28,17 @@ use crate::{agent_token, mcp};
 
 mod readable;
 
-/// Sessions at once; each holds one of the 128 places of requests.
+/// Maximum number of open sessions; each holds one of the 128 permits for requests.
 const MAX_SESSIONS: usize = 32;
-/// Pause between signs of life while nothing else is sent.
+/// Interval of keep-alive comments while nothing else is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Bytes that wait on the way in or out of a session.
+/// Size of a session's input and output buffers in bytes.
 const BUFFER: usize = 64 << 10;
-/// Events that wait for a client that reads slowly.
+/// Maximum number of queued events for a client that reads slowly.
 const QUEUE: usize = 8;
-/// How long a post waits for a session that takes nothing.
+/// How long a post waits for a session that reads nothing.
 const TAKE_LIMIT: Duration = Duration::from_secs(10);
-/// Posts of one session that wait for it at once.
+/// Maximum number of posts that wait for one session.
 const MAX_POSTS: usize = 16;
 
 /// All open sessions. Cheap to clone.
@@ -52,7 +52,7 @@ struct Open {
     by_id: Mutex<HashMap<String, Session>>,
 }
 
-/// A session's way in, and who may use it.
+/// Input of a session, and its owner.
 #[derive(Clone)]
 struct Session {
     caller: Caller,
@@ -60,7 +60,7 @@ struct Session {
     posts: Arc<Semaphore>,
 }
 
-/// What a client may say in an address.
+/// Query parameters of a request.
 #[derive(Deserialize)]
 pub(super) struct Params {
     #[serde(rename = "sessionId", default)]
@@ -72,7 +72,7 @@ pub(super) struct Params {
 // === impl Sessions ===
 
 impl Sessions {
-    /// Opens sessions until `stop`.
+    /// Creates the list of sessions, which are open until `stop`.
     pub(super) fn new(invoke: Arc<dyn Invoke>, stop: CancellationToken) -> Self {
         let (places, by_id) = (Arc::new(Semaphore::new(MAX_SESSIONS)), Mutex::default());
         Self(Arc::new(Open { invoke, stop, places, by_id }))
@@ -88,7 +88,7 @@ impl Sessions {
         let (events, stream) = mpsc::channel(QUEUE);
         let (lines, posts) = (Arc::new(tokio::sync::Mutex::new(lines)), Arc::new(Semaphore::new(MAX_POSTS)));
         let session = Session { caller: caller.clone(), lines, posts };
-        // A name that its agent registers is the session's as long as that is open.
+        // A name that the session's agent registers belongs to the session as long as that is open.
         let agent = agent_token::bearing(caller, &agent_token::fresh()?)?;
         self.by_id().insert(id.clone(), session);
         let stop = self.0.stop.child_token();
@@ -101,7 +101,7 @@ impl Sessions {
         Ok(Body::from_stream(ReceiverStream::new(stream)))
     }
 
-    /// Turns lines into events until the client is gone, the session ends, or the daemon does; then closes the session.
+    /// Converts lines to events until the client, the session or the daemon ends; then closes the session.
     async fn pump(
         self,
         (id, agent): (String, Caller),
@@ -129,7 +129,7 @@ impl Sessions {
         stop.cancel();
     }
 
-    /// The session that a caller has opened; others' are as good as none.
+    /// Finds a session that the caller has opened; other callers' sessions are not found.
     fn find(&self, id: &str, caller: &Caller) -> Result<Session, Failure> {
         let found = self.by_id().get(id).filter(|session| session.caller == *caller).cloned();
         found.ok_or_else(|| Failure::new("request.bad-args", "there is no such session").hint("GET /sse opens one"))
@@ -140,14 +140,14 @@ impl Sessions {
     }
 }
 
-/// `GET /sse`.
+/// Handles `GET /sse`.
 pub(super) async fn open(
     Extension(sessions): Extension<Sessions>,
     Extension(caller): Extension<Caller>,
     Query(params): Query<Params>,
     headers: HeaderMap,
 ) -> Response {
-    // A client that has its token in the address does not put it into the next one by itself.
+    // A client with its token in the address does not add it to the next address by itself.
     let token = params.token.filter(|_| !headers.contains_key(header::AUTHORIZATION));
     match sessions.open(of_sse(caller), token.as_deref()) {
         Ok(body) => {
@@ -161,7 +161,7 @@ pub(super) async fn open(
     }
 }
 
-/// `POST /messages?sessionId=…`: 202 when the session has the message; its answer comes as an event.
+/// Handles `POST /messages?sessionId=…`: 202 when the session has the message; its answer comes as an event.
 pub(super) async fn take(
     Extension(sessions): Extension<Sessions>,
     Extension(caller): Extension<Caller>,
@@ -178,7 +178,7 @@ pub(super) async fn take(
     };
     let busy = || Problem(Failure::new("store.busy", "the session takes nothing more for now")).into_response();
     let Ok(place) = Arc::clone(&session.posts).try_acquire_owned() else { return busy() };
-    // On a task of its own: a client that leaves in the middle must not leave half a line.
+    // In its own task: a client that disconnects in the middle must not leave half a line.
     let taking = tokio::spawn(async move {
         let mut lines = session.lines.lock().await;
         let written = lines.write_all(&line).await;
@@ -194,7 +194,7 @@ pub(super) async fn take(
     }
 }
 
-/// A posted message as a line. Line ends in JSON stand between tokens only, so that a space does as well.
+/// Converts a posted message to a line. Line ends in JSON stand between tokens only, so they are replaced by spaces.
 ///
 /// # Errors
 /// `request.malformed` when it is not JSON, `request.too-large` over the limit of a line.

@@ -1,4 +1,4 @@
-//! Real sockets, requests written by hand.
+//! Tests over real sockets, with hand-written requests.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn served_within(limits: Limits) -> Served {
 }
 
 impl Served {
-    /// A request with our Host and token unless `headers` has its own `host` or `authorization` (empty = leave out).
+    /// Sends a request with our Host and token unless `headers` has its own `host` or `authorization` (empty = leave out).
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
         let has = |name: &str| headers.iter().any(|(given, _)| *given == name);
@@ -81,7 +81,7 @@ impl Served {
         self.ask("POST", "/mcp", &all, body.to_string().as_bytes()).await
     }
 
-    /// A stateless request of 2026-07-28 with the headers that repeat its body.
+    /// Sends a stateless request of 2026-07-28 with the headers that repeat its body.
     async fn modern(&self, method: &str, name: Option<&str>, mut params: Value) -> Answer {
         let own = params["_meta"].take();
         params["_meta"] = json!({
@@ -475,7 +475,7 @@ async fn a_connection_over_the_limit_waits_while_all_others_are_answered() {
     assert_eq!(second.await.status, 200);
 }
 
-/// A connection that has had one answer and asks for nothing more.
+/// Opens a connection that has had one answer and stays idle.
 async fn idle(served: &Served) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
     let head = format!("GET /health HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", served.port);

@@ -1,4 +1,4 @@
-//! The shapes of answers: results, tool errors that the model reads, and protocol errors that only its client does.
+//! Forms of answers: results, tool errors that the model reads, and protocol errors that only its client reads.
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
@@ -9,8 +9,8 @@ use switchboard_protocol::verb;
 
 use crate::face;
 
-/// A verb's answer as a tool result. Failures are tool errors, wrong arguments too (SEP-1303), so that the model sees
-/// them and can do better.
+/// Converts a verb's answer to a tool result. Failures are tool errors, also for wrong arguments (SEP-1303), so that the model
+/// sees them and can correct the call.
 pub(super) fn of(called: Result<Value, Failure>) -> CallToolResult {
     match called {
         Ok(reply) => {
@@ -27,7 +27,7 @@ pub(super) fn of(called: Result<Value, Failure>) -> CallToolResult {
     }
 }
 
-/// The request names a tool that does not exist, or a verb that is none: a protocol error by the specification, with near names.
+/// Error for a tool or verb that does not exist: a protocol error by the specification, with similar names.
 pub(super) fn unknown_tool(name: &str) -> ErrorData {
     let failure = match verb::table().iter().find(|row| row.name == name) {
         Some(row) => Failure::new("request.unknown-verb", format!("{} is no tool for agents", row.name))
@@ -38,7 +38,7 @@ pub(super) fn unknown_tool(name: &str) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_PARAMS, message, Some(to_value(&failure)))
 }
 
-/// A method that is not served, or one that is but came with parameters of the wrong shape.
+/// Error for a method that is not served, or that has parameters of the wrong shape.
 pub(super) fn unservable(method: &str) -> ErrorData {
     if method == "tools/call" {
         let failure = Failure::new("request.bad-args", "tools/call needs a `name` and an object `arguments`");
@@ -48,18 +48,18 @@ pub(super) fn unservable(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {shown:?}"), None)
 }
 
-/// The client took a read back; nobody sees this answer.
+/// Error for a read that the client has cancelled; nobody reads this answer.
 pub(super) fn cancelled() -> ErrorData {
     ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled by the client", None)
 }
 
-/// A line or body that is no JSON-RPC message.
+/// Error for a line or body that is no JSON-RPC message.
 pub(crate) fn malformed(code: ErrorCode, what: impl Into<String>) -> ErrorData {
     let failure = Failure::new("request.malformed", what);
     ErrorData::new(code, failure.what.clone(), Some(to_value(&failure)))
 }
 
-/// A line over the limit.
+/// Error for a line over the limit.
 pub(super) fn too_large(limit: usize) -> ErrorData {
     let failure = Failure::new("request.too-large", format!("the line is longer than {limit} bytes"));
     ErrorData::new(ErrorCode::INVALID_REQUEST, failure.what.clone(), Some(to_value(&failure)))

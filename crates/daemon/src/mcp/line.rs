@@ -1,4 +1,4 @@
-//! JSON-RPC messages as lines. It answers what it can't parse and bounds what a peer can make us hold.
+//! JSON-RPC messages as lines. Answers lines that do not parse, and limits how much a peer can make the daemon hold.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,24 +18,24 @@ use tokio::task::JoinHandle;
 
 use super::answer;
 
-/// Requests of one connection that are worked on at once; reading goes on when one is answered.
+/// Maximum number of requests of one connection in progress; reading continues when one is answered.
 const MAX_IN_FLIGHT: usize = 64;
-/// Lines that wait to be written.
+/// Maximum number of lines that wait to be written.
 const OUT_QUEUE: usize = 8;
-/// A peer that takes longer to take one line is gone.
+/// Time after which a peer that does not take a line counts as gone.
 const WRITE_LIMIT: Duration = Duration::from_secs(60);
 /// How long the last lines may take when the connection ends.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// A connection of lines of JSON-RPC, server side.
+/// Server side of a connection with JSON-RPC lines.
 pub(super) struct LineTransport<R> {
     read: BufReader<R>,
     lines: Lines,
     out: Option<mpsc::Sender<Vec<u8>>>,
     writer: JoinHandle<()>,
-    /// A line of our own that waits for a place in `out`; kept here because `receive` may be dropped while it waits.
+    /// A reply that waits for a place in `out`; kept here because `receive` may be dropped while it waits.
     reply: Option<Vec<u8>>,
     is_over: bool,
     slots: Arc<Semaphore>,
@@ -43,7 +43,7 @@ pub(super) struct LineTransport<R> {
     in_flight: InFlight,
 }
 
-/// Slots of the requests that wait for their answer.
+/// Permits of the requests that wait for their answer.
 #[derive(Clone, Default)]
 struct InFlight(Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>);
 
@@ -77,7 +77,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         }
     }
 
-    /// Takes a line that was read: a message; `None` if it is to be skipped or has been answered.
+    /// Handles a line: returns its message; `None` if the line is to be skipped or has been answered.
     fn take(&mut self, line: &[u8]) -> Option<Message> {
         match parse(line) {
             Parsed::Message(message) => Some(*message),
@@ -89,7 +89,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         }
     }
 
-    /// Keeps the books of what is in flight.
+    /// Updates the list of requests in progress.
     fn note(&mut self, message: &Message) {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -180,8 +180,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     }
 }
 
-/// Owns the writing end, so that a message that is given up half way can't leave half a line. Ends when nobody is left to
-/// send, or the peer takes nothing any more.
+/// Owns the writing end, so that a message that is abandoned half way can't leave half a line. Ends when all senders are
+/// gone, or the peer stops reading.
 async fn write_lines(mut write: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = lines.recv().await {
         let written = tokio::time::timeout(WRITE_LIMIT, async {
@@ -199,7 +199,7 @@ async fn write_lines(mut write: impl AsyncWrite + Unpin, mut lines: mpsc::Receiv
     }
 }
 
-/// What a line is.
+/// Content of a line.
 enum Parsed {
     Message(Box<Message>),
     Skip,
@@ -222,7 +222,7 @@ fn parse(line: &[u8]) -> Parsed {
     }
 }
 
-/// JSON that is no JSON-RPC message. Notifications that nobody knows are not answered, as the standard says.
+/// Handles JSON that is no JSON-RPC message. Unknown notifications are not answered, as the standard says.
 fn misshapen(value: &Value) -> Parsed {
     let id = value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned();
     if id.is_none() && value.get("method").is_some_and(Value::is_string) {
@@ -232,7 +232,7 @@ fn misshapen(value: &Value) -> Parsed {
     Parsed::Bad(id.unwrap_or_default(), answer::malformed(ErrorCode::INVALID_REQUEST, what))
 }
 
-/// An error as a line. An id that could not be read is null (JSON-RPC 2.0, section 5).
+/// Formats an error as a line. An id that could not be read is null (JSON-RPC 2.0, section 5).
 fn error_line(id: &Value, error: &ErrorData) -> Vec<u8> {
     let mut line = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes();
     line.push(b'\n');

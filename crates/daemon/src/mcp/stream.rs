@@ -12,11 +12,11 @@ use super::line::LineTransport;
 use crate::face::Invoke;
 
 /// Serves one connection until the peer closes it, sends a line over the limit, stops reading, or `stop` is cancelled;
-/// answers that are under way are sent first.
+/// answers in progress are sent first.
 ///
-/// `bridge` names the peer for idempotency and stays the same over its reconnects: a mutating call without a key of its
-/// own gets `<bridge>/<JSON-RPC id>`. Neither era needs a handshake here, so a bridge that reconnects may go on where it
-/// was without a second `initialize`.
+/// `bridge` names the peer for idempotency and stays the same over its reconnects: a mutating call without its own key
+/// gets `<bridge>/<JSON-RPC id>`. Neither era needs a handshake here, so a bridge that reconnects may continue
+/// without a second `initialize`.
 pub async fn serve_io<R, W>(
     invoke: Arc<dyn Invoke>,
     caller: Caller,
@@ -31,7 +31,7 @@ pub async fn serve_io<R, W>(
     serve_lines(invoke, Caller { face: Face::McpStdio, ..caller }, read, write, bridge, stop).await;
 }
 
-/// The same for any face whose messages are lines; the caller says which.
+/// Like [`serve_io`], for any face whose messages are lines; `caller` is given.
 pub(crate) async fn serve_lines<R, W>(
     invoke: Arc<dyn Invoke>,
     caller: Caller,

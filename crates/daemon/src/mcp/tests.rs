@@ -1,4 +1,4 @@
-//! MCP over a pipe, lines written by hand.
+//! Tests of MCP over a pipe, with hand-written lines.
 
 use serde_json::json;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
@@ -30,7 +30,7 @@ impl Peer {
         self.write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    /// The next line; nothing when the connection has ended.
+    /// Returns the next line; `None` when the connection has ended.
     async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = tokio::time::timeout(std::time::Duration::from_secs(10), self.read.read_line(&mut line));
@@ -238,7 +238,7 @@ async fn a_line_over_the_limit_is_answered_and_ends_the_connection() {
     peer.initialize("2025-06-18").await;
     let mut write = peer.write;
 
-    // The writer fails when the connection ends under it; what it gets to read is what counts.
+    // The write fails when the connection ends during it; only what the peer receives counts.
     let writer = tokio::spawn(async move {
         let _ = write.write_all(&[b'x'; MAX_LINE_BYTES + 2]).await;
         write

@@ -1,4 +1,4 @@
-//! Verbs as MCP tools, listed in the order of the table, so that clients' prompt caches hit.
+//! Converts verbs to MCP tools, listed in the order of the table, so that clients' prompt caches hit.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,12 +12,12 @@ static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     rows.iter().filter(|row| row.profile == Profile::Listed).map(tool).collect()
 });
 
-/// The default tools, by name, with schemas as short as they can be said: every agent pays for them in every conversation.
+/// Returns the default tools, by name, with schemas as short as possible: every agent pays for them in every conversation.
 pub(super) fn listed() -> Vec<Tool> {
     LISTED.clone()
 }
 
-/// A row as a tool.
+/// Converts a row to a tool.
 pub(super) fn tool(row: &Row) -> Tool {
     let is_listed = row.profile == Profile::Listed;
     let schema = match row.request.clone() {
@@ -29,7 +29,7 @@ pub(super) fn tool(row: &Row) -> Tool {
     tool.with_annotations(annotations(row.effect, is_listed))
 }
 
-/// Leaves out what is refused anyway (fields of other names), and names the fields of an inner object only.
+/// Shortens a schema: drops `additionalProperties`, since unknown fields are refused anyway, and all but the field names of inner objects.
 fn brief(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.remove("additionalProperties");
     let inner = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
@@ -43,7 +43,7 @@ fn brief(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Default tools only ever add to the log; of the others nothing is promised.
+/// Returns the annotations of a tool. Default tools only ever add to the log; about the others nothing is promised.
 fn annotations(effect: Access, is_listed: bool) -> ToolAnnotations {
     let hints = ToolAnnotations::new().open_world(false);
     match (effect, is_listed) {

@@ -1,8 +1,8 @@
-//! Which state folder belongs to a repository. The id lies in the git folder, so that it survives a move of the work tree; the state
-//! folder notes which git folder it belongs to, so that a copy with the same id is told from the original.
+//! Finds the state folder of a repository. The id lies in the git folder, so that it survives a move of the work tree; the state
+//! folder notes its git folder, so that a copy with the same id can be distinguished from the original.
 //!
-//! Where the original is gone, a person says once whether this is it. Device and inode don't prove a move: a file system gives the inode of a removed
-//! folder to the next one that is made, so that `cp -r a b; rm -r a; cp -r b c` can make a `c` with the numbers of `a`.
+//! If the original is gone, a person says once whether the repository was moved. Device and inode don't prove a move: a file system may give
+//! the inode of a removed folder to the next new one, so that `cp -r a b; rm -r a; cp -r b c` can make a `c` with the numbers of `a`.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,47 +19,47 @@ use crate::error::io;
 /// File in the git common dir that names the state folder; all work trees of a repository share it.
 const ID_FILE: &str = "switchboard-root-id";
 
-/// File in the state folder that names the git common dir it belongs to.
+/// File in the state folder that names its git common dir.
 const HOME_FILE: &str = "root.json";
 
-/// A git common dir, as the state folder notes it.
+/// A git common dir, as noted in the state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Home {
-    /// Where it lies, without links.
+    /// Path of the git common dir, without symlinks.
     path: PathBuf,
-    /// The device it lies on.
+    /// Device number of the git common dir.
     device: u64,
-    /// Its number there.
+    /// Inode number of the git common dir.
     inode: u64,
 }
 
-/// What a repository is to the state folder that its id names.
+/// Relation of a repository to the state folder that its id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RootChange {
-    /// The one that it belongs to.
+    /// The state folder's repository.
     Same,
-    /// The one that it belongs to, with other numbers or not noted yet.
+    /// The state folder's repository, with another device or inode number, or not noted yet.
     Unnoted,
-    /// A copy of one that is still there.
+    /// A copy of a repository that still exists.
     Copy,
-    /// It may be the one that was there, or a copy that outlived it.
+    /// Either the original, or a copy that outlived it.
     Unclear,
 }
 
-/// What a person says about a repository whose former place is gone.
+/// A person's answer about a repository whose former folder is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adoption {
-    /// It was moved here; its state comes along.
+    /// It was moved here and keeps its state.
     Moved,
-    /// It is a copy, and begins with an empty state.
+    /// It is a copy and begins with an empty state.
     Fresh,
 }
 
-/// The id of the repository with this git common dir, and the state folder below `base`. Makes an id where there is none, and a new one
-/// for a copy. What a person said counts only where it had to be asked.
+/// Returns the state folder below `base` of the repository with this git common dir. Creates an id if there is none, and a new one
+/// for a copy. A person's answer counts only if the question had to be asked.
 ///
 /// # Errors
-/// `config.moved-repository` where a person has to say whether it was moved; a file that can't be read or written.
+/// `config.moved-repository` if a person has to say whether it was moved; a file that can't be read or written.
 pub(super) fn state_of(common: &Path, base: &Path, said: Option<Adoption>) -> Result<PathBuf, Error> {
     let id = id(common)?;
     let state = base.join(&id);
@@ -83,7 +83,7 @@ pub(super) fn state_of(common: &Path, base: &Path, said: Option<Adoption>) -> Re
     }
 }
 
-/// Whether a state folder belongs to the work tree with this `.git` folder, as far as can be told without git.
+/// Returns true if a state folder belongs to the work tree with this `.git` folder, as far as can be determined without git.
 #[must_use]
 pub fn belongs(state: &Path, git_folder: &Path) -> bool {
     let is_own = |data: fs::Metadata| data.uid() == rustix::process::getuid().as_raw();
@@ -95,9 +95,9 @@ fn judge(noted: &Home, here: &Home, is_noted_alive: bool) -> RootChange {
     let is_same_folder = (noted.device, noted.inode) == (here.device, here.inode);
     match (noted.path == here.path, is_same_folder, is_noted_alive) {
         (true, true, _) => RootChange::Same,
-        // Restored from a backup, or on a device that got another number.
+        // Restored from a backup, or the device has a new number.
         (true, false, _) => RootChange::Unnoted,
-        // The same folder under two names: a bind mount.
+        // The same folder at two paths: a bind mount.
         (false, true, true) => RootChange::Same,
         (false, false, true) => RootChange::Copy,
         (false, _, false) => RootChange::Unclear,
@@ -121,7 +121,7 @@ impl Home {
         Ok(Self { path, device: data.dev(), inode: data.ino() })
     }
 
-    /// What a state folder notes; `None` where it notes nothing that can be read, as one of an older version.
+    /// Reads a state folder's note; `None` if it has none that can be read, as one of an older version.
     fn read(state: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(state.join(HOME_FILE)).ok()?).ok()
     }
@@ -134,7 +134,7 @@ impl Home {
     }
 }
 
-/// The id of a repository: made once, kept in its git folder.
+/// Returns the id of a repository: created once, kept in its git folder.
 fn id(common: &Path) -> Result<String, Error> {
     let path = common.join(ID_FILE);
     if let Some(id) = read_id(&path)? {
@@ -146,7 +146,7 @@ fn id(common: &Path) -> Result<String, Error> {
         let mut file = fs::File::create(&beside)?;
         writeln!(file, "{fresh}")?;
         file.sync_data()?;
-        // A hard link fails where another process was faster; then its id is the one.
+        // A hard link fails if another process was faster; then its id counts.
         match fs::hard_link(&beside, &path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
             Ok(()) | Err(_) => fs::remove_file(&beside),
@@ -156,7 +156,7 @@ fn id(common: &Path) -> Result<String, Error> {
     Ok(read_id(&path)?.unwrap_or(fresh))
 }
 
-/// Replaces the id that a copy brought with a fresh one, and returns that.
+/// Replaces the id that a copy brought with a fresh one, and returns the fresh one.
 fn replace_id(common: &Path) -> Result<String, Error> {
     let (path, fresh) = (common.join(ID_FILE), fresh_id()?);
     file::replace(&path, format!("{fresh}\n").as_bytes(), Mode::Kept, Sync::Yes).map_err(io(&path))?;

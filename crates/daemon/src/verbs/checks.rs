@@ -1,4 +1,4 @@
-//! Checks, which a child process runs.
+//! Handlers of the checks, which a child process runs.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::{Verb, check};
@@ -7,7 +7,7 @@ use super::Verbs;
 use super::context::Context;
 use super::route::Handle;
 
-/// Handlers that hand the call on to the checking child.
+/// Implements handlers that pass the call to the checking child.
 macro_rules! in_child {
     ($($verb:path)+) => {$(
         impl Handle<$verb> for Verbs {

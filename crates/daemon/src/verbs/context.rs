@@ -1,4 +1,4 @@
-//! What a handler is given: who calls, under which key, and a batch that has key and durability.
+//! Input of a handler: the caller, the key, and a batch with key and durability.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use super::Verbs;
 /// A call that the policy let through.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Who calls.
+    /// The caller.
     pub(crate) caller: Caller,
-    /// Names the call; `None` if the caller can't repeat it.
+    /// Key of the call; `None` if the caller can't repeat it.
     pub(crate) idempotency: Option<Idempotency>,
-    /// When it is answered, from the verb's row.
+    /// Durability at which the call is answered, from the verb's row.
     pub(crate) durability: Durability,
 }
 
 // === impl Context ===
 
 impl Context {
-    /// Puts together what is known of a call; `args` is the digest of its arguments.
+    /// Builds the context of a call; `args` is the digest of its arguments.
     pub(crate) fn new(
         caller: Caller,
         (verb, effect): (&'static str, Access),
@@ -41,17 +41,17 @@ impl Context {
         Self { caller, idempotency, durability }
     }
 
-    /// An empty batch with the call's key and durability.
+    /// Returns an empty batch with the call's key and durability.
     pub(crate) fn batch(&self) -> Batch {
         Batch { idempotency: self.idempotency.clone(), ..Batch::new(self.durability) }
     }
 
-    /// The caller's name, as events record it.
+    /// Returns the caller's name, as events record it.
     pub(crate) fn by(&self) -> &str {
         self.caller.name.as_str()
     }
 
-    /// The call as the bus takes it.
+    /// Converts the call to the form that the bus takes.
     pub(crate) fn on_bus(&self, verbs: &Verbs) -> switchboard_bus::Call {
         let tokens = Arc::clone(&verbs.tokens);
         let is_there = move |holder: &Process| match holder.is_token() {
@@ -68,7 +68,7 @@ impl Context {
         }
     }
 
-    /// Bits for an id that the caller doesn't bring: the same for the same key, so that a repeated call means the same thing.
+    /// Returns bits for an id that the caller doesn't provide: the same for the same key, so that a repeated call has the same effect.
     pub(crate) fn fresh_bits(&self) -> Result<u64, Failure> {
         match &self.idempotency {
             Some(call) => {

@@ -1,4 +1,4 @@
-//! Addresses of managed runs: `worker:UNIT` means whoever works on a unit, and `coordinator` is the daemon itself.
+//! Addresses of managed runs: `worker:UNIT` is the worker of a unit, and `coordinator` is the daemon itself.
 
 use serde_json::Value;
 use switchboard_dispatch::Telling;
@@ -18,13 +18,13 @@ use super::route::Handle;
 /// Arguments that may hold an address.
 const NAMING: [&str; 2] = ["recipient", "agent"];
 
-/// Stands for all workers of a run.
+/// Wildcard for all workers of a run.
 const ALL: &str = "*";
 
 // === impl Verbs ===
 
 impl Verbs {
-    /// Puts names of the roster in the place of workers' addresses, so that policy and handlers see names only.
+    /// Replaces workers' addresses with names of the roster, so that policy and handlers see names only.
     pub(super) async fn resolve_addresses(&self, args: &mut Value) -> Result<(), Failure> {
         if args["options"]["kind"] == MessageKind::Control.as_str() {
             return self.address_control(args);
@@ -54,7 +54,7 @@ impl Verbs {
         Ok(())
     }
 
-    /// A control message to the address of a worker is one to the coordinator about that unit; one to all workers of a run is about the run.
+    /// Readdresses a control message for a worker to the coordinator, about the worker's unit; one for all workers of a run is about the run.
     fn address_control(&self, args: &mut Value) -> Result<(), Failure> {
         let bad = |what: String| Failure::new("request.bad-args", what);
         if args["recipients"]
@@ -80,7 +80,7 @@ impl Verbs {
         Ok(())
     }
 
-    /// The run whose workers an address means all of: `worker:*`, `worker:RUN/*`.
+    /// Returns the run if an address means all of its workers: `worker:*`, `worker:RUN/*`.
     fn all_of<'a>(&self, address: &'a str) -> Option<Option<&'a str>> {
         let unit = address.strip_prefix(WORKER_PREFIX)?;
         match unit.rsplit_once('/') {
@@ -90,7 +90,7 @@ impl Verbs {
         }
     }
 
-    /// Takes a message to the coordinator: it is understood and acted on when this returns, or refused.
+    /// Handles a message to the coordinator: it has been parsed and acted on when this returns, or is refused.
     pub(super) async fn coordinate(
         &self,
         call: &Context,
@@ -99,7 +99,7 @@ impl Verbs {
     ) -> Result<SendMessageReply, Failure> {
         let control = Control::parse(&request.payload)?;
         if !matches!(call.caller.kind, CallerKind::Worker { .. }) {
-            // It does what a person does with these verbs; who may not, may not here.
+            // The control does what its verb does, so the caller needs the verb's permission.
             let verb = control.verb();
             let args = control.unit().map_or(Value::Null, |unit| serde_json::json!({ "what": unit }));
             let decision = self.decide_verb(&call.caller, verb, &args)?;
@@ -131,7 +131,7 @@ impl Verbs {
         })
     }
 
-    /// What a worker is told by a control is what it is told by the verb.
+    /// Sends a worker the text of a prompt control, as the verb does.
     async fn prompt(
         &self,
         call: &Context,
@@ -146,7 +146,7 @@ impl Verbs {
         self.mail_to_worker(call, message, name).await
     }
 
-    /// Puts a message into the inbox of a worker, in the lane of controls.
+    /// Puts a message into the inbox of a worker, with the kind of controls.
     async fn mail_to_worker(
         &self,
         call: &Context,
@@ -178,7 +178,7 @@ impl Handle<TellWorker> for Verbs {
     }
 }
 
-/// Whether a message is for the coordinator.
+/// Returns true if a message is for the coordinator.
 pub(super) fn is_for_coordinator(request: &SendMessageRequest) -> bool {
     request.recipient.folded() == COORDINATOR
 }

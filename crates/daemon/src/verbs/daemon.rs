@@ -1,4 +1,4 @@
-//! The daemon and its record.
+//! Handlers of the daemon and its record.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::{Ask, Verbs};
 use crate::blocking::blocking;
 use crate::record::backup_reply;
 
-/// Events in an answer unless asked otherwise, and at most.
+/// Number of events in an answer: default and maximum.
 const EVENTS: (u32, u32) = (100, 1000);
 
-/// Longest wait for an event in milliseconds.
+/// Maximum wait for an event in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
 impl Handle<system::GetStatus> for Verbs {
@@ -155,7 +155,7 @@ impl Verbs {
             }
             after = head;
             log.mark_seen(head);
-            // A lapsed deadline is seen at the top; a store that is going down is reported by the next read.
+            // An expired deadline is handled at the top of the loop; a store that is closing is reported by the next read.
             let _ = tokio::time::timeout_at(deadline, log.changed()).await;
         }
     }
@@ -168,7 +168,7 @@ impl Verbs {
     }
 }
 
-/// What a reader of events waits for: the narrower of subject and kinds.
+/// Returns what a reader of events waits for: the narrower of subject and kinds.
 fn interests(request: &ReadEventsRequest) -> Vec<Interest> {
     match (request.subject.is_empty(), request.kinds.is_empty()) {
         (false, _) => vec![Interest::Prefix(request.subject.clone())],

@@ -1,8 +1,8 @@
-//! Calls that the policy lets through only after a person's yes: each is a question, and its caller waits.
+//! Calls that the policy lets through only with a person's approval: each one becomes a question, and its caller waits.
 //!
-//! The wait belongs to the caller: when it goes away, the question is withdrawn and the call does not run. After a yes the call runs once, with
-//! the caller's identity and key. A caller that sends the call again under its key joins the question, or is let through if the answer
-//! was yes; the key keeps the call from running twice.
+//! The wait belongs to the caller: when it goes away, the question is withdrawn and the call does not run. After an approval the call runs once,
+//! with the caller's identity and key. A caller that sends the call again under its key joins the question, or is let through if it was
+//! approved; the key keeps the call from running twice.
 
 use serde_json::Value;
 use switchboard_needs::NEEDS;
@@ -16,30 +16,30 @@ use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::Row;
 use switchboard_store::{Batch, Guard, Interest, Query, Store};
 
-/// How long a call waits for a person: ten minutes.
+/// How long a call waits for a person, in milliseconds: ten minutes.
 const WAIT_MS: i64 = 10 * 60 * 1000;
-/// How long a yes lets the same call through again under its key: as long as keys are remembered, a day.
+/// How long an approval lets the same call through again under its key, in milliseconds: a day, as long as keys are remembered.
 const YES_MS: i64 = 24 * 60 * 60 * 1000;
-/// Calls of one caller that wait at once; below what one connection serves side by side, so that others on it go on.
+/// Maximum number of waiting calls of one caller; less than one connection serves concurrently, so that other calls on it continue.
 const MAX_OF_ONE: u64 = 8;
-/// Calls that wait at once; below the connections that HTTP serves at once.
+/// Maximum number of waiting calls; less than the requests that HTTP serves concurrently.
 const MAX_HELD: u64 = 64;
 /// Id of the option that lets a call through.
 const APPROVE: &str = "approve";
-/// Characters of a payload that the question shows.
+/// Maximum length of a payload in the question, in characters.
 const MAX_SHOWN: usize = 1000;
 
-/// A call that waits, withdrawn when it is dropped unanswered.
+/// A waiting call; its question is withdrawn if this is dropped unanswered.
 struct Waiting {
     store: Store,
     id: NeedId,
     is_over: bool,
 }
 
-/// Waits until a person has said yes to a call.
+/// Waits until a person has approved a call.
 ///
 /// # Errors
-/// `policy.denied` when the answer is no, nobody answered in time, or too many calls wait; the store's failure.
+/// `policy.denied` when the answer is no, none came in time, or too many calls wait; the store's failure.
 pub(super) async fn hold(
     store: &Store,
     caller: &Caller,
@@ -76,7 +76,7 @@ pub(super) async fn hold(
     }
 }
 
-/// Withdraws what an earlier daemon left open: its callers are gone.
+/// Withdraws the questions that an earlier daemon left open: their callers are gone.
 ///
 /// # Errors
 /// The store's failure.
@@ -87,7 +87,7 @@ pub(crate) async fn withdraw_all(store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same for the same call under the same key; a fresh one for a call without a key.
+/// Derives a question's id: the same for the same call under the same key; a fresh one for a call without a key.
 fn question_id(caller: &Caller, row: &Row, args: &Value, key: Option<&str>) -> Result<NeedId, Failure> {
     let Some(key) = key else {
         let bits = getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?;
@@ -97,7 +97,7 @@ fn question_id(caller: &Caller, row: &Row, args: &Value, key: Option<&str>) -> R
     Ok(NeedId::derived(&[b"call", folded.as_bytes(), row.name.as_bytes(), key.as_bytes(), &args.0]))
 }
 
-/// Whether an earlier question about the same call still stands.
+/// Returns true if an earlier question about the same call is still valid.
 fn counts(need: &Need, now: Millis) -> bool {
     need.kind == NeedKind::Call
         && match need.outcome.as_deref() {
@@ -127,7 +127,7 @@ fn question(
         .map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
-/// The arguments as the policy sees them, bounded and without what may be a secret, with the beginning of a message.
+/// Formats the arguments as the policy sees them, bounded and without possible secrets, with the beginning of a message.
 fn summary(args: &Value) -> String {
     let mut shown = switchboard_policy::bounded(args);
     if let Some(payload) = args.get("payload").and_then(Value::as_str) {
@@ -162,7 +162,7 @@ fn answered(store: &Store, id: &NeedId, row: &Row) -> Result<(), Failure> {
     if is_yes(option.as_deref()) { Ok(()) } else { Err(denied(id, "denied", row)) }
 }
 
-/// Whether an answer lets the call through: only the option that says so.
+/// Returns true if an answer lets the call through: only the option [`APPROVE`] does.
 fn is_yes(option: Option<&str>) -> bool {
     option == Some(APPROVE)
 }

@@ -1,4 +1,4 @@
-//! The architect's seat of a run. The policy lets agents call; the run knows who has its seat.
+//! Handlers of the architect's seat of a run. The policy lets agents call; the run checks who has its seat.
 
 use serde::de::DeserializeOwned;
 use switchboard_dispatch::{SeatAsk, SeatCaller};
@@ -65,11 +65,11 @@ impl Verbs {
         Ok(self.dispatch.ask_seat(ask, self.seat_caller(call)?, call.idempotency.clone()).await?)
     }
 
-    /// Who calls, as far as a seat is concerned: a name is proven by a token, or since the caller's program has registered it.
+    /// Identifies the caller for a seat: a name is proven by a token, or because the caller's program has registered it.
     pub(super) fn seat_caller(&self, call: &Context) -> Result<SeatCaller, Failure> {
         let caller = &call.caller;
         if let CallerKind::Worker { .. } = caller.kind {
-            // Whatever it is called: its run has named it, and it says how its own task stands.
+            // Under any name: its run has named it, and it reports only on its own task.
             let what = "a worker of a run has no architect's seat";
             return Err(Failure::new("seat.not-yours", what).hint("report_step without `run` and `fence`"));
         }

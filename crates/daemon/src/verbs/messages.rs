@@ -1,4 +1,4 @@
-//! Messages and their queues.
+//! Handlers of messages and their queues.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::MessageId;
@@ -10,7 +10,7 @@ use super::coordinator;
 use super::route::Handle;
 use crate::blocking::blocking;
 
-/// Handlers that hand the call on to the bus; the last word makes an id for a message without one.
+/// Implements handlers that pass the call to the bus; the last word creates an id for a message without one.
 macro_rules! on_bus {
     ($($verb:path => $function:path $(, $fresh:ident)?;)+) => {$(
         impl Handle<$verb> for Verbs {

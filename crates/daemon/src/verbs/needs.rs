@@ -1,4 +1,4 @@
-//! Questions to a person.
+//! Handlers of questions to a person.
 
 use switchboard_needs::Decision;
 use switchboard_protocol::error::Failure;

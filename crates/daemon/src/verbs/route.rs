@@ -1,4 +1,4 @@
-//! From a verb's name to its handler: one row and one handler each, put together by the compiler.
+//! Maps a verb's name to its handler: one row and one handler each, checked by the compiler.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ pub(crate) trait Handle<V: Verb> {
     /// Answers a call that the policy let through.
     ///
     /// # Errors
-    /// What the verb refuses, or what failed.
+    /// The verb's refusal or failure.
     fn handle(&self, call: &Context, request: V::Request) -> impl Future<Output = Result<V::Reply, Failure>> + Send;
 }
 
@@ -31,22 +31,22 @@ pub(crate) type Run = for<'a> fn(&'a Verbs, &'a Context, Value) -> Answering<'a>
 pub(crate) struct Route {
     /// Name of the verb.
     pub(crate) name: &'static str,
-    /// Its row, as faces, policy and `find_tools` see it.
+    /// Row of the verb, as faces, policy and `find_tools` see it.
     pub(crate) row: Arc<Row>,
-    /// Its handler.
+    /// Handler of the verb.
     pub(crate) run: Run,
 }
 
 /// A tool that is not a verb of ours: one of an upstream server.
 pub(crate) trait Upstream: Send + Sync {
-    /// Its row; the name must not be a verb's.
+    /// Returns the tool's row; its name must not be a verb's.
     fn row(&self) -> Arc<Row>;
 
-    /// Calls it.
+    /// Calls the tool.
     fn call<'a>(&'a self, caller: &'a Caller, args: Value, key: Option<String>) -> Answering<'a>;
 }
 
-/// What a name means.
+/// Meaning of a name.
 #[derive(Clone)]
 pub(crate) enum Found {
     /// A verb.
@@ -55,7 +55,7 @@ pub(crate) enum Found {
     Upstream(Arc<dyn Upstream>),
 }
 
-/// Every verb's route, by name.
+/// Routes of all verbs, by name.
 static ROUTES: LazyLock<BTreeMap<&'static str, Route>> = LazyLock::new(|| {
     macro_rules! routes {
         ($($verb:path)*) => { [$(Route::of::<$verb>()),*] };
@@ -96,7 +96,7 @@ fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
         let path = Some(error.path().to_string()).filter(|path| !path.starts_with(['.', '?']));
         let path = path.filter(|path| !message.starts_with(&format!("unknown field `{path}`")));
         let field = path.map(|path| format!("`{path}`: ")).unwrap_or_default();
-        // serde names the field that it does not know, and then those that it does.
+        // serde names the unknown field first, then the known ones.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let unknown = quoted.next().unwrap_or_default();
         let near = near_matches(unknown, quoted).first().map(|near| format!("did you mean `{near}`? "));
@@ -108,7 +108,7 @@ fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
 // === impl Found ===
 
 impl Found {
-    /// The row of what was found.
+    /// Returns the row of the verb or tool.
     pub(crate) fn row(&self) -> Arc<Row> {
         match self {
             Self::Verb(route) => Arc::clone(&route.row),
@@ -120,10 +120,10 @@ impl Found {
 // === impl Upstreams ===
 
 impl Upstreams {
-    /// What a name means: a verb, else a tool of an upstream server.
+    /// Finds a name: a verb, else a tool of an upstream server.
     ///
     /// # Errors
-    /// `request.unknown-verb` with the verbs that are near.
+    /// `request.unknown-verb` with similar verbs.
     pub(crate) fn find(&self, name: &str) -> Result<Found, Failure> {
         if let Some(route) = ROUTES.get(name) {
             return Ok(Found::Verb(route));
@@ -132,7 +132,7 @@ impl Upstreams {
         tools.get(name).map(|tool| Found::Upstream(Arc::clone(tool))).ok_or_else(|| face::unknown_verb(name))
     }
 
-    /// Every row, verbs first, each by name.
+    /// Returns all rows, verbs first, each by name.
     pub(crate) fn rows(&self) -> Vec<Arc<Row>> {
         let tools = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let verbs = ROUTES.values().map(|route| Arc::clone(&route.row));
@@ -140,10 +140,10 @@ impl Upstreams {
     }
 }
 
-/// Runs a handler to its answer. One that panics is a failure of its call, not the end of the task that runs it.
+/// Runs a handler to its answer. A panic is a failure of its call and does not end the task that runs it.
 ///
 /// # Errors
-/// What the handler answers; `internal.bug` after a panic.
+/// The failure of the handler; `internal.bug` after a panic.
 pub(crate) async fn caught(name: &str, mut call: Answering<'_>) -> Result<Value, Failure> {
     let done = std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
         Ok(polled) => polled.map(Some),
@@ -155,7 +155,7 @@ pub(crate) async fn caught(name: &str, mut call: Answering<'_>) -> Result<Value,
     })
 }
 
-/// A handler that panics, for tests of what follows.
+/// Returns a handler that panics, for tests.
 pub(crate) fn panicking() -> Answering<'static> {
     Box::pin(async { panic!("on purpose: SWITCHBOARD_PANIC_IN names this verb") })
 }
@@ -204,7 +204,7 @@ mod tests {
         switchboard_protocol::for_each_verb!(refusals).into_iter().collect()
     }
 
-    /// Whether what was expected is called by a type of Rust.
+    /// Returns true if serde's message names an expected Rust type.
     fn is_of_rust(wanted: &str) -> bool {
         let words = ["struct", "enum", "sequence", "map", "u8", "u16", "u32", "u64", "usize", "i64", "f64"];
         wanted.split(' ').any(|word| words.contains(&word))

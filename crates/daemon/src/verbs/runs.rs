@@ -1,4 +1,4 @@
-//! Runs and their tasks.
+//! Handlers of runs and their tasks.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::{auto, run, timeline};
@@ -109,7 +109,7 @@ impl Handle<run::StopRun> for Verbs {
 // === impl Verbs ===
 
 impl Verbs {
-    /// Makes the daemon end with its last run, if wanted.
+    /// Makes the daemon end with its last run, if `wanted`.
     async fn end_with_run(&self, wanted: bool) {
         if wanted && self.asks.send(Ask::EndWithRun).await.is_err() {
             tracing::debug!("the daemon is ending already");

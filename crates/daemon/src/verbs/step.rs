@@ -1,4 +1,4 @@
-//! What a worker says about its own task.
+//! Handlers of a worker's reports on its own task.
 
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::caller::CallerKind;

@@ -17,10 +17,10 @@ use super::context::Context;
 use super::route::Handle;
 use crate::agents::{self, Wanted};
 
-/// How long a launch waits for results where the request doesn't say: below the minute after which clients give up on a tool.
+/// Default wait of a launch for results, in milliseconds: below the minute after which clients give up on a tool.
 const USUAL_WAIT: u64 = 45_000;
 
-/// How long it waits at most.
+/// Maximum wait of a launch, in milliseconds.
 const MOST_WAIT: u64 = 600_000;
 
 impl Handle<Subagent> for Verbs {
@@ -33,7 +33,7 @@ impl Handle<Subagent> for Verbs {
         let (run, usual) = match request.action {
             SubagentAction::Launch => {
                 let launch = subagent::launch(&request)?;
-                // A person who asks for the same again knows it.
+                // Only agents: a person who repeats a request does so on purpose.
                 let is_agent = call.caller.kind != CallerKind::Person;
                 if let (true, Mode::Single, [one]) = (is_agent, launch.mode, launch.job.tasks.as_slice()) {
                     let agent = request.agent.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Verbs {
         started.run.ok_or_else(|| Failure::new("internal.bug", "a run was started without an id"))
     }
 
-    /// Goes on with a job that has ended.
+    /// Continues a job that has ended.
     async fn go_on(&self, call: &Context, request: &SubagentRequest) -> Result<RunId, Failure> {
         let named = subagent::named(request)?;
         if request.follow_up.is_none() && request.agent.is_some() {

@@ -1,4 +1,4 @@
-//! Agents, teams and leases.
+//! Handlers of agents, teams and leases.
 
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_protocol::agent::Process;

@@ -14,9 +14,9 @@ use super::context::Context;
 use super::route::Handle;
 use crate::face;
 
-/// Tools of an answer unless the request says otherwise, and at most.
+/// Number of tools in an answer: default and maximum.
 const LIMIT: (u32, u32) = (10, 50);
-/// Words of a request that are looked for.
+/// Maximum number of words of a request that are searched.
 const MAX_WORDS: usize = 12;
 
 impl Handle<FindTools> for Verbs {
@@ -45,7 +45,7 @@ impl Handle<DescribeTool> for Verbs {
     }
 }
 
-/// The tools that fit, best first: by how many of the words fit, then by where they fit, then by name.
+/// Ranks the matching tools, best first: by the number of matching words, then by where they match, then by name.
 fn ranked(rows: Vec<Arc<Row>>, words: &str) -> Vec<Arc<Row>> {
     let words: Vec<String> = words_of(words).take(MAX_WORDS).collect();
     let mut found: Vec<_> = rows
@@ -58,7 +58,7 @@ fn ranked(rows: Vec<Arc<Row>>, words: &str) -> Vec<Arc<Row>> {
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// How many of the words fit a tool, and how well: a word of its name counts most, then part of one, a word of its
+/// Returns how many words match a tool, and how well: a word of its name counts most, then part of one, a word of its
 /// description, and the name of an argument.
 fn score(row: &Row, words: &[String]) -> (usize, usize) {
     let name: Vec<_> = words_of(&row.name).collect();
@@ -76,7 +76,7 @@ fn score(row: &Row, words: &[String]) -> (usize, usize) {
     (scores.iter().filter(|score| **score > 0).count(), scores.iter().sum())
 }
 
-/// Words in lower case. An underscore parts the words of a name; the whole name is a word as well.
+/// Splits a text into words in lower case. An underscore separates the words of a name; the whole name is a word as well.
 fn words_of(text: &str) -> impl Iterator<Item = String> {
     let text = text.to_lowercase();
     let whole: Vec<String> = text.split_whitespace().filter(|word| word.contains('_')).map(str::to_owned).collect();

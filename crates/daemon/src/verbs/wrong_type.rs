@@ -1,6 +1,6 @@
-//! serde's message about a value of a wrong type, in the words of JSON instead of Rust's types.
+//! Translates serde's message about a value of a wrong type from Rust's types to those of JSON.
 
-/// What a message says that was expected, and what that is in JSON.
+/// Expected types as serde names them, each with its JSON name.
 const WORDS: [(&str, &str); 9] = [
     ("a sequence", "a list"),
     ("a map", "an object"),
@@ -13,7 +13,7 @@ const WORDS: [(&str, &str); 9] = [
     ("enum", "a text or an object"),
 ];
 
-/// `invalid type: integer 1, expected struct Budget` becomes `invalid type: integer 1, expected an object`.
+/// Converts `invalid type: integer 1, expected struct Budget` to `invalid type: integer 1, expected an object`.
 pub(super) fn in_words_of_json(message: &str) -> String {
     let Some((found, wanted)) = message.rsplit_once(", expected ").filter(|_| message.starts_with("invalid ")) else {
         return message.to_owned();

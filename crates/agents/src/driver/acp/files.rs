@@ -1,4 +1,4 @@
-//! Files that an agent asks us for although we said that we offer none: one of the real ones does, and hangs without an answer.
+//! Answers an agent's requests for files, although we offer none: one of the real agents sends them, and hangs without an answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::wire::{Fault, INVALID_PARAMS};
 use crate::confine;
 
-/// Longest file that is read for an agent.
+/// Maximum size of a file that is read for an agent, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 pub(super) fn read(cwd: &Path, params: &Value) -> Result<Value, Fault> {
@@ -36,7 +36,7 @@ pub(super) fn write(cwd: &Path, params: &Value) -> Result<Value, Fault> {
     Ok(Value::Null)
 }
 
-/// The answer to a write of an agent that has no tool to write with.
+/// Returns the refusal of a write of an agent without a tool that writes.
 pub(super) fn read_only() -> Fault {
     fault("the work tree is read-only for this agent")
 }

@@ -1,4 +1,4 @@
-//! The two answers that open a session.
+//! Handles the two answers that open a session.
 
 use serde_json::Value;
 use switchboard_protocol::worker::WorkerEvent;
@@ -68,7 +68,7 @@ impl Acp {
         }
     }
 
-    /// The session can be prompted.
+    /// Marks the session as ready for prompts.
     fn begin(&mut self) {
         self.phase = Phase::Idle;
         let session = self.session.clone();

@@ -6,10 +6,10 @@ use super::wire::{self, Fault};
 use crate::beginning;
 use crate::catalog;
 
-/// HTTP statuses of a service that does not know who asks, or does not serve them.
+/// HTTP statuses of a service that does not recognise its client, or does not serve it.
 const STATUSES: [u64; 2] = [401, 403];
 
-/// Words with which agents and their services say that a login or a key is missing; seen with the versions in `tests/real/package.json`.
+/// Texts with which agents and their services report a missing login or key; seen with the versions in `tests/real/package.json`.
 const WORDS: [&str; 20] = [
     "/login",
     "api key is missing",
@@ -33,18 +33,18 @@ const WORDS: [&str; 20] = [
     "unauthorized",
 ];
 
-/// How much of a text is looked at, in bytes: an error begins with what it is about.
+/// Bytes of a text that are searched: an error names its subject at the beginning.
 const LOOKED_AT: usize = 1000;
 
-/// Ways to log in that are named, and the length of each in bytes.
+/// Maximum number of login methods that are named, and maximum length of each in bytes.
 const OFFERED: (usize, usize) = (4, 60);
 
-/// How a person logs an agent in.
+/// Ways for a person to log an agent in.
 #[derive(Debug, Default)]
 pub(super) struct Login {
-    /// The command of an agent that is known.
+    /// Login command of a known agent.
     command: Option<&'static str>,
-    /// What the agent itself offers.
+    /// Login methods that the agent itself offers.
     offered: Vec<String>,
 }
 
@@ -55,14 +55,14 @@ impl Login {
         Self { command: catalog::of_command(argv).map(|known| known.login), offered: Vec::new() }
     }
 
-    /// Keeps what the answer to `initialize` offers.
+    /// Keeps the login methods of the answer to `initialize`.
     pub(super) fn learn(&mut self, initialized: &Value) {
         let methods = initialized["authMethods"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names = methods.iter().filter_map(|method| method["name"].as_str().or(method["id"].as_str()));
         self.offered = names.take(OFFERED.0).map(|name| beginning(name, OFFERED.1).to_owned()).collect();
     }
 
-    /// What to do, then what the agent said.
+    /// Formats how to log in, followed by the agent's own message.
     pub(super) fn told(&self, says: &str) -> String {
         let how = match (self.command, self.offered.as_slice()) {
             (Some(command), _) => format!("log in first: {command}"),
@@ -73,27 +73,28 @@ impl Login {
     }
 }
 
-/// Whether an answer says that a login is missing.
+/// Returns true if an answer reports a missing login.
 pub(super) fn is_wanted(fault: &Fault) -> bool {
     let is_status = u64::try_from(fault.code).is_ok_and(|code| STATUSES.contains(&code));
     let data = if fault.data.is_null() { String::new() } else { fault.data.to_string() };
     fault.code == wire::AUTH_REQUIRED || is_status || is_said(&fault.message) || is_said(&data)
 }
 
-/// Whether a text says so.
+/// Returns true if a text reports a missing login.
 pub(super) fn is_said(text: &str) -> bool {
     let text = beginning(text, LOOKED_AT).to_lowercase();
     let is_status = |word: &str| word.parse().is_ok_and(|number| STATUSES.contains(&number));
     text.split(|c: char| !c.is_alphanumeric()).any(is_status) || WORDS.iter().any(|words| text.contains(words))
 }
 
-/// Whether the last words of a turn are the service's refusal, which one agent reports as an answer of its model.
+/// Returns true if the last text of a turn is a refusal of the service, which one agent reports as an answer of its model.
 pub(super) fn is_answer(text: &str) -> bool {
     let text = text.trim().trim_start_matches('[');
     text.starts_with("API Error") && is_said(text)
 }
 
-/// What the service answers while Claude Code goes on trying: it would do so for minutes. Its first try may be before it renews a token.
+/// Returns the service's refusal while Claude Code retries, which it would do for minutes. The first try is ignored, because it may precede
+/// the renewal of a token.
 pub(super) fn of_retry(params: &Value) -> Option<String> {
     let message = &params["message"];
     let is_refused = message["error_status"].as_u64().is_some_and(|status| STATUSES.contains(&status));

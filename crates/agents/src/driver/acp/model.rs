@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::beginning;
 use crate::driver::Model;
 
-/// Models that a refusal names, and the length of each in bytes.
+/// Maximum number of models that a refusal names, and maximum length of each in bytes.
 const NAMED: (usize, usize) = (12, 60);
 
 /// How to choose a model.
@@ -13,13 +13,13 @@ const NAMED: (usize, usize) = (12, 60);
 pub(super) enum Choice {
     /// Send this request, whose parameters lack the session.
     Request(&'static str, Value),
-    /// The session has it already, or the agent was told it when it was started and says nothing of models.
+    /// The session already uses the model, or the agent was started with it and lists no models.
     Chosen,
-    /// The agent doesn't offer it; why, for a person.
+    /// The agent doesn't offer the model; the reason, for a person.
     Refused(String),
 }
 
-/// Finds a model by its id or its name among what the answer to `session/new` offers.
+/// Finds a model by its id or its name in the answer to `session/new`.
 pub(super) fn choose(opened: &Value, wanted: &Model) -> Choice {
     let model = wanted.name.as_str();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn choose(opened: &Value, wanted: &Model) -> Choice {
         }
         offered.extend(values.iter().filter_map(|value| value["value"].as_str().map(str::to_owned)));
     }
-    // An agent that was started with a model that it doesn't list may use it all the same.
+    // An agent that was started with a model that it doesn't list may still use it.
     if opened["models"]["currentModelId"] == model {
         return Choice::Chosen;
     }

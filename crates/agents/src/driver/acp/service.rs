@@ -1,23 +1,23 @@
-//! Distinguishes an agent whose service wants its clients to wait, or whose account has nothing left, from one that failed for another reason.
+//! Distinguishes an agent whose service is rate limited, or whose account is exhausted, from one that failed for another reason.
 
 use serde_json::Value;
 
 use super::wire::Fault;
 use crate::beginning;
 
-/// Why a service does not serve an agent.
+/// Why a service rejects an agent's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Too much was asked of it in too short a time.
+    /// Too many requests in too short a time.
     RateLimit {
-        /// How long it wants its clients to wait, if it says so.
+        /// How long clients should wait, in milliseconds, if the service says so.
         retry_after_ms: Option<u64>,
     },
-    /// The account has no money or no quota left: to try again would end the same way.
+    /// The account has no money or no quota left: a retry would end the same way.
     Quota,
 }
 
-/// Words of services whose account has nothing left: Anthropic, OpenAI, `OpenRouter`, Gemini and Qwen, as their error pages have them.
+/// Texts of services whose account is exhausted: Anthropic, OpenAI, `OpenRouter`, Gemini and Qwen, as in their error documentation.
 const QUOTA: [&str; 11] = [
     "billing",
     "credit balance",
@@ -32,29 +32,29 @@ const QUOTA: [&str; 11] = [
     "usage limit reached",
 ];
 
-/// Words of services that want their clients to wait.
+/// Texts of services that ask their clients to wait.
 const RATE: [&str; 6] =
     ["rate limit", "rate_limit", "rate-limit", "ratelimit", "resource_exhausted", "too many requests"];
 
-/// Words that stand before a time to wait, and fields that hold one.
+/// Texts before a time to wait, and fields that hold one.
 const BEFORE_TIME: [&str; 8] =
     ["retry after", "retry-after", "retry_after", "retryafter", "retrydelay", "retry in", "try again in", "wait for"];
 
-/// How much of a text is looked at, in bytes: an error begins with what it is about.
+/// Bytes of a text that are searched: an error names its subject at the beginning.
 const LOOKED_AT: usize = 2000;
 
-/// HTTP status of too many requests, and of a payment that is wanted.
+/// HTTP statuses for too many requests, and for a required payment.
 const TOO_MANY: i64 = 429;
 const PAYMENT: i64 = 402;
 
-/// What an error says.
+/// Returns the refusal that an error reports.
 pub(super) fn of_fault(fault: &Fault) -> Option<Refusal> {
     let data = if fault.data.is_null() { String::new() } else { fault.data.to_string() };
     let told = told_ms(&fault.data);
     of_text(&format!("{} {data}", fault.message), Some(fault.code), told)
 }
 
-/// What the last words of a turn say, where they are the service's refusal, which one agent reports as an answer of its model.
+/// Returns the refusal in the last text of a turn, if it is one, which one agent reports as an answer of its model.
 pub(super) fn of_answer(text: &str) -> Option<Refusal> {
     let text = text.trim().trim_start_matches('[');
     if text.starts_with("API Error") { of_text(text, None, None) } else { None }
@@ -71,7 +71,7 @@ fn of_text(text: &str, code: Option<i64>, told: Option<u64>) -> Option<Refusal> 
     let is_rate = has(TOO_MANY) || says(&RATE);
     let is_quota = has(PAYMENT) || says(&QUOTA);
     match (is_rate, is_quota) {
-        // One service calls its limit of requests a minute a quota, and says how long to wait.
+        // One service calls its limit of requests per minute a quota, and says how long to wait.
         (true, true) if retry_after_ms.is_some() => Some(Refusal::RateLimit { retry_after_ms }),
         (_, true) => Some(Refusal::Quota),
         (true, false) => Some(Refusal::RateLimit { retry_after_ms }),
@@ -79,7 +79,7 @@ fn of_text(text: &str, code: Option<i64>, told: Option<u64>) -> Option<Refusal> 
     }
 }
 
-/// A field of an error's data that says how long to wait.
+/// Returns the time to wait from the fields of an error's data.
 fn told_ms(data: &Value) -> Option<u64> {
     let number = |name: &str, scale: f64| {
         let value = data[name].as_f64().filter(|value| (0.0..1e9).contains(value))?;
@@ -89,10 +89,10 @@ fn told_ms(data: &Value) -> Option<u64> {
     ms.or_else(|| number("retry_after", 1000.0)).or_else(|| number("retryAfter", 1000.0))
 }
 
-/// The time behind words such as `retry after`: seconds, unless a unit says otherwise.
+/// Returns the time after words such as `retry after`: seconds, unless a unit says otherwise.
 fn time_in(text: &str) -> Option<u64> {
     let after = BEFORE_TIME.iter().find_map(|words| Some(&text[text.find(words)? + words.len()..]))?;
-    // What may stand between: `": "`, `=`, a space.
+    // Characters between the words and the number: `": "`, `=`, a space.
     let start = after.find(|c: char| c.is_ascii_digit()).filter(|at| *at <= 6)?;
     let after = &after[start..];
     let end = after.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(after.len());
@@ -110,7 +110,7 @@ fn time_in(text: &str) -> Option<u64> {
     (0.0..1e9).contains(&number).then(|| rounded(number * scale))
 }
 
-/// A number of milliseconds that is known to be small and not negative.
+/// Rounds a number of milliseconds that is small and not negative.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the callers have it between 0 and 4e15")]
 fn rounded(ms: f64) -> u64 {
     ms.round() as u64

@@ -1,4 +1,4 @@
-//! What a session of OpenCode has used. Its answer to a prompt counts the last request of the turn only, and a turn makes one for each tool; its
+//! Counts the tokens of an OpenCode session. Its answer to a prompt counts only the last request of the turn, and a turn makes one for each tool; its
 //! `export` of a session counts all. Seen with the version in `tests/real/package.json`.
 
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use tokio::task::JoinHandle;
 
 use crate::driver::start::Start;
 
-/// The name by which the agent introduces itself.
+/// Name by which the agent introduces itself.
 const NAME: &str = "OpenCode";
 
-/// How long an export may take; two to six seconds were measured on a busy machine.
+/// Time limit for an export; two to six seconds were measured on a busy machine.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes kept of the beginning of an export, which holds what is wanted.
+/// Bytes kept of the beginning of an export, which holds the counts.
 const KEEP: usize = 256 << 10;
 
-/// Tokens read and written.
+/// Input and output tokens.
 type Tokens = (u64, u64);
 
 /// Counts the tokens of one agent's session, turn by turn.
@@ -31,9 +31,9 @@ pub(super) struct Tally {
     cwd: PathBuf,
     env: Env,
     is_wanted: bool,
-    /// What has been told of the session.
+    /// Tokens of the session that have been reported.
     told: Tokens,
-    /// The turn that is over but for its count: the answer to its prompt, and the count that is under way.
+    /// The turn that has ended but is not counted yet: the answer to its prompt, and the running count.
     turn: Option<(Value, JoinHandle<Option<Tokens>>)>,
 }
 
@@ -46,12 +46,12 @@ impl Tally {
         Self { program, cwd, env, is_wanted: false, told: (0, 0), turn: None }
     }
 
-    /// Learns from the answer to `initialize` whether the agent is one whose answers count too little.
+    /// Checks by the answer to `initialize` whether the agent is one whose answers count too few tokens.
     pub(super) fn learn(&mut self, initialized: &Value) {
         self.is_wanted = initialized["agentInfo"]["name"] == NAME;
     }
 
-    /// Begins to count what a session has used up to the end of a turn; gives the answer back where the answer itself says it.
+    /// Starts to count a session's tokens up to the end of a turn; returns the answer if no count is needed, because the answer holds it.
     pub(super) fn begin(&mut self, session: &str, answer: Value) -> Option<Value> {
         if !self.is_wanted {
             return Some(answer);
@@ -71,13 +71,13 @@ impl Tally {
         None
     }
 
-    /// Whether a turn is over but for its count.
+    /// Returns true if a turn has ended but is not counted yet.
     pub(super) const fn is_counting(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// Waits for the count; returns the answer to the prompt, and what the turn has used if that was counted. Dropped half-way it goes on at the
-    /// next call.
+    /// Waits for the count; returns the answer to the prompt, and the turn's tokens if they were counted. If it is dropped half-way, the next call
+    /// continues.
     pub(super) async fn counted(&mut self) -> Option<(Value, Option<WorkerEvent>)> {
         let (_, counting) = self.turn.as_mut()?;
         let total = counting.await.ok().flatten();
@@ -93,13 +93,13 @@ impl Tally {
         Some((answer, used))
     }
 
-    /// The answer to the prompt of a turn whose count nobody waits for any more.
+    /// Stops waiting for the count, and returns the answer to the turn's prompt.
     pub(super) fn give_up(&mut self) -> Option<Value> {
         self.turn.take().map(|(answer, _)| answer)
     }
 }
 
-/// The tokens of an exported session: what came from a cache or went into it was read, what was thought was written.
+/// Returns the tokens of an exported session: cache reads and writes count as input, thinking as output.
 fn counted(export: &str) -> Option<Tokens> {
     let begin = export.find("\"info\":")? + "\"info\":".len();
     let mut values = serde_json::Deserializer::from_str(&export[begin..]).into_iter::<Value>();

@@ -1,4 +1,4 @@
-//! Reads what an agent reports: words, tool calls, questions, use. Everything is cut to size; nothing is believed to be there.
+//! Reads what an agent reports: text, tool calls, questions, usage. All of it is cut to size, and any part may be missing.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,28 +9,28 @@ use switchboard_protocol::frame::PermissionOption;
 
 use crate::{beginning, ending};
 
-/// Longest title.
+/// Maximum length of a title in bytes.
 const TITLE: usize = 200;
 
-/// Longest detail of a question.
+/// Maximum length of a question's detail in bytes.
 const DETAIL: usize = 4 << 10;
 
-/// Bytes of what a failed call has told.
+/// Maximum length of a failed call's message in bytes.
 const WHY: usize = 300;
 
-/// Most paths of a tool call.
+/// Maximum number of paths of a tool call.
 const PATHS: usize = 20;
 
 /// Fields of a tool's arguments that name a file, in the spellings of the known agents.
 const INPUT_PATHS: [&str; 6] = ["absolute_path", "filePath", "file_path", "filepath", "notebook_path", "path"];
 
-/// Most options of a question.
+/// Maximum number of options of a question.
 const OPTIONS: usize = 16;
 
-/// Tool calls that are remembered; beyond them the memory begins anew.
+/// Maximum number of remembered tool calls; beyond it all are forgotten.
 const CALLS: usize = 1024;
 
-/// What is known of the agent's tool calls: updates leave out what has not changed.
+/// State of the agent's tool calls, because updates leave out what has not changed.
 #[derive(Debug, Default)]
 pub(super) struct Calls(HashMap<String, Call>);
 
@@ -42,16 +42,16 @@ struct Call {
     paths: Vec<String>,
 }
 
-/// What the agent has told of its use.
+/// Usage that the agent has reported.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    /// Its price so far, as it tells it.
+    /// Cost so far as the agent reports it, in millionths of a dollar.
     micro_usd: u64,
-    /// It counts each request of this turn, so that the turn's answer is not counted on top.
+    /// True if the agent counts each request of this turn, so that the turn's answer must not be counted in addition.
     is_by_request: bool,
 }
 
-/// The words of an update, if it has any.
+/// Returns the text of an update, if it has any.
 pub(super) fn said(update: &Value) -> Option<&str> {
     (update["sessionUpdate"] == "agent_message_chunk").then(|| update["content"]["text"].as_str()).flatten()
 }
@@ -59,7 +59,7 @@ pub(super) fn said(update: &Value) -> Option<&str> {
 // === impl Calls ===
 
 impl Calls {
-    /// The event of an update of a tool call; `None` when it says nothing new about its state.
+    /// Returns the event of a tool call's update; `None` if its state has not changed.
     pub(super) fn read(&mut self, update: &Value, cwd: &Path) -> Option<WorkerEvent> {
         if update["sessionUpdate"] != "tool_call" && update["sessionUpdate"] != "tool_call_update" {
             return None;
@@ -77,7 +77,7 @@ impl Calls {
         is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths, why })
     }
 
-    /// Learns what a question says of a call: two agents describe a call that needs a permission nowhere else.
+    /// Records what a question says about a call: two agents describe a call that needs a permission nowhere else.
     pub(super) fn learn(&mut self, call: &Value, cwd: &Path) {
         let Some(id) = call["toolCallId"].as_str().map(|id| beginning(id, 100).to_owned()) else { return };
         let status = self.0.get(&id).map(|call| call.status.clone()).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Calls {
         self.keep(id, call);
     }
 
-    /// The kind of tool that a question is about, and every file that it names; none where they are too many to be all.
+    /// Returns the kind of tool that a question is about, and every file that it names; no files if there may be more than are kept.
     pub(super) fn touched(&self, call: &Value, cwd: &Path) -> (String, Vec<String>) {
         let known = call["toolCallId"].as_str().and_then(|id| self.0.get(beginning(id, 100)));
         let kind = call["kind"].as_str().or(known.map(|call| call.kind.as_str())).unwrap_or_default();
@@ -100,12 +100,12 @@ impl Calls {
                 paths.push(path);
             }
         }
-        // A command may do anything, whatever it calls itself.
+        // A command may do anything, whatever its kind says.
         let is_edit = input["command"].is_null() && paths.len() < PATHS && paths.iter().all(|path| path.len() < 300);
         (beginning(kind, 20).to_owned(), if is_edit { paths } else { Vec::new() })
     }
 
-    /// What is known of a call and what an update adds.
+    /// Combines the state of a call with an update.
     fn merged(&self, id: &str, update: &Value, cwd: &Path) -> Call {
         let mut call = self.0.get(id).cloned().unwrap_or_default();
         let text = |value: &Value, size| {
@@ -143,7 +143,7 @@ impl Calls {
     }
 }
 
-/// What a failed call has told: its text, its raw output, or what its terminal shows (codex-acp 2.6). The end says most.
+/// Returns the message of a failed call: its text, its raw output, or what its terminal shows (codex-acp 2.6). The end is the most useful part.
 fn told(update: &Value) -> String {
     let content = update["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text: String = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
@@ -165,7 +165,7 @@ fn paths(update: &Value, cwd: &Path) -> Vec<String> {
     .collect()
 }
 
-/// What an agent offers to choose from; options without an id are left out.
+/// Returns the options that an agent offers; options without an id are left out.
 pub(super) fn options(params: &Value) -> Vec<PermissionOption> {
     let offered = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     let read = |option: &Value| {
@@ -179,14 +179,14 @@ pub(super) fn options(params: &Value) -> Vec<PermissionOption> {
     offered.iter().filter_map(read).take(OPTIONS).collect()
 }
 
-/// Title and detail of a question: the command, the diff, or whatever the tool is given.
+/// Returns title and detail of a question: the command, the diff, or the tool's arguments.
 pub(super) fn question(call: &Value, calls: &Calls, cwd: &Path) -> (String, String) {
     let known = call["toolCallId"].as_str().and_then(|id| calls.title(id));
-    // One agent's title is the bare arguments, which are the detail.
+    // One agent uses the bare arguments, which are the detail, as the title.
     let says = |title: &&str| !title.is_empty() && !title.starts_with('{');
     let title = call["title"].as_str().filter(says).or(known.filter(says)).unwrap_or("use a tool");
     let title = match Path::new(title).strip_prefix(cwd) {
-        // Another one's is the bare path.
+        // Another agent uses the bare path.
         Ok(path) => format!("{} {}", call["kind"].as_str().unwrap_or("use"), path.display()),
         Err(_) => title.to_owned(),
     };
@@ -215,7 +215,7 @@ pub(super) fn question(call: &Value, calls: &Calls, cwd: &Path) -> (String, Stri
 // === impl Usage ===
 
 impl Usage {
-    /// A `usage_update`: its price is the session's so far.
+    /// Handles a `usage_update`: its cost is the session's so far.
     pub(super) fn update(&mut self, update: &Value) -> Option<WorkerEvent> {
         if update["sessionUpdate"] == "usage_update" {
             let cost = &update["cost"];
@@ -234,7 +234,7 @@ impl Usage {
         told
     }
 
-    /// The answer to a prompt, in the spellings of the five known agents: what the turn used.
+    /// Reads the turn's usage from the answer to a prompt, in the spellings of the five known agents.
     pub(super) fn result(&mut self, result: &Value) -> Option<WorkerEvent> {
         let places = [&result["usage"], &result["_meta"]["usage"], &result["_meta"]["quota"]["token_count"]];
         let is_told = std::mem::take(&mut self.is_by_request);
@@ -242,7 +242,7 @@ impl Usage {
     }
 }
 
-/// Token counts. Some agents count what came from a cache among the input and some beside it; the total tells which.
+/// Reads token counts. Some agents count cached tokens among the input and some beside it; the total shows which.
 fn tokens(usage: &Value) -> Option<WorkerEvent> {
     let number = |names: &[&str]| names.iter().find_map(|name| usage[*name].as_u64());
     let input = number(&["inputTokens", "input_tokens"])?;
@@ -256,7 +256,7 @@ fn tokens(usage: &Value) -> Option<WorkerEvent> {
     is_some.then_some(WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
 }
 
-/// Dollars as whole millionths; a nonsensical amount is none.
+/// Converts dollars to whole millionths; `None` for an impossible amount.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked before")]
 fn micro(dollars: f64) -> Option<u64> {
     let micro = (dollars * 1e6).round();
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// Millionths and tokens.
+    /// Returns millionths of a dollar, and tokens.
     fn cost(event: &WorkerEvent) -> (Option<u64>, u64) {
         let WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } = event else { panic!("{event:?}") };
         (*micro_usd, input_tokens + output_tokens)

@@ -1,4 +1,4 @@
-//! What goes over the line.
+//! Messages of the protocol.
 
 use std::fmt;
 use std::path::Path;
@@ -7,16 +7,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_protocol::frame::McpCommand;
 
-/// The version of the protocol.
+/// Version of the protocol.
 pub(super) const VERSION: u64 = 1;
 
-/// JSON-RPC: the method is not offered.
+/// JSON-RPC error: the method is not offered.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 
-/// JSON-RPC: the arguments can't be used.
+/// JSON-RPC error: the arguments can't be used.
 pub(super) const INVALID_PARAMS: i64 = -32602;
 
-/// ACP: log in first.
+/// ACP error: a login is required.
 pub(super) const AUTH_REQUIRED: i64 = -32000;
 
 /// Any message of an agent.
@@ -30,14 +30,14 @@ pub(super) struct Incoming {
     pub(super) error: Option<Fault>,
 }
 
-/// An error on the line.
+/// An error answer.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Fault {
     #[serde(default)]
     pub(super) code: i64,
     #[serde(default)]
     pub(super) message: String,
-    /// Whatever else the agent says of it.
+    /// Additional data of the error.
     #[serde(default)]
     pub(super) data: Value,
 }
@@ -49,7 +49,7 @@ impl Fault {
         Self { code, message: message.into(), data: Value::Null }
     }
 
-    /// What its data adds to the message: the words in it, else all of it.
+    /// Returns what the data adds to the message: its text, else all of it.
     fn details(&self) -> String {
         let words = ["details", "message", "error"].iter().find_map(|field| self.data[*field].as_str());
         match (words.or(self.data.as_str()), &self.data) {
@@ -70,7 +70,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// We read and write no files for an agent and keep no terminals; agents have their own means.
+/// Builds `initialize`. We read and write no files for an agent and keep no terminals; agents have their own means.
 pub(super) fn initialize() -> Value {
     json!({
         "protocolVersion": VERSION,
@@ -79,8 +79,8 @@ pub(super) fn initialize() -> Value {
     })
 }
 
-/// A session with our server, whose tools need no permission: what they may do is decided by the daemon. One agent takes
-/// that from `_meta`; to the others it says nothing, their command lines do ([`crate::catalog`]). `tools` are all built-in ones that it may have.
+/// Builds `session/new` with our server, whose tools need no permission, because the daemon decides what they may do. One agent reads that
+/// from `_meta`; for the others their command lines say it ([`crate::catalog`]). `tools` are all built-in tools that the agent may have.
 pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>, tools: Option<&[&str]>) -> Value {
     let server = |mcp: &McpCommand| {
         let env: Vec<_> = mcp.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
@@ -88,11 +88,11 @@ pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>, tools: Option<&[
         Some(json!({ "name": mcp.name, "command": command, "args": args, "env": env }))
     };
     let allowed: Vec<_> = mcp.iter().map(|mcp| format!("mcp__{}", mcp.name)).collect();
-    // Claude Code tries a refused call ten times in silence unless it is asked to tell of it.
+    // Claude Code retries a refused call ten times without a message unless it is asked to report that.
     let told = json!([{ "type": "system", "subtype": "api_retry" }]);
     let mut options = json!({ "allowedTools": allowed });
     if let Some(tools) = tools {
-        // Servers that the work tree's own settings name would bring more tools.
+        // Servers named in the work tree's own settings would add tools.
         (options["tools"], options["strictMcpConfig"]) = (json!(tools), true.into());
     }
     json!({

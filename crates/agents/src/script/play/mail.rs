@@ -1,4 +1,4 @@
-//! Steps about mail, by the tools that every agent has.
+//! Steps about mail, which use the tools that every agent has.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use switchboard_protocol::id::fold;
 
 use super::Player;
 
-/// How often the inbox is looked at.
+/// Interval between two looks at the inbox.
 const LOOK: Duration = Duration::from_millis(150);
 
 // === impl Player ===
 
 impl Player {
-    /// Waits for a message that was not handled before, acknowledges it and saves it.
+    /// Waits for a message that is not handled yet, acknowledges it and saves it.
     pub(super) async fn wait_mail(&mut self, from: Option<&str>, limit: Duration, save_as: &str) -> Result<(), String> {
         let from = from.map(|from| self.fill(from)).transpose()?;
         let call = self.begin(&format!("Wait for mail from {}", from.as_deref().unwrap_or("anybody")), "other", None);
@@ -39,7 +39,7 @@ impl Player {
         Err(format!("no mail from {} came within {} s", from.as_deref().unwrap_or("anybody"), limit.as_secs()))
     }
 
-    /// Answers the message that was waited for last.
+    /// Replies to the message of the last `wait_mail`.
     pub(super) async fn reply(&mut self, text: &str) -> Result<(), String> {
         let Some(sender) = self.last_mail["sender"].as_str() else {
             return Err("there is no mail to reply to".to_owned());

@@ -1,4 +1,4 @@
-//! The home of a constrained worker: a folder of its own, with copies of what the agent's settings list of the user's.
+//! The home of a constrained worker: a separate folder with copies of the user's files that the agent's settings list.
 
 use std::fs;
 use std::io;
@@ -7,20 +7,20 @@ use std::path::{Component, Path};
 
 use crate::{Error, Result};
 
-/// Most files that are copied, and most bytes: logins and settings, not caches.
+/// Maximum number and total size of copied files: logins and settings, not caches.
 const MOST_FILES: usize = 1000;
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What may still be copied.
+/// Remaining budget for copied files.
 struct Left {
     files: usize,
     bytes: u64,
 }
 
-/// Copies what is listed from the user's home into a worker's. What the user doesn't have is left out, and so are links: they would lead out of it.
+/// Copies the listed files from the user's home into a worker's. Missing ones are left out, and so are symlinks, which would lead out of it.
 ///
 /// # Errors
-/// A path leads out of the home, there is too much, or a file can't be copied.
+/// A path leads out of the home, the limits are exceeded, or a file can't be copied.
 pub(super) fn fill(home: &Path, user: &Path, listed: &[String]) -> Result<()> {
     let mut left = Left { files: MOST_FILES, bytes: MOST_BYTES };
     for path in listed {
@@ -56,7 +56,7 @@ fn copy(from: &Path, to: &Path, left: &mut Left) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
-    // A worker of the same folder may have made a link of it.
+    // An earlier worker in the same folder may have replaced it with a symlink.
     match fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -1,17 +1,17 @@
-//! Which folders an agent's program needs to be started: its own, and that of the interpreter that its first line names.
+//! Finds the folders that an agent's program needs to start: its own, and that of the interpreter in its first line.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use switchboard_process::sandbox::Sandbox;
 
-/// Longest first line that is read.
+/// Maximum number of bytes read of a first line.
 const LINE: u64 = 256;
 
-/// Interpreters that lead to interpreters; `env` is the usual one.
+/// Maximum length of a chain of interpreters; `env` is the usual one.
 const STEPS: usize = 4;
 
-/// What is to be readable for the program of a command. A folder that would open what has to stay closed is left out: the file alone is taken then.
+/// Returns the paths that must be readable to start a command's program. For a folder that would expose protected paths, only the file is returned.
 pub(super) fn of(argv: &[String], path: &str, sandbox: &Sandbox) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut next = argv.first().and_then(|program| find(program, path));
@@ -33,7 +33,7 @@ fn find(program: &str, path: &str) -> Option<PathBuf> {
     path.split(':').map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
 }
 
-/// The folders that belong to a program: those of its packages, or the one it lies in, with the one above a `bin`, where its libraries are.
+/// Returns the folders of a program: those of its packages, or the one it lies in, and for a `bin` also its parent, which holds libraries.
 fn folders(real: &Path) -> Vec<PathBuf> {
     let packages =
         real.ancestors().filter(|folder| folder.file_name().is_some_and(|name| name == "node_modules")).last();
@@ -45,7 +45,7 @@ fn folders(real: &Path) -> Vec<PathBuf> {
     [Some(own), above].into_iter().flatten().map(Path::to_owned).collect()
 }
 
-/// The program that the first line of a script names: `/usr/bin/env node` names both.
+/// Returns the program that the first line of a script names: `/usr/bin/env node` names both.
 fn interpreter(script: &Path) -> Option<String> {
     let file = std::fs::File::open(script).ok()?;
     let mut line = Vec::new();

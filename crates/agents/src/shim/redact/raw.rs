@@ -1,4 +1,4 @@
-//! Takes secrets out of raw output, which comes in pieces: one may begin in a piece and end in the next.
+//! Removes secrets from raw output, which comes in pieces: a secret may begin in one piece and end in the next.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -6,11 +6,11 @@ use super::MARK;
 use crate::driver::Stream;
 use crate::{Error, Result};
 
-/// The raw output of a worker's agent on its way to the spool.
+/// Filter of a worker's raw output on its way to the spool.
 pub(in crate::shim) struct RawRedactor {
-    /// The secrets; `None` where there are none.
+    /// Secrets and their matcher; `None` if there are none.
     secrets: Option<(AhoCorasick, Vec<String>)>,
-    /// The end of each stream that may be the beginning of a secret.
+    /// End of each stream that may be the beginning of a secret.
     held: [Vec<u8>; 2],
 }
 
@@ -24,7 +24,7 @@ impl RawRedactor {
         Ok(Self { secrets: finder, held: [Vec::new(), Vec::new()] })
     }
 
-    /// Takes a piece of a stream, and returns what is sure to hold no beginning of a secret.
+    /// Takes a piece of a stream, and returns the bytes that can't be the beginning of a secret.
     pub(in crate::shim) fn piece(&mut self, stream: Stream, piece: Vec<u8>) -> Vec<u8> {
         let Some((finder, secrets)) = &self.secrets else { return piece };
         let held = &mut self.held[place(stream)];
@@ -35,7 +35,7 @@ impl RawRedactor {
         clean
     }
 
-    /// What is left of both streams when they have ended.
+    /// Returns the held bytes of both streams, once they have ended.
     pub(in crate::shim) fn rest(&mut self) -> Vec<u8> {
         let Some((finder, _)) = &self.secrets else { return Vec::new() };
         let rest = |held: &mut Vec<u8>| {
@@ -53,7 +53,7 @@ const fn place(stream: Stream) -> usize {
     }
 }
 
-/// Bytes at the end of a text with which a secret may begin that goes on in the next piece.
+/// Returns the number of bytes at the end of a text that may begin a secret which continues in the next piece.
 fn beginning(text: &[u8], secrets: &[String]) -> usize {
     let longest = secrets.iter().map(String::len).max().unwrap_or(0).saturating_sub(1).min(text.len());
     let may_begin = |length: &usize| {
@@ -63,7 +63,7 @@ fn beginning(text: &[u8], secrets: &[String]) -> usize {
     (1..=longest).rev().find(may_begin).unwrap_or(0)
 }
 
-/// Replaces the secrets that begin before a place, and returns where what is left begins.
+/// Replaces the secrets that begin before a position, and returns where the remaining text begins.
 fn replace(finder: &AhoCorasick, text: &[u8], open: usize) -> (Vec<u8>, usize) {
     let (mut clean, mut done) = (Vec::with_capacity(open), 0);
     for found in finder.find_iter(text).take_while(|found| found.start() < open) {
@@ -84,7 +84,7 @@ mod tests {
         RawRedactor::new(&secrets.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
     }
 
-    /// A text cut into pieces of so many bytes.
+    /// Redacts a text that arrives in pieces of the given size.
     fn in_pieces(text: &[u8], size: usize, secrets: &[&str]) -> Vec<u8> {
         let mut redactor = redactor(secrets);
         let mut clean: Vec<u8> =

@@ -1,4 +1,4 @@
-//! The agent's open questions. A question that nobody answers in time is refused, never granted.
+//! The agent's open questions. A question without an answer in time is refused, never granted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,13 +39,13 @@ impl Asks {
         self.open.insert(ask.to_owned(), entry);
     }
 
-    /// Closes an open question and returns the chosen option; an option that was not offered counts as none.
+    /// Closes an open question and returns the chosen option; an option that was not offered counts as no answer.
     pub(super) fn take_answer(&mut self, ask: &str, option: Option<String>) -> Option<Option<String>> {
         let entry = self.open.remove(ask)?;
         Some(option.filter(|option| entry.offered.contains(option)))
     }
 
-    /// Questions whose time is over, with the option that refuses.
+    /// Returns the questions whose time is over, each with the option that refuses.
     pub(super) fn due(&self, now: Instant) -> Vec<(String, Option<String>)> {
         self.open.iter().filter(|(_, ask)| now >= ask.due).map(|(id, ask)| (id.clone(), ask.reject.clone())).collect()
     }

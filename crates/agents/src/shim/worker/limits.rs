@@ -1,4 +1,4 @@
-//! The limits of a worker, and its end: what is due when, and in which order an agent is brought down.
+//! Enforces the limits of a worker, and ends its agent step by step.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::driver::Driver;
 // === impl Worker ===
 
 impl Worker {
-    /// When something is due next.
+    /// Returns the time at which the next limit is due.
     pub(super) fn wake(&self) -> Instant {
         if self.state == State::Ended {
             return later(Instant::now(), u64::MAX);
@@ -31,7 +31,7 @@ impl Worker {
         };
         let ending = self.ending.as_ref().map(|ending| ending.by);
         let wrap_up = self.wrap_up.due().filter(|_| self.may_interrupt());
-        // What a worker may take does not run while it is paused.
+        // The worker's time limits do not run while it is paused.
         let limits = if self.pause.is_reached() {
             [alone, None, None, None, None]
         } else {
@@ -75,7 +75,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Carries out what signal files ask for.
+    /// Carries out the requests of signal files.
     pub(super) fn obey_signals<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         let now = Instant::now();
         while let Some(signal) = self.signals.next(now) {
@@ -99,7 +99,7 @@ impl Worker {
         self.stop(driver, GRACE, Some(("daemon.unreachable".to_owned(), what)))
     }
 
-    /// Begins the end: the turn is cancelled and may end by itself for a moment.
+    /// Begins to end the agent: cancels the turn, which then has a moment to end by itself.
     pub(super) fn stop<D: Driver>(
         &mut self,
         driver: &mut D,

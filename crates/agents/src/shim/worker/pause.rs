@@ -1,7 +1,7 @@
-//! Pauses: a worker that is to wait does so at its next boundary and stays alive; nothing is frozen.
+//! Pauses: a paused worker waits at its next boundary and stays alive; no process is frozen.
 //!
-//! The boundaries are the end of a turn, a question of the agent, which is not answered meanwhile, and the end of a tool while no other one
-//! runs, where the turn is interrupted and later taken up again. A command has none but its end.
+//! The boundaries are the end of a turn, a question of the agent, which stays unanswered during the pause, and the end of a tool while no other one
+//! runs, where the turn is interrupted and later continued. A command's only boundary is its end.
 
 use switchboard_protocol::frame::WorkerEvent;
 use switchboard_protocol::worker::PauseState;
@@ -11,47 +11,47 @@ use super::{Prompt, State, Worker};
 use crate::Result;
 use crate::driver::Driver;
 
-/// What an agent is told whose turn was interrupted.
+/// Prompt for an agent whose turn was interrupted.
 const GO_ON: &str = "You were interrupted by a pause, which is over. Go on with your task where you were.";
 
-/// Whether the worker is to wait, and what waits with it.
+/// State of a pause, and the answers that wait for its end.
 #[derive(Default)]
 pub(super) struct Pause {
     is_asked: bool,
-    /// Whether it may wait between two tools or two turns only.
+    /// True if the worker may wait only between two tools or two turns.
     between_tools: bool,
-    /// Since when the agent waits at a boundary. What it may take does not run from then on.
+    /// Time since which the agent waits at a boundary. Its time limits do not run from then on.
     reached: Option<Instant>,
-    /// Whether its turn was cancelled for it and has not ended yet.
+    /// True if the turn was cancelled for the pause and has not ended yet.
     is_interrupting: bool,
-    /// Answers to the agent's questions that wait: question, option, rule.
+    /// Held answers to the agent's questions: question, option, rule.
     answers: Vec<(String, Option<String>, Option<String>)>,
 }
 
 // === impl Pause ===
 
 impl Pause {
-    /// Whether a pause is asked for.
+    /// Returns true if a pause is requested.
     pub(super) fn is_asked(&self) -> bool {
         self.is_asked
     }
 
-    /// Whether the agent waits at a boundary.
+    /// Returns true if the agent waits at a boundary.
     pub(super) fn is_reached(&self) -> bool {
         self.reached.is_some()
     }
 
-    /// Whether answers to the agent's questions wait: what is to wait between two tools may finish the one that it asks about.
+    /// Returns true if answers to the agent's questions are held: a worker that must wait between two tools may finish the one that it asks about.
     pub(super) fn keeps_answers(&self) -> bool {
         self.is_asked && (!self.between_tools || self.is_reached())
     }
 
-    /// Keeps an answer until the pause is over.
+    /// Holds an answer until the pause is over.
     pub(super) fn keep(&mut self, ask: String, option: Option<String>, rule: Option<String>) {
         self.answers.push((ask, option, rule));
     }
 
-    /// The turn has ended; returns whether it was interrupted.
+    /// Handles the end of a turn; returns true if the pause had interrupted it.
     pub(super) fn take_interrupted(&mut self, stop: &str) -> bool {
         std::mem::take(&mut self.is_interrupting) && stop == "cancelled"
     }
@@ -60,7 +60,7 @@ impl Pause {
 // === impl Worker ===
 
 impl Worker {
-    /// Begins a pause, and says so at once. The daemon repeats itself over a new connection, and says anew where the worker may wait.
+    /// Begins a pause, and reports it at once. Over a new connection the daemon repeats the request, and says again where the worker may wait.
     pub(super) fn pause<D: Driver>(&mut self, driver: &mut D, between_tools: bool) -> Result<()> {
         if self.ending.is_some() || self.state == State::Ended {
             return Ok(());
@@ -75,7 +75,7 @@ impl Worker {
         self.pause_at_boundary(driver, false)
     }
 
-    /// Looks whether the agent is at a boundary; `after_tool` tells that a tool has just ended.
+    /// Checks whether the agent is at a boundary; `after_tool` is true if a tool has just ended.
     pub(super) fn pause_at_boundary<D: Driver>(&mut self, driver: &mut D, after_tool: bool) -> Result<()> {
         if !self.pause.is_asked || self.pause.is_reached() || self.pause.is_interrupting {
             return Ok(());
@@ -105,12 +105,12 @@ impl Worker {
         self.record(WorkerEvent::PauseChanged { state })
     }
 
-    /// The turn was interrupted: it goes on when the pause is over, before anything else is said.
+    /// Queues a prompt that continues the interrupted turn after the pause, before any other prompt.
     pub(super) fn take_up_later(&mut self) {
         self.queue.push_front(Prompt { text: GO_ON.to_owned(), mail: Vec::new() });
     }
 
-    /// Ends a pause: the time limits go on with what was left, and what waited is done.
+    /// Ends a pause: the time limits continue with what was left, and held answers are sent.
     pub(super) fn resume<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         if !std::mem::take(&mut self.pause.is_asked) {
             return Ok(());
@@ -139,7 +139,7 @@ impl Worker {
         }
     }
 
-    /// A worker that ends waits for nothing.
+    /// Drops the pause of a worker that ends.
     pub(super) fn forget_pause(&mut self) {
         self.pause = Pause::default();
     }

@@ -1,4 +1,4 @@
-//! What an agent may do without asking a person: the level of its task decides, by the kind of tool and by where its files lie.
+//! Decides which questions of an agent need no person: by the permission level of its task, the kind of tool, and the paths of its files.
 
 use std::path::Path;
 
@@ -10,16 +10,17 @@ use crate::confine;
 /// Kinds of tools that change files and do nothing else, in ACP's words.
 const EDITS: [&str; 3] = ["delete", "edit", "move"];
 
-/// An answer to a question that no person needs to see.
+/// An answer to a question that needs no person.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
-    /// The option that allows it, once.
+    /// Option that allows the call once.
     pub(super) option: String,
-    /// The rule, and what for.
+    /// Rule that applied, and its subject.
     pub(super) rule: String,
 }
 
-/// The answer to a question; `None` if a person has to be asked. Symbolic links are followed, and what is git's is not the task's tree.
+/// Returns the answer to a question; `None` if a person has to be asked. Symbolic links are followed, and git's own files don't count as part
+/// of the task's tree.
 pub(super) fn allowed(level: Permissions, tree: &Path, question: &WorkerEvent) -> Option<Allowed> {
     let WorkerEvent::PermissionAsked { title, options, tool_kind, paths, .. } = question else { return None };
     let option = options.iter().find(|option| option.kind == "allow_once")?.id.clone();

@@ -1,7 +1,7 @@
 //! Signal files: a person's pause, resume or stop while no daemon answers.
 //!
-//! They are read once the daemon has been away for a while, and each second from then on. Each is carried out once, in the order of the numbers. The daemon
-//! reads the same files when it comes back, and records them; what it has recorded is not carried out again.
+//! They are read once the daemon has been away for a while, and each second from then on. Each is carried out once, in the order of the
+//! numbers. A returning daemon reads the same files and records them; signals that it has recorded are not carried out again.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use switchboard_protocol::frame::WorkerSpec;
 use switchboard_protocol::signal::{RunSignal, SignalDone};
 use tokio::time::Instant;
 
-/// How long no daemon has to answer before files count.
+/// How long the daemon must be away before files count.
 const AFTER: Duration = Duration::from_secs(5);
 
-/// How often they are looked for then.
+/// Interval between two looks for files.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The signal files of a worker's run.
@@ -23,17 +23,17 @@ pub(super) struct SignalFiles {
     folder: Option<PathBuf>,
     worker: String,
     task: String,
-    /// The number up to which all is done.
+    /// Number up to which all signals are carried out.
     upto: u32,
     due: Option<Instant>,
-    /// Whether a folder that can't be read was told of.
+    /// True if an unreadable folder has been reported.
     is_told: bool,
 }
 
 // === impl SignalFiles ===
 
 impl SignalFiles {
-    /// What is there when the worker starts was meant for workers before it.
+    /// Starts after the signals that exist already, because they were meant for earlier workers.
     pub(super) fn new(spec: &WorkerSpec) -> Self {
         let folder = spec.signals.as_ref().map(PathBuf::from);
         let upto = folder.as_deref().and_then(|folder| signal_files::last(folder).ok()).unwrap_or(0);
@@ -41,22 +41,22 @@ impl SignalFiles {
         Self { folder, worker, task, upto, due: Some(Instant::now() + AFTER), is_told: false }
     }
 
-    /// There is no daemon from now on.
+    /// Starts the wait, because there is no daemon from now on.
     pub(super) fn look_from(&mut self, now: Instant) {
         self.due = Some(now + AFTER);
     }
 
-    /// There is one: it is asked, and files don't count.
+    /// Stops looking for files, because a daemon is connected.
     pub(super) fn rest(&mut self) {
         self.due = None;
     }
 
-    /// When to look next.
+    /// Returns the time of the next look.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due.filter(|_| self.folder.is_some())
     }
 
-    /// The next signal for this worker, if it is time to look and there is one.
+    /// Returns the next signal for this worker, if it is time to look and there is one.
     pub(super) fn next(&mut self, now: Instant) -> Option<RunSignal> {
         let folder = self.folder.clone().filter(|_| self.due.is_some_and(|due| now >= due))?;
         let found = match signal_files::read(&folder, self.upto, &self.worker) {
@@ -77,7 +77,7 @@ impl SignalFiles {
             let is_meant = found.signal.as_ref().is_ok_and(|signal| signal.is_about(&self.task));
             if is_meant || !refused.is_empty() {
                 let done = SignalDone { n: found.n, by: self.worker.clone(), refused, at: clock::now() };
-                // Without the mark it is still not carried out again: the number is known.
+                // Without the mark it is still not carried out again, because its number is remembered.
                 if let Err(error) = signal_files::mark(&folder, &done) {
                     tracing::warn!(n = found.n, %error, "a signal can't be marked as done");
                 }

@@ -1,4 +1,4 @@
-//! The soft limit: between two tool calls the turn is cancelled, and the agent is told in the next one to finish.
+//! The soft limit: between two tool calls the turn is cancelled, and the next prompt asks the agent to finish.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::time::Instant;
 use super::{Prompt, State, Worker, later};
 use crate::driver::Driver;
 
-/// How far telling the agent has come.
+/// State of the request to finish.
 #[derive(Debug)]
 pub(super) enum WrappingUp {
-    /// It is told, or is never to be.
+    /// The agent has been asked, or never will be.
     Done,
-    /// It is told then.
+    /// The agent is asked at this time.
     Due { at: Instant, notice: String },
-    /// Its turn is being cancelled for it.
+    /// The turn is being cancelled for the request.
     Interrupting { notice: String },
 }
 
@@ -29,7 +29,7 @@ impl WrappingUp {
         }
     }
 
-    /// When the agent is to be told; `None` once that has begun.
+    /// Returns the time of the request; `None` once it has begun.
     pub(super) const fn due(&self) -> Option<Instant> {
         match self {
             Self::Due { at, .. } => Some(*at),
@@ -37,14 +37,14 @@ impl WrappingUp {
         }
     }
 
-    /// Has the agent told so much later.
+    /// Postpones the request.
     pub(super) fn put_off(&mut self, by: Duration) {
         if let Self::Due { at, .. } = self {
             *at += by;
         }
     }
 
-    /// The notice for a prompt that is sent after the limit has passed between two turns.
+    /// Returns the notice for a prompt that is sent between two turns after the limit has passed.
     pub(super) fn between_turns(&mut self, now: Instant) -> Option<String> {
         if self.due().is_none_or(|at| now < at) {
             return None;
@@ -59,13 +59,13 @@ impl WrappingUp {
 // === impl Worker ===
 
 impl Worker {
-    /// Whether the turn may be cancelled without leaving a tool call or a question half done.
+    /// Returns true if the turn can be cancelled without leaving a tool call or a question half done.
     pub(super) fn may_interrupt(&self) -> bool {
         let is_free = self.tools.is_empty() && self.asks.is_empty();
         self.state == State::Turn && is_free && self.ending.is_none() && !self.pause.is_asked()
     }
 
-    /// Cancels the turn of an agent that is to be told to finish. A driver whose turn can't be followed by another one, as a command's, is left alone.
+    /// Cancels the agent's turn when the request is due. A driver without further turns, as a command's, is left alone.
     pub(super) fn interrupt_to_wrap_up<D: Driver>(&mut self, driver: &mut D) {
         let is_due = self.wrap_up.due().is_some_and(|at| Instant::now() >= at);
         if !is_due || !self.may_interrupt() {
@@ -80,7 +80,7 @@ impl Worker {
         };
     }
 
-    /// What the next turn begins with, where the turn was cancelled for it. An agent that finished meanwhile need not be told.
+    /// Returns the next turn's prompt, if the turn was cancelled for the request. An agent that finished meanwhile need not be asked.
     pub(super) fn notice_after(&mut self, stop: &str) -> Option<Prompt> {
         if !matches!(self.wrap_up, WrappingUp::Interrupting { .. }) {
             return None;

@@ -1,4 +1,4 @@
-//! Agents that files define, the user's and the repository's.
+//! Agents that files of the user and of the repository define.
 
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
@@ -7,7 +7,7 @@ use crate::available::Available;
 use crate::definitions::{Definition, Origin};
 use crate::output::{Output, Table, one_line};
 
-/// Adds them to the reply, where there are any.
+/// Adds the definitions to the reply, if there are any.
 pub(super) fn add(shown: &mut Value, available: &Available) {
     let definitions = &available.definitions;
     if !definitions.list.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn add(shown: &mut Value, available: &Available) {
     }
 }
 
-/// Prints them, where there are any.
+/// Prints the definitions, if there are any.
 pub(super) fn show(available: &Available, out: &mut Output) {
     let definitions = &available.definitions;
     if !definitions.list.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn show(available: &Available, out: &mut Output) {
     }
 }
 
-/// A file that can't be used: where, why, and what to do.
+/// Describes a file that can't be used: its place, the reason, and what to do.
 pub(crate) fn refused(failure: &Failure) -> String {
     let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
     format!("{}: {}", one_line(&failure.place, 200), one_line(&format!("{}{hint}", failure.what), 300))

@@ -11,10 +11,10 @@ use switchboard_protocol::error::Failure;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// The line by which our own hook is known.
+/// Line that identifies a hook of ours.
 const MARK: &str = "# Written by `switchboard check --install-hook`; delete this file to be rid of it.";
 
-/// Writes the hook; one that is there and not ours stays.
+/// Writes the hook; an existing hook of somebody else stays.
 pub(super) fn install(root: &Path, context: &mut Context) -> Outcome {
     let folder = hooks_folder(root)?;
     let hook = folder.join("pre-commit");
@@ -34,12 +34,12 @@ pub(super) fn install(root: &Path, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Where git looks for hooks; it must belong to this repository alone.
+/// Returns git's hooks folder; it must belong to this repository alone.
 fn hooks_folder(root: &Path) -> Result<PathBuf, Failure> {
     let common = ask(root, "--git-common-dir")?;
     let folder = root.join(ask_hooks(root)?);
     let common = root.join(common).canonicalize().unwrap_or_default();
-    // The folder may be missing; the nearest one above it that is there tells where it lies.
+    // The folder may be missing, so its nearest existing ancestor shows where it lies.
     let place = folder.ancestors().find_map(|folder| folder.canonicalize().ok()).unwrap_or_default();
     let top = root.canonicalize().unwrap_or_default();
     if place.starts_with(&top) || (common.is_absolute() && place.starts_with(&common)) {
@@ -72,7 +72,7 @@ fn foreign(place: &Path, what: &str) -> Failure {
         .hint("add this line to your own hook: switchboard check --staged || exit 1")
 }
 
-/// The hook calls the program that is on the search path, else the one that wrote it.
+/// Returns the hook, which calls the program on the search path, else the one that wrote it.
 fn script(program: &Path) -> String {
     let program = program.display().to_string().replace('\'', r"'\''");
     format!(

@@ -1,4 +1,4 @@
-//! `switchboard syntax_check` and its kin: a check by its name, with the arguments and result keys of its verb, without a
+//! `switchboard syntax_check` and the like: runs one check by its name, with the arguments and result keys of its verb, without a
 //! daemon.
 
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::context::Context;
 use crate::report::{Ending, Outcome};
 use crate::session::work_tree;
 
-/// Checks that are about the project in the current folder; the others are about the whole work tree.
+/// Checks of the project in the current folder; the others are of the whole work tree.
 const OF_THE_FOLDER: [&str; 3] = ["lint", "build_check", "test_runner"];
 
-/// Which check, by its name
+/// A check, by its name
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Named {
     /// Check that changed files parse
@@ -47,18 +47,18 @@ pub(crate) enum Named {
     /// Run the repository's own tests
     #[command(name = "test_runner", alias = "test-runner", hide = true, after_help = "Verb: test_runner")]
     TestRunner(Args),
-    /// Run the checks that stand before a review, all at once
+    /// Run the checks that precede a review, all at once
     #[command(name = "pre_check_batch", alias = "pre-check-batch", hide = true, after_help = "Verb: pre_check_batch")]
     PreCheckBatch(Args),
 }
 
-/// What to look at, and how
+/// What to check, and how
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files and folders, and arguments as `key=value`: `switchboard call VERB --help` lists them
     #[arg(value_name = "PATH|KEY=VALUE")]
     words: Vec<String>,
-    /// Tell new findings from those that this revision had
+    /// Separate new findings from those at this revision
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 }
@@ -102,7 +102,7 @@ fn root(verb: &str, context: &Context) -> PathBuf {
     if OF_THE_FOLDER.contains(&verb) { here } else { work_tree(&here).unwrap_or(here) }
 }
 
-/// Puts paths and `key=value` words into one object.
+/// Combines paths and `key=value` words into one object.
 fn arguments(row: &Row, args: Args, root: &Path, context: &Context) -> Result<Value, Failure> {
     let is_named = |word: &str| {
         let key = word.split_once('=').map(|(key, _)| key.trim_end_matches(':')).unwrap_or_default();
@@ -143,13 +143,13 @@ fn show(reply: &Value, context: &mut Context) -> Outcome {
     outcome(reply)
 }
 
-/// The exit code: 3 where a check refuses, 1 where it could not do what was asked.
+/// Returns the exit code: 3 if a check refuses, 1 if it could not do what was asked.
 fn outcome(reply: &Value) -> Outcome {
     let word = |key: &str| reply[key].as_str().unwrap_or_default().to_owned();
     if word("verdict") == "fail" || word("outcome") == "regression" || word("status") == "fail" {
         return Err(Ending::Said(Exit::Gate));
     }
-    // What was to run and did not is no pass.
+    // A check that was to run and did not has not passed.
     let is_undone = ["error", "not_run"].contains(&word("verdict").as_str())
         || ["error", "scope_exceeded", "no_tests"].contains(&word("outcome").as_str());
     if is_undone {

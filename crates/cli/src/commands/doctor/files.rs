@@ -1,4 +1,4 @@
-//! Files of ours: that only the user reads what is secret, and that there is room.
+//! Checks our files: secrets are readable only by the user, and there is enough disk space.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use switchboard_daemon::RootPaths;
 
 use super::look::Look;
 
-/// Less room than this is worth a word.
+/// Free disk space in bytes below which a note is shown.
 const ROOM: u64 = 512 << 20;
 
 pub(super) fn looks(fix: bool, place: &RootPaths) -> Vec<Look> {
@@ -20,7 +20,7 @@ pub(super) fn looks(fix: bool, place: &RootPaths) -> Vec<Look> {
     looks
 }
 
-/// A file or folder that only the user may read; one that does not exist yet is fine.
+/// Checks a file or folder that only the user may read; a missing one is fine.
 fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Look> {
     let found = fs::metadata(path).ok()?.permissions().mode() & 0o777;
     if found & 0o077 == 0 {
@@ -30,7 +30,7 @@ fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Loo
     Some(look.fix(fix, || fs::set_permissions(path, Permissions::from_mode(mode))))
 }
 
-/// The folder in the work tree must not show up as something to commit.
+/// Checks that git ignores our folder in the work tree.
 fn ignored(fix: bool, place: &RootPaths) -> Option<Look> {
     let file = place.project.join(".gitignore");
     if !place.project.is_dir() || file.exists() {

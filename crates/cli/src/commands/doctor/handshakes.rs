@@ -1,4 +1,4 @@
-//! Shakes hands with each agent that is here, and names what is missing: the program, a login, trust, a sandbox that works.
+//! Opens a session with each installed agent, and names what is missing: the program, a login, trust, a working sandbox.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::context::Context;
 use crate::environment::Environment;
 use crate::output::one_line;
 
-/// How long an agent may take to open a session: OpenCode without a network was measured at 85 s.
+/// Time limit for an agent to open a session: OpenCode without a network was measured at 85 s.
 const LIMIT: Duration = Duration::from_secs(100);
 
-/// One look for each agent whose program is here; all at the same time.
+/// Checks each agent whose program is installed; all at the same time.
 pub(super) fn looks(context: &Context) -> Vec<Look> {
     let available = match Available::read(context) {
         Ok(available) => available,
@@ -97,18 +97,18 @@ fn shaken(name: &str, done: &Handshake) -> Look {
         "agent.login" if !login.is_empty() => format!("log in: {login}"),
         code => format!("switchboard explain {code}"),
     };
-    // A login that is missing says so itself; else the agent's own words help.
+    // The failure names a missing login itself; in all other cases the agent's last line of standard error helps.
     let last = done.stderr.lines().last().filter(|_| code != "agent.login").unwrap_or_default();
     let said = if last.is_empty() { String::new() } else { format!("; it wrote: {last}") };
     Look::bad("handshake", format!("{name}{who}: {}{said} [{code}]", one_line(what, 300))).hint(&hint)
 }
 
-/// What an agent lacks that a handshake does not show.
+/// Returns what an agent lacks that a handshake does not show.
 fn missing(name: &str, choice: &AgentChoice, environment: &Environment) -> Option<Look> {
     if let Some(Lack { what, hint }) = own_sandbox::lack(choice, environment) {
         return Some(Look::bad("sandbox", format!("{name}: {what}")).hint(hint));
     }
-    // A folder that it does not trust takes all MCP servers away, ours too.
+    // In a folder that it does not trust, Gemini drops all MCP servers, including ours.
     let trusted = environment.home().map(|home| home.join(".gemini/trustedFolders.json"));
     if name == "gemini" && trusted.is_some_and(|file| !file.exists()) && !skips_trust(name) {
         let what = "gemini: where its folder trust is on, it uses no MCP server in a work tree, ours neither";
@@ -117,7 +117,7 @@ fn missing(name: &str, choice: &AgentChoice, environment: &Environment) -> Optio
     None
 }
 
-/// Whether an agent is started in a way that makes it trust its folder.
+/// Returns true if an agent is started in a way that makes it trust its folder.
 fn skips_trust(name: &str) -> bool {
     catalog::find(name).is_some_and(|known| known.argv.contains(&"--skip-trust"))
 }

@@ -1,30 +1,30 @@
-//! One thing that the doctor looked at.
+//! Result of one of the doctor's checks.
 
 use serde::Serialize;
 use switchboard_protocol::error::Failure;
 
-/// How a thing is.
+/// State of a checked thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// As it should be.
+    /// In order.
     Ok,
-    /// Worth knowing.
+    /// Worth a note.
     Note,
-    /// Was in the way, and is fixed.
+    /// Was a problem, and is fixed.
     Fixed,
-    /// Is in the way.
+    /// A problem.
     Bad,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Look {
-    /// What was looked at.
+    /// Subject of the check.
     pub(super) about: &'static str,
-    /// How it is.
+    /// State of the subject.
     pub(super) state: State,
-    /// In a sentence.
+    /// Finding, in a sentence.
     pub(super) what: String,
     /// What to do, preferably a command.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -50,7 +50,7 @@ impl Look {
         Self::new(about, State::Bad, what)
     }
 
-    /// What failed, with its place and what lies behind it; without a hint of its own the page of its code.
+    /// Builds a result from a failure, with its place and first cause; without a hint it names the page of the failure's code.
     pub(super) fn failure(about: &'static str, failure: &Failure) -> Self {
         let mut what = failure.to_string();
         for more in std::iter::once(&failure.place).chain(failure.cause.first()).filter(|more| !more.is_empty()) {
@@ -66,7 +66,7 @@ impl Look {
         self
     }
 
-    /// Fixes it if asked to; otherwise says how to fix it.
+    /// Fixes the problem if `fix` is set; otherwise adds the hint how to fix it.
     pub(super) fn fix<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
         if !fix {
             return self.hint("switchboard doctor --fix");

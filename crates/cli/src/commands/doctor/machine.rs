@@ -1,4 +1,4 @@
-//! What the machine must have: git, and a kernel that can hold agents.
+//! Checks the machine's requirements: git, and a kernel that can isolate agents.
 
 use switchboard_process::env::Env;
 use switchboard_process::git::Git;
@@ -19,7 +19,7 @@ fn git() -> Look {
     }
 }
 
-/// Whether constrained workers can be held to what they may touch.
+/// Checks whether the kernel can enforce the limits of constrained workers.
 fn isolation(support: &Support) -> Look {
     let gaps = support.gaps(Network::Own);
     let landlock = support.landlock;

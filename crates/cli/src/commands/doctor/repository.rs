@@ -1,4 +1,4 @@
-//! The repository, its daemon, and what both have left behind.
+//! Checks the repository, its daemon, and what both have left behind.
 
 use switchboard_daemon::{Owner, RootPaths, ServerInfo};
 use switchboard_process::git::Head;
@@ -38,7 +38,7 @@ fn head(place: &RootPaths) -> Look {
     }
 }
 
-/// Work trees of ours that git still lists and whose folder is gone.
+/// Checks for work trees of ours that git still lists but whose folder is gone.
 fn work_trees(fix: bool, place: &RootPaths) -> Option<Look> {
     let base = place.state.join("worktrees");
     let listed = match place.repo.worktree_list() {
@@ -63,7 +63,7 @@ fn daemon(fix: bool, no_daemon: bool, place: &RootPaths, context: &Context) -> V
     }
 }
 
-/// A sign without a daemon is what a daemon leaves that was killed.
+/// Checks for a server_info.json without a daemon, which a killed daemon leaves behind.
 fn absent(fix: bool, place: &RootPaths) -> Look {
     match ServerInfo::read(&place.project) {
         None => Look::ok("daemon", "none runs; commands start one when they need it"),
@@ -75,7 +75,7 @@ fn absent(fix: bool, place: &RootPaths) -> Look {
     }
 }
 
-/// The record as it lies on the disk; `None` where there is none yet.
+/// Checks the record on disk; `None` if there is none yet.
 fn record(place: &RootPaths) -> Option<Look> {
     match switchboard_daemon::verify_store(place) {
         Ok(None) => None,

@@ -1,4 +1,4 @@
-//! The agents that can be had here.
+//! Checks the agents that are available here.
 
 use switchboard_agents::catalog;
 

@@ -1,4 +1,4 @@
-//! Which versions of the agents' programs are here, and which were tried. A version that was not tried is no reason to refuse an agent.
+//! Compares the installed versions of the agents' programs with the tested ones. An untested version is no reason to refuse an agent.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::available::Available;
 use crate::context::Context;
 use crate::environment::Environment;
 
-/// A look for each agent that is a known program, by what its package says; nothing is started.
+/// Checks each agent that is a known program by the version in its package; nothing is started.
 pub(super) fn looks(context: &Context) -> Vec<Look> {
-    // Settings that can't be read have a look of their own.
+    // Another check reports settings that can't be read.
     let Ok(available) = Available::read(context) else { return Vec::new() };
     let look = |candidate: crate::available::Candidate| {
         let choice = available.choice(&AgentName::new(candidate.name.clone()).ok()?, context).ok()?;
@@ -25,7 +25,7 @@ pub(super) fn looks(context: &Context) -> Vec<Look> {
     available.candidates(context).into_iter().filter_map(look).collect()
 }
 
-/// What is to be said of an agent's version: the one that it told, else what its package says. `None` for programs that are not known.
+/// Checks an agent's version: the one that it reported, else that of its package. `None` for programs that are not known.
 pub(super) fn of(name: &str, choice: &AgentChoice, told: Option<&str>, environment: &Environment) -> Option<Look> {
     let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
     let known = catalog::of_command(argv)?;
@@ -58,7 +58,7 @@ fn look(name: &str, known: &Known, found: Option<&str>) -> Look {
     }
 }
 
-/// The version in the package of a program of npm; `None` for programs that came another way.
+/// Reads the version from the package of an npm program; `None` for programs that were installed another way.
 fn of_package(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
     let folders = real.ancestors().skip(1).take_while(|folder| !folder.ends_with("node_modules"));

@@ -1,4 +1,4 @@
-//! The examples, as they lie in `examples/`, carried by the binary.
+//! The examples of `examples/`, embedded in the binary.
 
 use switchboard_protocol::error::{Failure, near_matches};
 
@@ -8,46 +8,46 @@ use super::team::TEAM;
 /// An example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Example {
-    /// Its name, and that of its repository's folder.
+    /// Name of the example, and of its repository's folder.
     pub(super) name: &'static str,
-    /// What it begins with.
+    /// Start of the example.
     pub(super) begins: Begins,
     /// Files of the repository: path and text.
     pub(super) files: &'static [(&'static str, &'static str)],
-    /// The scripts, by the agent that each plays.
+    /// Scripts, each with the agent that it plays.
     pub(super) scripts: &'static [(&'static str, &'static str)],
-    /// Who has which role in its team: role and agent.
+    /// Roles of the team, each with its agent.
     pub(super) roles: &'static [(&'static str, &'static str)],
     /// Message of the repository's first commit.
     pub(super) message: &'static str,
-    /// What runs its tests.
+    /// Program that runs the repository's tests.
     pub(super) tests_with: Tool,
-    /// Commands to look further with, and what each shows.
+    /// Follow-up commands for the user, each with what it shows.
     pub(super) look: &'static [(&'static str, &'static str)],
 }
 
-/// What an example begins with.
+/// Start of an example: a plan or a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begins {
     /// The plan.json of its repository.
     Plan,
-    /// A request, which a team plans and carries out.
+    /// A request that a team plans and carries out.
     Request {
-        /// What is wanted.
+        /// Text of the request.
         text: &'static str,
-        /// Who may be given tasks; the first where the plan says nobody.
+        /// Agents that may be given tasks; the first one gets those for which the plan names none.
         coders: &'static [&'static str],
-        /// What a person answers.
+        /// Answers that a person gives.
         person: &'static [Answered],
     },
 }
 
-/// An answer of a person.
+/// A person's answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// How the question begins.
+    /// Beginning of the question.
     pub(super) asked: &'static str,
-    /// The option.
+    /// Option that is chosen.
     pub(super) option: &'static str,
 }
 
@@ -55,20 +55,20 @@ pub(super) struct Answered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tool {
     pub(super) program: &'static str,
-    /// Whether the example is not run without it; else its test gate is left out.
+    /// True if the example can't run without the program; otherwise only its test gate is left out.
     pub(super) is_needed: bool,
 }
 
 /// All examples.
 const ALL: &[Example] = &[HELLO, TEAM];
 
-/// The example that runs when none is named.
+/// Example that runs if none is named.
 pub(crate) const DEFAULT: &str = HELLO.name;
 
-/// Looks an example up by its name.
+/// Finds an example by its name.
 ///
 /// # Errors
-/// `request.bad-args` with the near match.
+/// `request.bad-args` with the nearest name.
 pub(super) fn find(name: &str) -> Result<Example, Failure> {
     let names = || ALL.iter().map(|example| example.name);
     ALL.iter().find(|example| example.name == name).copied().ok_or_else(|| {
@@ -83,7 +83,7 @@ pub(super) fn find(name: &str) -> Result<Example, Failure> {
 // === impl Example ===
 
 impl Example {
-    /// Text of a file of the repository.
+    /// Returns the text of a file of the repository.
     #[cfg(test)]
     pub(super) fn text(&self, wanted: &str) -> &'static str {
         self.files.iter().find(|(path, _)| *path == wanted).unwrap().1
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Files below a folder of `examples/`, without what a build or a test run leaves there.
+    /// Returns the files below a folder of `examples/`, without the output of builds and test runs.
     fn found(folder: &str) -> BTreeSet<String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
         let mut found = BTreeSet::new();

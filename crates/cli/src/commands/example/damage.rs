@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use switchboard_protocol::error::Failure;
 
-/// What was changed.
+/// A change to a copy of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Damage {
-    /// The copy.
+    /// Path of the copy.
     pub(super) path: PathBuf,
-    /// The event in which the byte lies.
+    /// Sequence number of the event that holds the byte.
     pub(super) lsn: u64,
     kind: String,
     from: char,
@@ -20,15 +20,15 @@ pub(super) struct Damage {
 // === impl Damage ===
 
 impl Damage {
-    /// What was done, in a sentence.
+    /// Describes the change in a sentence.
     pub(super) fn told(&self) -> String {
         let Self { lsn, kind, from, to, .. } = self;
         format!("Now one byte is changed in a copy of the record: {from:?} to {to:?} in event {lsn}, {kind}.")
     }
 }
 
-/// Copies `record.jsonl` to `damaged.jsonl` and changes one letter in it: of the first verdict that refused a change,
-/// which is what somebody would like to be different, or of the last event.
+/// Copies `record.jsonl` to `damaged.jsonl` and changes one letter in it: in the first verdict that refused a change,
+/// which is the most likely target of a forger, or in the last event.
 ///
 /// # Errors
 /// `io.denied` when a file can't be read or written, `store.corrupt` when the record has no event.

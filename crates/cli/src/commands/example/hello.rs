@@ -2,7 +2,7 @@
 
 use super::catalog::{Begins, Example, Tool};
 
-/// The example.
+/// The example `hello`.
 pub(super) const HELLO: Example = Example {
     name: "hello",
     begins: Begins::Plan,

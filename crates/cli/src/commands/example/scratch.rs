@@ -1,4 +1,4 @@
-//! The scratch folder: a repository, agents, and folders of its own for everything that would lie in the home.
+//! The scratch folder: a repository, agents, and separate folders for everything that would otherwise be in the home.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -16,31 +16,31 @@ use crate::available::Available;
 use crate::client::new_key;
 use crate::context::Context;
 
-/// Folders below the scratch folder.
+/// Subfolders of the scratch folder.
 const FOLDERS: &[&str] = &["home", "state", "config/switchboard", "cargo", "tmp", "agents"];
 
-/// A scratch folder that is ready for the play.
+/// A scratch folder in which the example can run.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// The folder; it stays when the play is over.
+    /// Path of the folder; it stays after the example.
     pub(super) folder: PathBuf,
-    /// The repository in it.
+    /// Path of the repository in it.
     pub(super) repo: PathBuf,
-    /// The environment in which every command runs.
+    /// Environment of every command.
     pub(super) env: Env,
-    /// Whether tasks are held to the plan's test command.
+    /// True if tasks are gated by the plan's test command.
     pub(super) has_test: bool,
 }
 
 // === impl Scratch ===
 
 impl Scratch {
-    /// Makes one.
+    /// Creates a scratch folder.
     ///
     /// # Errors
-    /// When a file can't be written, git fails, or the agent or a program that the example needs is not there.
+    /// When a file can't be written, git fails, or the agent or a program that the example needs is missing.
     pub(super) fn make(example: &Example, agent: Option<&str>, context: &Context) -> Result<Self, Failure> {
-        // Who plays is found out before anything is written.
+        // The agent is looked up before anything is written.
         let player = agent.map(|name| driver(name, context)).transpose()?;
         let folder = std::env::temp_dir().join(format!("switchboard-example-{}", &new_key()?[..8]));
         let failed = |error: std::io::Error| {
@@ -73,7 +73,7 @@ fn driver(name: &str, context: &Context) -> Result<DriverSpec, Failure> {
     Ok(Available::read(context)?.choice(&name, context)?.driver)
 }
 
-/// Where commands look for everything. A real agent needs the user's own home, where its login lies.
+/// Builds the environment of the commands. A real agent needs the user's own home, where its login lies.
 fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
     let text = |name: &str| folder.join(name).display().to_string();
     let own = context.environment.variables().iter().filter(|(name, _)| !name.starts_with("SWITCHBOARD_"));
@@ -91,7 +91,7 @@ fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
         .set("HOME", text("home"))
         .set("XDG_CACHE_HOME", text("home/.cache"))
         .set("XDG_DATA_HOME", text("home/.data"));
-    // A toolchain that rustup has installed is found by this alone, and only read.
+    // This alone leads to a toolchain that rustup has installed; it is only read.
     let rustup = context.environment.variable("RUSTUP_HOME").map(PathBuf::from);
     let rustup = rustup.or_else(|| context.environment.home().map(|home| home.join(".rustup")));
     match rustup.filter(|folder| folder.is_dir()) {
@@ -100,7 +100,7 @@ fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
     }
 }
 
-/// Whether the program is there that runs the example's tests.
+/// Returns true if the program that runs the example's tests is installed.
 fn has_tool(example: &Example, env: &Env, repo: &Path) -> Result<bool, Failure> {
     let tool = example.tests_with;
     let asked = Spawn::new([tool.program, "--version"]).cwd(repo).env_only(env.clone()).output();
@@ -125,7 +125,7 @@ fn fill(example: &Example, folder: &Path, repo: &Path, has_test: bool) -> std::i
     Ok(())
 }
 
-/// The plan without its test commands; what does not parse stays as it is and is reported when it is run.
+/// Returns the plan without its test commands; text that does not parse stays as it is and is reported when it is run.
 fn without_tests(text: &str) -> String {
     let Ok(mut plan) = serde_json::from_str::<serde_json::Value>(text) else { return text.to_owned() };
     let tasks = plan["phases"].as_array_mut().into_iter().flatten();
@@ -137,7 +137,7 @@ fn without_tests(text: &str) -> String {
     plan.to_string()
 }
 
-/// The settings of the scratch folder's user: the agents, and who has which role.
+/// Builds the settings of the scratch folder's user: the agents, and the agent of each role.
 fn settings(example: &Example, folder: &Path, player: Option<DriverSpec>, program: &Path) -> DocumentMut {
     let mut agents = Table::new();
     agents.set_implicit(true);
@@ -165,7 +165,7 @@ fn settings(example: &Example, folder: &Path, player: Option<DriverSpec>, progra
     document
 }
 
-/// What a shell needs to look at the scratch folder with the same eyes.
+/// Returns the shell commands that point `switchboard` at the scratch folder.
 fn exports(folder: &Path, context: &Context) -> String {
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let program = context.environment.program.parent().unwrap_or(Path::new("/"));
@@ -177,7 +177,7 @@ fn exports(folder: &Path, context: &Context) -> String {
     )
 }
 
-/// Makes the repository, with one commit of a committer of its own.
+/// Creates the repository with one commit, under a committer name of its own.
 fn commit(example: &Example, repo: &Path, env: &Env) -> Result<(), Failure> {
     let who = ["-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgSign=false"];
     let message = format!("--message={}", example.message);

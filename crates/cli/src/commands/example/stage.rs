@@ -1,4 +1,4 @@
-//! Runs commands of this binary in the scratch folder and shows what they print, as it comes.
+//! Runs commands of this binary in the scratch folder and prints their output as it comes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,29 +18,29 @@ use crate::context::Context;
 use crate::output::Tone;
 use crate::report::Ending;
 
-/// How often signals are looked for.
+/// Interval between two checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a command gets to end when it is interrupted.
+/// How long an interrupted command may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The longest that the daemon's end is waited for.
+/// Maximum wait for the daemon's end.
 const DOWN: Duration = Duration::from_secs(30);
 
-/// Longest line of a command that is shown.
+/// Maximum length of a command's line that is shown, in bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// A stage; dropped, it ends the daemon of the scratch folder.
+/// Runs the commands of an example; when dropped, it ends the daemon of the scratch folder.
 pub(super) struct Stage<'a> {
     scratch: &'a Scratch,
     context: &'a mut Context,
     runtime: Runtime,
     signals: Signals,
-    /// What a person answers.
+    /// Answers that a person gives.
     person: &'static [Answered],
 }
 
-/// A line of a command.
+/// A line of a command's output.
 enum Line {
     Out(String),
     Err(String),
@@ -56,7 +56,7 @@ impl<'a> Stage<'a> {
         Ok(Self { scratch, context, runtime, signals, person: &[] })
     }
 
-    /// Says something between the commands.
+    /// Prints a line between the commands.
     pub(super) fn say(&mut self, line: &str) {
         if self.context.json {
             self.context.out.json(&serde_json::json!({ "note": line }));
@@ -65,12 +65,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Shows a command and what it prints; returns its exit code.
+    /// Runs a command and shows its output; returns its exit code.
     pub(super) fn show(&mut self, args: &[&str]) -> Result<i32, Ending> {
         self.show_and_keep(args).map(|(code, _)| code)
     }
 
-    /// Shows a command and what it prints, and answers its questions meanwhile as a person would; returns its exit code.
+    /// Runs a command, shows its output and answers its questions as a person would; returns its exit code.
     pub(super) fn show_answered(&mut self, args: &[&str], person: &'static [Answered]) -> Result<i32, Ending> {
         self.person = person;
         let done = self.show(args);
@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
         done
     }
 
-    /// Shows a command and what it prints; returns its exit code and its standard output.
+    /// Runs a command and shows its output; returns its exit code and its standard output.
     pub(super) fn show_and_keep(&mut self, args: &[&str]) -> Result<(i32, String), Ending> {
         if !self.context.json {
             let line = format!("\n$ switchboard {}", args.join(" "));
@@ -88,7 +88,7 @@ impl<'a> Stage<'a> {
         self.run(args, true)
     }
 
-    /// Runs a command that must succeed and has nothing to show.
+    /// Runs a command that must succeed, without showing its output.
     pub(super) fn quiet(&mut self, args: &[&str]) -> Result<(), Ending> {
         match self.run(args, false)? {
             (0, _) => Ok(()),
@@ -149,13 +149,13 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Whether a line says that a person is asked.
+/// Returns true if a line asks a person.
 fn asks(line: &Line) -> bool {
     let (Line::Out(line) | Line::Err(line)) = line;
     line.contains("switchboard answer need_") || line.contains("\"kind\":\"need_asked\"")
 }
 
-/// Plays the person whom a command asks.
+/// Answers a command's questions as a person would.
 struct Answering<'a> {
     scratch: &'a Scratch,
     program: PathBuf,
@@ -165,7 +165,7 @@ struct Answering<'a> {
 // === impl Answering ===
 
 impl Answering<'_> {
-    /// Answers the open question, if the example has an answer to it; trusts what it names first. Returns the commands.
+    /// Answers the open question, if the example has an answer to it; first trusts what the question names. Returns the commands.
     fn answer(&self) -> Result<Vec<String>, Failure> {
         let needs = self.run(&["needs", "--json"])?;
         let needs: Value = serde_json::from_str(&needs).unwrap_or_default();
@@ -195,7 +195,7 @@ impl Answering<'_> {
         let said = output.stdout.text();
         match output.succeeded() {
             true => Ok(said),
-            // Somebody was faster: another line of the same question.
+            // Already answered: another line of the same question was read first.
             false if output.stderr.text().contains("need.settled") => Ok(said),
             false => {
                 let what = format!("switchboard {} failed: {}", args.join(" "), output.stderr.text().trim());
@@ -207,7 +207,7 @@ impl Answering<'_> {
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // The daemon ends by itself after a while; when it can't be told to, there is nobody to tell but the user.
+        // The daemon also ends by itself after a while; if ending it fails, only the user can be informed.
         let ended = self.spawn(&["down"]).wall(DOWN).output();
         if !ended.is_ok_and(|output| output.succeeded()) {
             self.say("the daemon could not be ended; it ends by itself after 15 minutes");
@@ -215,7 +215,7 @@ impl Drop for Stage<'_> {
     }
 }
 
-/// The output of a command, until its end.
+/// Output of a command, until its end.
 type Stream = Option<(BufReader<Box<dyn AsyncRead + Unpin>>, Lines)>;
 
 fn lines<R: AsyncRead + Unpin + 'static>(stream: Option<R>) -> Stream {

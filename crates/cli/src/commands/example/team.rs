@@ -1,8 +1,8 @@
-//! `run --example team`: a request about a small Python project with a bug, and a team of scripts that leads it to its end.
+//! `run --example team`: a request about a small Python project with a bug, which a team of scripts carries out.
 
 use super::catalog::{Answered, Begins, Example, Tool};
 
-/// The example.
+/// The example `team`.
 pub(super) const TEAM: Example = Example {
     name: "team",
     begins: Begins::Request {

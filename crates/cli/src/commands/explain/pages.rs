@@ -2,7 +2,7 @@
 
 macro_rules! pages {
     ($($code:literal)*) => {
-        /// Every page with its code.
+        /// All pages, each with its code.
         const PAGES: &[(&str, &str)] =
             &[$(($code, include_str!(concat!("../../../../../docs/errors/", $code, ".md")))),*];
     };
@@ -175,7 +175,7 @@ pages! {
     "worker.lost"
 }
 
-/// The page of a code.
+/// Returns the page of a code.
 pub(super) fn page(code: &str) -> Option<&'static str> {
     PAGES.iter().find(|(known, _)| *known == code).map(|(_, text)| *text)
 }

@@ -1,4 +1,4 @@
-//! One event of a task as lines of its log: the local time, what happened, and below it what was said.
+//! Formats one event of a task as lines of its log: the local time, what happened, and the text below it.
 
 use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
@@ -8,18 +8,18 @@ use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 use crate::output::{Output, Tone, counted, money, one_line, plain, tokens, when};
 use crate::run_report::paused;
 
-/// Widest line of an agent's title or reason.
+/// Maximum length of an agent's title or reason in a line, in characters.
 const WIDTH: usize = 200;
 
-/// Lines of a text that are shown at most; the rest is in `log --raw`.
+/// Maximum number of lines shown of a text; the rest is in `log --raw`.
 const TEXT_LINES: usize = 40;
 
-/// Whether an event of a run is about a task.
+/// Returns true if an event of a run is about a task.
 pub(super) fn is_about(event: &Event, task: &str) -> bool {
     event.fact::<RunEvent>().is_some_and(|fact| fact.task().is_some_and(|of| of.as_str() == task))
 }
 
-/// The lines of an event; none when it is of no interest.
+/// Returns the lines of an event; none if the log does not show it.
 pub(super) fn lines(event: &Event, out: &Output) -> Vec<String> {
     let body = event.body.as_deref().unwrap_or_default();
     let told = if event.subject.starts_with("worker/") {
@@ -42,7 +42,7 @@ pub(super) fn lines(event: &Event, out: &Output) -> Vec<String> {
     lines
 }
 
-/// What an event tells.
+/// Content of an event, ready to print.
 struct Told {
     tone: Option<Tone>,
     what: String,
@@ -86,7 +86,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
     }
 }
 
-/// The body has the whole action, the facts its beginning.
+/// Formats an action. The body has the whole action, the facts only its beginning.
 fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
     match serde_json::from_str(body).unwrap_or(action) {
         WorkerAction::ReportStep { state, note, answer: _ } => {
@@ -141,7 +141,7 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
     }
 }
 
-/// What the worker of a step that judges has said.
+/// Formats the answer of the worker of a judging step.
 fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<Told> {
     let (tone, word) = crate::verdict::shown(verdict);
     with_text(Some(tone), format!("step {step} {word}"), text)

@@ -1,4 +1,4 @@
-//! `switchboard log --raw`: what a worker's agent printed, part by part.
+//! `switchboard log --raw`: prints the raw output of a worker's agent, part by part.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use crate::context::Context;
 use crate::output::plain;
 use crate::report::Outcome;
 
-/// Between two looks at an output that grows.
+/// Interval between two looks at an output that grows.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How the ids of workers begin.
+/// Prefix of worker ids.
 const WORKER: &str = "wrk_";
 
-/// Which part of the raw output to print.
+/// Part of the raw output to print.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct Bounds {
-    /// With --raw: read from this byte on
+    /// With --raw: start at this byte
     #[arg(long, value_name = "OFFSET", requires = "raw", conflicts_with_all = ["head", "tail"])]
     from: Option<u64>,
-    /// With --raw: print so many bytes, at most 262144 at once
+    /// With --raw: print at most so many bytes, up to 262144 at once
     #[arg(long, value_name = "N", requires = "raw", value_parser = clap::value_parser!(u64).range(4..=MAX_OUTPUT_BYTES))]
     bytes: Option<u64>,
-    /// With --raw: the beginning of the output
+    /// With --raw: print the beginning of the output
     #[arg(long, requires = "raw", conflicts_with = "tail")]
     head: bool,
-    /// With --raw: the end of the output, which is the default
+    /// With --raw: print the end of the output (the default)
     #[arg(long, requires = "raw")]
     tail: bool,
 }
 
-/// Prints the wanted part, and with `--follow` what comes after it.
+/// Prints the requested part, and with `--follow` what comes after it.
 pub(super) fn run(args: &Args, client: &mut Client, context: &mut Context) -> Outcome {
     let Bounds { from, bytes, head, tail: _ } = args.bounds;
     let part = match (from, head) {
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, client: &mut Client, context: &mut Context) -> Ou
         if is_all || reply.pieces.is_empty() {
             std::thread::sleep(LOOK);
         }
-        // The worker stays the same, also where the task gets another one.
+        // The worker stays the same, even if the task gets another one.
         let next = ReadOutputRequest {
             worker: Some(reply.worker.clone()),
             from: Some(reply.next_offset),
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, client: &mut Client, context: &mut Context) -> Ou
     Ok(())
 }
 
-/// The worker that the arguments name: by its id, or as a task's.
+/// Returns the request for the worker that the arguments name: by its id, or by its task.
 fn named(args: &Args) -> Result<ReadOutputRequest, Failure> {
     if !args.task.starts_with(WORKER) {
         let task = Some(args.task.clone());
@@ -83,7 +83,7 @@ fn named(args: &Args) -> Result<ReadOutputRequest, Failure> {
     Ok(ReadOutputRequest { worker, attempt: args.attempt, ..ReadOutputRequest::default() })
 }
 
-/// Prints the pieces. Where bytes of what was asked for are gone, standard error says so.
+/// Prints the pieces. If requested bytes are no longer kept, says so on standard error.
 fn show(reply: &ReadOutputReply, context: &mut Context) {
     if context.json {
         context.out.json(reply);
@@ -95,7 +95,7 @@ fn show(reply: &ReadOutputReply, context: &mut Context) {
     reply.pieces.iter().for_each(|piece| context.out.text(&plain(&piece.text)));
 }
 
-/// Which part of the output was printed, if it is not all of it.
+/// Describes which part of the output was printed; `None` if it was all.
 fn part_of(reply: &ReadOutputReply) -> Option<String> {
     let ReadOutputReply { next_offset, total_bytes, dropped_bytes, .. } = reply;
     let start = reply.pieces.first().map_or(*next_offset, |piece| piece.offset);

@@ -1,4 +1,4 @@
-//! `switchboard mcp install`: writes Switchboard into a client's settings and leaves the rest as it is.
+//! `switchboard mcp install`: adds Switchboard to a client's settings; the rest of the file stays as it is.
 
 mod client;
 mod listing;
@@ -25,13 +25,13 @@ pub(crate) struct Args {
     /// Print the block and where it belongs; write nothing
     #[arg(long)]
     print: bool,
-    /// For this repository, or for everything you do
+    /// Install for this repository, or for all your work
     #[arg(long, value_enum, default_value_t = Scope::Project)]
     scope: Scope,
-    /// The name under which the agent joins the team; a second one of it gets a number
+    /// The name under which the agent joins the team; a second agent of that name gets a number
     #[arg(long, value_parser = agent_name)]
     name: Option<AgentName>,
-    /// Write the settings without asking the client what it makes of them
+    /// Write the settings without asking the client whether it accepts them
     #[arg(long)]
     no_ask: bool,
 }
@@ -40,16 +40,16 @@ fn agent_name(text: &str) -> Result<AgentName, String> {
     AgentName::new(text).map_err(|error| error.to_string())
 }
 
-/// Whose settings are changed.
+/// Scope of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Scope {
-    /// The repository's.
+    /// The repository's settings
     Project,
-    /// The user's.
+    /// The user's settings
     User,
 }
 
-/// Prints or installs.
+/// Prints the block, or installs it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let file = settings_file(args, context)?;
     let command = own_command(context);
@@ -119,7 +119,7 @@ fn settings_file(args: &Args, context: &Context) -> Result<PathBuf, Failure> {
     }
 }
 
-/// How clients are told to start this program: by name where that finds this very file, else by its path.
+/// Returns the command with which clients start this program: its name if `PATH` leads to this very file, else its path.
 fn own_command(context: &Context) -> String {
     let program = &context.environment.program;
     let same = |found: PathBuf| found.canonicalize().ok() == program.canonicalize().ok();
@@ -127,7 +127,7 @@ fn own_command(context: &Context) -> String {
     if is_on_path { "switchboard".to_owned() } else { program.display().to_string() }
 }
 
-/// The settings with Switchboard in them; everything else is byte for byte what it was.
+/// Returns the settings with Switchboard added; everything else stays byte for byte.
 fn edited(text: &str, args: &Args, command: &str, file: &Path) -> Result<String, Failure> {
     let (client, name) = (args.client, args.name.as_ref());
     let syntax = |why: String| {

@@ -1,4 +1,4 @@
-//! Who does the work: the agents that a plan names, and the one for tasks that name none.
+//! Chooses the agents of a run: those that a plan names, and the one for tasks that name none.
 
 mod instructions;
 
@@ -17,41 +17,41 @@ use crate::available::own_sandbox::{self, Lack};
 use crate::available::{Available, Candidate};
 use crate::context::Context;
 
-/// What was chosen.
+/// The chosen agents.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// How to start each agent that is needed.
     pub(crate) agents: Vec<AgentChoice>,
-    /// Who does the tasks that name nobody.
+    /// Agent of the tasks that name none.
     pub(crate) default: Option<AgentName>,
-    /// Those of them whose runs cost money.
+    /// Names of the agents whose runs cost money.
     pub(crate) spends: Vec<String>,
-    /// What some of them lack here.
+    /// What some of the agents lack on this machine.
     pub(crate) lacks: Vec<String>,
 }
 
-/// What a command line says about agents.
+/// What the command line sets about agents.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Named<'a> {
     /// The agent for tasks that name none.
     pub(crate) agent: Option<&'a str>,
-    /// Its model.
+    /// Model of that agent.
     pub(crate) model: Option<&'a str>,
-    /// Who has which role, where a team carries the plan out.
+    /// Agent of each role, if a team carries the plan out.
     pub(crate) roles: Option<&'a [RoleChoice]>,
-    /// The roles that the team has.
+    /// Roles that the team has.
     pub(crate) has: &'a [RoleName],
-    /// Agents that a plan which is yet to be made may name.
+    /// Agents that a future plan of the team may name.
     pub(crate) coders: &'a [String],
-    /// Whether a plan is yet to be made, whose tasks may name nobody.
+    /// True if the team is still to make the plan; its tasks may name no agent.
     pub(crate) plans: bool,
-    /// Whose definitions count.
+    /// Scope of the definitions that count.
     pub(crate) scope: AgentScope,
-    /// Whether a part of the plan is debated, so that the participants that plan and phases name are needed.
+    /// True if a part of the plan is debated, so that the participants named by plan and phases are needed.
     pub(crate) debates: bool,
 }
 
-/// Chooses; asks where several could do it and a person is there.
+/// Chooses the agents; asks a person at the terminal if several are possible.
 ///
 /// # Errors
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
@@ -78,7 +78,7 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     let candidates = available.candidates(context);
     for name in wanted.names.iter().chain(&wanted.of_commands).chain(&default) {
         let (choice, base) = choice(&agent_name(name)?, default.as_deref(), &available, context)?;
-        // In place of an agent's program a command of the plan runs, which costs nothing.
+        // A command of the plan runs in place of the agent's program, and costs nothing.
         let is_program_run = wanted.names.contains(name) || default.as_ref() == Some(name);
         let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded();
         let dear = candidates.iter().find(is_dear).filter(|one| is_program_run && costs_money(one, &choice));
@@ -106,7 +106,7 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     Ok(Choice { agents: choices.into_values().collect(), default, spends, lacks })
 }
 
-/// Refuses an agent of the command line that no task would be given to: whoever names one wants it to work.
+/// Rejects an agent of the command line that would get no task: naming it must have an effect.
 fn has_work(name: &str, wanted: &Wanted, available: &Available) -> Result<(), Failure> {
     let is_named = wanted.names.iter().any(|other| fold(other) == fold(name));
     let is_base = wanted.names.iter().any(|other| available.definitions.is_without_agent(other));
@@ -123,7 +123,7 @@ fn has_work(name: &str, wanted: &Wanted, available: &Available) -> Result<(), Fa
     Err(Failure::new("request.bad-args", what).hint("leave it out, or change the plan's `agent` and `command`"))
 }
 
-/// Whether runs of an agent cost money. A command may cost anything; it counts where its settings say so, and what calls a model unless they deny it.
+/// Returns true if runs of an agent cost money: a command if its settings say so, an agent that calls a model unless its settings deny it.
 fn costs_money(candidate: &Candidate, choice: &AgentChoice) -> bool {
     match &choice.driver {
         DriverSpec::Acp { .. } => candidate.spends && !choice.scripted,
@@ -131,7 +131,7 @@ fn costs_money(candidate: &Candidate, choice: &AgentChoice) -> bool {
     }
 }
 
-/// How to start an agent, with what it is told, and the configured agent that it is. A definition that names no agent is the run's own one.
+/// Returns how to start an agent, with its instructions, and the configured agent behind it. A definition that names none uses the run's agent.
 fn choice(
     name: &AgentName,
     default: Option<&str>,
@@ -162,8 +162,8 @@ fn choice(
     Ok((AgentChoice { instructions, ..choice }, base))
 }
 
-/// The one agent that may be taken without asking, or the one that a person names. An agent whose runs cost money is
-/// never taken without being named, not even when there is no other.
+/// Returns the only agent, or the one that a person names. An agent whose runs cost money is never taken without being
+/// named, even if it is the only one.
 fn one(available: &Available, context: &Context) -> Result<Option<String>, Failure> {
     let candidates = available.candidates(context);
     if let [only] = candidates.as_slice()
@@ -192,16 +192,16 @@ struct Wanted {
     names: BTreeSet<String>,
     /// Agents under whose settings commands of the plan run.
     of_commands: BTreeSet<String>,
-    /// Some task names nobody, and has no command that would do without.
+    /// True if some task names no agent and has no command.
     has_nobody: bool,
-    /// Some task has a command.
+    /// True if some task has a command.
     has_command: bool,
 }
 
 // === impl Wanted ===
 
 impl Wanted {
-    /// Whether any task is left to do.
+    /// Returns true if any task is left to do.
     fn has_work(&self) -> bool {
         self.has_nobody || self.has_command || !self.names.is_empty()
     }
@@ -238,7 +238,7 @@ fn wanted(plan: &Plan, debates: bool) -> Wanted {
     wanted
 }
 
-/// Who works on a task: the agent, where one is named for that worker, and whether a command does it.
+/// Returns the workers of a task: the agent, if one is named for the worker, and true if a command does the work.
 fn workers(settings: &TaskSettings) -> Vec<(Option<&str>, bool)> {
     let own = (settings.agent.as_deref(), settings.command.is_some());
     let mut workers = Vec::new();
@@ -249,7 +249,7 @@ fn workers(settings: &TaskSettings) -> Vec<(Option<&str>, bool)> {
     }
     match &settings.best_of {
         Some(BestOf::Agents(agents)) => workers.extend(agents.iter().map(|agent| (Some(agent.as_str()), false))),
-        // All steps of a chain say who does them.
+        // All steps of a chain name their workers.
         None if settings.chain.is_some() => {}
         Some(BestOf::Count(_)) | None => workers.push(own),
     }

@@ -1,6 +1,6 @@
-//! `switchboard run --auto`: runs a plan unit by unit until it is done, or until it wants a person.
+//! `switchboard run --auto`: runs a plan unit by unit until it is done, or until it needs a person.
 //!
-//! It holds nothing: each turn asks the daemon what the record says is next, does that, and follows it to its end.
+//! It keeps no state: each turn asks the daemon for the next unit by the record, starts it, and follows it to its end.
 
 use std::time::Duration;
 
@@ -22,30 +22,30 @@ use crate::context::Context;
 use crate::output::{Tone, one_line};
 use crate::report::{Ending, Outcome};
 
-/// How long a wait sleeps between two looks at the signals.
+/// Interval between two checks for signals during a wait.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Characters of a reason.
+/// Maximum length of a reason in characters.
 const WIDTH: usize = 300;
 
 /// The loop over one plan.
 struct Auto<'a> {
-    /// What is asked for with each unit.
+    /// Request that is sent with each unit.
     request: StartRunRequest,
-    /// The only unit, if there is to be only one.
+    /// Unit to run; `None` for the whole plan.
     scope: Option<UnitId>,
     shown: Shown<'a>,
     spends: &'a [String],
-    /// The number of the last turn before this loop.
+    /// Number of the last turn before this loop.
     since: Option<u32>,
-    /// Whether the person has seen what runs, and has said yes.
+    /// True if the person has seen what runs and has agreed.
     is_agreed: bool,
-    /// The run that was followed last and how that ended, where it ended badly.
+    /// The last followed run and its ending, if it ended badly.
     left: Option<(RunId, Ending)>,
     signals: Signals,
 }
 
-/// Whether the loop goes on.
+/// Result of one turn of the loop.
 enum Turned {
     GoesOn,
     Over,
@@ -54,7 +54,7 @@ enum Turned {
 /// Runs the plan until it is done.
 ///
 /// # Errors
-/// What ended the loop before that; what a person has to decide.
+/// What ended the loop before the plan was done; the decision that a person has to make.
 pub(super) fn run(request: StartRunRequest, shown: Shown<'_>, spends: &[String], context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
@@ -71,7 +71,7 @@ pub(super) fn run(request: StartRunRequest, shown: Shown<'_>, spends: &[String],
 
 impl Auto<'_> {
     fn turn(&mut self, context: &mut Context) -> Result<Turned, Ending> {
-        // Not a daemon that ends with its run: the next run begins right after it.
+        // Not a daemon that ends with its run, because the next run begins right after it.
         let (mut client, _) = context.daemon_for(Launch::default())?;
         let request = NextUnitRequest {
             plan: self.request.plan.clone(),
@@ -90,7 +90,7 @@ impl Auto<'_> {
                 Err(Failure::new(code, why).hint("switchboard timeline").into())
             }
             Next::Wait { run: Some(run), .. } => {
-                // It still runs although it is not followed any more: it wants money, or the person has left.
+                // It still runs but is no longer followed: it waits for money, or the person has left.
                 if let Some((_, ending)) = self.left.take().filter(|(left, _)| *left == run) {
                     return Err(ending);
                 }
@@ -112,7 +112,7 @@ impl Auto<'_> {
         }
     }
 
-    /// Starts what is next, once the person has agreed, and follows it.
+    /// Starts the next unit, once the person has agreed, and follows it.
     fn start(&mut self, start: NextStart, cursor: u64, context: &mut Context) -> Result<Turned, Ending> {
         let NextStart { unit, run, turn } = start;
         (self.request.scope, self.request.turn, self.request.dry_run) = (unit, Some(turn.clone()), true);
@@ -156,7 +156,7 @@ impl Auto<'_> {
         Ok(true)
     }
 
-    /// Whether each run is merged into the user's branch.
+    /// Returns whether each run is merged into the user's branch.
     fn merges(&self) -> AutoMerge {
         let planned = || self.shown.plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
         let asked = self.request.auto_merge.or_else(|| self.request.merge.then_some(AutoMerge::Auto));
@@ -168,7 +168,7 @@ impl Auto<'_> {
         self.left = None;
         match follow::follow(client, run, cursor, self.merges(), context) {
             Ok(()) => Ok(Turned::GoesOn),
-            // What the run came to is in the record, and the next turn decides by it.
+            // The outcome of the run is in the record, and the next turn decides by it.
             Err(ending @ Ending::Said(_)) if !context.out.is_closed() => {
                 self.left = Some((run.clone(), ending));
                 Ok(Turned::GoesOn)

@@ -1,17 +1,17 @@
-//! What stands behind a change when it is about to be merged: the swarm's checklists before a commit and at a task's completion.
+//! Collects the verdicts on a change that is about to be merged: the swarm's checklists before a commit and at a task's completion.
 //!
-//! Nothing is decided here. A merge begins only once every step of the task's way has passed; this says which these were.
+//! Nothing is decided here. A merge begins only once every step of the task's way has passed; this lists those steps.
 
 use std::collections::BTreeMap;
 
 use switchboard_protocol::run::{RunEvent, Verdict};
 use switchboard_protocol::verb::run::{GateReport, GetRunReply};
 
-/// What was said about the present change of each task.
+/// Verdicts on the current change of each task.
 #[derive(Debug, Default)]
 pub(super) struct Checklists(BTreeMap<String, Checklist>);
 
-/// Verdicts by the names of gates and of steps.
+/// Verdicts by gate and by step.
 #[derive(Debug, Default)]
 struct Checklist {
     gates: BTreeMap<String, Verdict>,
@@ -21,7 +21,7 @@ struct Checklist {
 // === impl Checklists ===
 
 impl Checklists {
-    /// What was said before the first event that is told.
+    /// Collects the verdicts from before the first printed event.
     pub(super) fn of(before: &GetRunReply) -> Self {
         let of_task = |gates: &[GateReport], judged: &[GateReport]| {
             let said = |report: &GateReport| {
@@ -36,7 +36,7 @@ impl Checklists {
         Self(before.list.iter().map(|task| (task.id.clone(), of_task(&task.gates, &task.judged))).collect())
     }
 
-    /// Takes note of what an event says about a change.
+    /// Records an event's verdict on a change.
     pub(super) fn see(&mut self, fact: &RunEvent) {
         let Some(task) = fact.task().map(ToString::to_string) else { return };
         if let RunEvent::ChangeCaptured { .. } = fact {
@@ -56,7 +56,7 @@ impl Checklists {
         steps.push((step.to_owned(), verdict));
     }
 
-    /// The list of a task that others than its maker have judged; `None` for a task of no team.
+    /// Formats the list of a task whose change other agents have judged; `None` for a task without a team.
     pub(super) fn of_task(&self, task: &str) -> Option<String> {
         let Checklist { gates, steps } = self.0.get(task).filter(|list| !list.steps.is_empty())?;
         let with = |verdict: Verdict| {

@@ -1,4 +1,4 @@
-//! Follows a run to its end: a line for each thing that happens, then the report.
+//! Follows a run to its end: prints a line for each event, then the report.
 
 use std::time::{Duration, Instant};
 
@@ -27,35 +27,35 @@ use crate::context::Context;
 use crate::report::{Ending, Outcome};
 use crate::run_report;
 
-/// How long one look waits for the next event: signals are seen in between.
+/// How long one request waits for the next event, in milliseconds: signals are checked in between.
 const LOOK_MS: u64 = 300;
 
-/// How long a second Ctrl-C may come after the first.
+/// How long after the first Ctrl-C a second one is accepted.
 const SECOND_THOUGHT: Duration = Duration::from_millis(1500);
 
-/// How long a daemon that went away is looked for, which covers a `switchboard restart`.
+/// How long a lost daemon is looked for, which covers a `switchboard restart`.
 const COME_BACK: Duration = Duration::from_secs(5);
 
-/// How long a store that is busy is asked again.
+/// How long calls are repeated while the store is busy.
 const BUSY: Duration = Duration::from_secs(120);
 
-/// How long the question about the merge is waited for, and how often it is looked for.
+/// How long to wait for the question about the merge, and how often to look for it.
 const ASKED: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long the merge at the end of a run is waited for.
+/// Time limit for the merge at the end of a run.
 const MERGE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Events that one look takes.
+/// Maximum number of events in one request.
 const PAGE: u32 = 500;
 
-/// Reports that are printed at the end of a run; the others are in `switchboard show`.
+/// Maximum number of reports printed at the end of a run; the others are in `switchboard show`.
 const ANSWERS: usize = 20;
 
-/// Follows until the run has ended, the person leaves, or the daemon is gone.
+/// Follows a run until it has ended, the person leaves, or the daemon is gone.
 ///
 /// # Errors
-/// What the run came to, where that is not success.
+/// The outcome of the run, if it is not success.
 pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: AutoMerge, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
@@ -77,7 +77,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: AutoMe
     watch.conclude(merge, context)
 }
 
-/// Registers the workers that began before the first event that is printed, so that a printer can name them.
+/// Registers the workers that began before the first printed event, so that a printer can name them.
 fn recall(client: &mut Client, until: u64, printer: &mut Printer) -> Result<(), Failure> {
     let mut after = ReadFrom::default();
     loop {
@@ -100,7 +100,7 @@ struct Watch<'a> {
     bar: ProgressBar,
     printer: Printer,
     parts: Parts,
-    /// Where a person at a terminal can answer.
+    /// Open questions; `None` without a person at a terminal.
     questions: Option<Questions>,
     interrupted: Option<Instant>,
 }
@@ -108,7 +108,7 @@ struct Watch<'a> {
 // === impl Watch ===
 
 impl Watch<'_> {
-    /// Prints what happens until the run has ended; an ending of its own when the person leaves before that.
+    /// Prints events until the run has ended; returns an ending if the person leaves before that.
     fn until_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
         let mut is_running = self.get(context)?.summary.state == "running";
         loop {
@@ -128,7 +128,7 @@ impl Watch<'_> {
             if let Some(ending) = self.heed_signals(context)? {
                 return Ok(Some(ending));
             }
-            // A reader that is gone is like a first Ctrl-C: the run goes on without it.
+            // A closed output counts like a first Ctrl-C: the run goes on without it.
             if context.out.is_closed() {
                 return Ok(Some(Ending::Said(Exit::Failed)));
             }
@@ -153,12 +153,12 @@ impl Watch<'_> {
         self.patiently(context, |client| client.call::<ReadEvents>(&request))
     }
 
-    /// Whether the run has said that it has ended.
+    /// Returns true if the run has recorded its end.
     fn is_over(&self) -> bool {
         self.printer.has_ended() || self.parts.has_ended()
     }
 
-    /// Calls, and calls again while the daemon is away or its store is busy.
+    /// Calls, and repeats the call while the daemon is away or its store is busy.
     fn patiently<T>(
         &mut self,
         context: &Context,
@@ -179,7 +179,7 @@ impl Watch<'_> {
                 return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
             }
             std::thread::sleep(Duration::from_millis(100));
-            // One that was started for the run ends with it, maybe before everything was asked: on a slow machine, or while this command was suspended.
+            // A daemon that was started for the run ends with it, maybe before this command has read everything, if it was slow or suspended.
             let has_ended = self.is_over() || context.place().is_ok_and(|place| place.is_at_rest());
             let client = match has_ended {
                 true => context.daemon_for(Launch { ends_with_run: true }).map(|(client, _)| client),
@@ -251,7 +251,7 @@ impl Watch<'_> {
         self.patiently(context, |client| client.call::<GetRun>(&request))
     }
 
-    /// What the reports of the run say, of the first few, in the order of the plan.
+    /// Fetches the answers of the run's reports, in the order of the plan, up to [`ANSWERS`].
     fn answers(&mut self, report: &GetRunReply, context: &Context) -> Result<Vec<(String, Answer)>, Failure> {
         let is_report = |task: &&TaskReport| task.of.is_none() && task.state == "done";
         let mut answers = Vec::new();
@@ -264,7 +264,7 @@ impl Watch<'_> {
         Ok(answers)
     }
 
-    /// The question whether the run's branch is merged into the user's. One that the run `is_to_ask` is asked once its end is recorded.
+    /// Returns the question whether to merge the run's branch into the user's. If the run `is_to_ask`, this waits: it asks once its end is recorded.
     fn merge_question(&mut self, report: &GetRunReply, is_to_ask: bool) -> Result<Option<Need>, Failure> {
         let deadline = Instant::now() + if is_to_ask { ASKED } else { Duration::ZERO };
         if report.summary.state != "succeeded" || report.summary.is_merged {
@@ -281,7 +281,7 @@ impl Watch<'_> {
         }
     }
 
-    /// The report, the merge that was asked for, and what the record says of itself.
+    /// Prints the report, does the requested merge, and verifies the record.
     fn conclude(mut self, merge: AutoMerge, context: &mut Context) -> Outcome {
         let mut report = self.get(context)?;
         let mut refused = None;
@@ -317,16 +317,16 @@ impl Watch<'_> {
     }
 }
 
-/// Whether nobody is at work and nobody will be before a person allows more, or makes room on the disk.
+/// Returns true if no worker is active and none will be before a person raises the budget or frees disk space.
 fn waits_for_person(run: &GetRunReply) -> bool {
     if run.summary.paused == Some(PauseCause::Disk) {
-        // What was to be written waits as well.
+        // Work that waits to be written waits for the disk, too.
         return run.list.iter().all(|task| !matches!(task.state.as_str(), "starting" | "working"));
     }
     let is_dear = |task: &TaskReport| task.paused.is_some_and(|cause| !cause.is_requested());
     let is_short = matches!(run.summary.paused, Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day));
     let is_held = is_short || run.list.iter().any(is_dear);
-    // What could start is started at once: whatever is not settled then waits for those.
+    // A task that can start is started at once, so every unfinished one waits for a task that is held.
     let waits = |task: &TaskReport| !matches!(task.state.as_str(), "ready" | "passed") || run.summary.paused.is_some();
     is_held && run.list.iter().all(|task| is_at_rest(task) && waits(task))
 }
@@ -350,7 +350,7 @@ fn next_step(report: &GetRunReply, asks: Option<&Need>, context: &mut Context) {
     context.out.line(line);
 }
 
-/// A bar below the lines, on a terminal only.
+/// Creates a progress bar below the lines, on a terminal only.
 fn bar(tasks: u64, context: &Context) -> ProgressBar {
     if tasks == 0 || context.json || !context.environment.stdout_is_terminal || !context.environment.stderr_is_terminal
     {

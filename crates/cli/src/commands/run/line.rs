@@ -1,4 +1,4 @@
-//! Turns events into lines: who did what on which task, refusals with what was found.
+//! Formats events as lines: the agent and its action on a task, and refusals with their findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,16 +22,16 @@ use crate::run_report::paused;
 
 use super::checklist::Checklists;
 
-/// Widest text of an agent in a line.
+/// Maximum length of an agent's text in a line, in characters.
 const WIDTH: usize = 160;
 
-/// Prints the progress of a run, and remembers what later lines refer to.
+/// Formats the progress of a run, and keeps what later lines refer to.
 #[derive(Debug)]
 pub(super) struct Printer {
     run: RunId,
     /// Agent by task.
     agents: BTreeMap<String, String>,
-    /// Who judges the change of a task, from the start of the judge to the next thing that happens to the change.
+    /// Agent that judges the change of a task, from its start to the next event about the change.
     judges: BTreeMap<String, String>,
     /// Task by worker.
     workers: BTreeMap<WorkerId, String>,
@@ -39,7 +39,7 @@ pub(super) struct Printer {
     tasks: u64,
     merged: u64,
     has_ended: bool,
-    /// Gates of which it was said that they are not configured.
+    /// Gates already reported as not configured.
     not_configured: BTreeSet<String>,
     checklists: Checklists,
 }
@@ -47,7 +47,7 @@ pub(super) struct Printer {
 // === impl Printer ===
 
 impl Printer {
-    /// Begins with what is known of the run before the first event that is told.
+    /// Creates a printer from the state of the run before the first printed event.
     pub(super) fn new(run: &RunId, before: &GetRunReply) -> Self {
         let named = before.list.iter().filter(|task| !task.agent.is_empty());
         let agents = named.map(|task| (task.id.clone(), task.agent.clone())).collect();
@@ -58,7 +58,7 @@ impl Printer {
         Self { agents, at_work, tasks, merged, checklists, ..Self::of_part(run) }
     }
 
-    /// Begins with a run that has just been started for another one.
+    /// Creates a printer for a run that has just been started as a part of another one.
     pub(super) fn of_part(run: &RunId) -> Self {
         Self {
             run: run.clone(),
@@ -74,12 +74,12 @@ impl Printer {
         }
     }
 
-    /// The run that it tells of.
+    /// Returns the run whose progress is printed.
     pub(super) fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// Takes note of a worker that began before the first event that is told.
+    /// Records a worker that began before the first printed event.
     pub(super) fn recall(&mut self, event: &Event) {
         if let Some(WorkerFact::WorkerEquipped { worker, run, task, .. }) = event.fact()
             && run == self.run
@@ -88,28 +88,28 @@ impl Printer {
         }
     }
 
-    /// Whether the run has ended.
+    /// Returns true if the run has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub(super) fn tasks(&self) -> u64 {
         self.tasks
     }
 
-    /// How many of them are merged.
+    /// Returns the number of merged tasks.
     pub(super) fn merged(&self) -> u64 {
         self.merged
     }
 
-    /// Who is at work on what.
+    /// Returns the active tasks with their agents.
     pub(super) fn at_work(&self) -> String {
         let who = |task: &String| format!("{task} {}", self.who(task));
         self.at_work.iter().map(who).collect::<Vec<_>>().join(", ")
     }
 
-    /// The lines that tell of an event; none when it is of no interest here.
+    /// Formats an event; no lines if it is not shown.
     pub(super) fn lines(&mut self, event: &Event, out: &Output) -> Vec<String> {
         if event.subject == format!("run/{}", self.run) {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| {
@@ -134,12 +134,12 @@ impl Printer {
         format!("{task:5} {:8}", self.who(task))
     }
 
-    /// The agent that a line about a task names: who judges its change, else who makes it.
+    /// Returns the agent that a line about a task names: the one that judges its change, else the one that makes it.
     fn who(&self, task: &str) -> &str {
         self.judges.get(task).or_else(|| self.agents.get(task)).map_or("", String::as_str)
     }
 
-    /// What happens to a change after it was judged is about who made it.
+    /// Ends the judging of a change at its next event, so that later lines name the agent that made the change.
     fn end_judging(&mut self, fact: &RunEvent) {
         let is_about_change = matches!(
             fact,
@@ -277,7 +277,7 @@ impl Printer {
                 let how = |option: &PermissionOption| {
                     format!("{:15}switchboard answer {id} {}   ({})", "", option.id, one_line(&option.name, WIDTH))
                 };
-                // What a task waits for, the run says itself.
+                // The run's own events report what a task waits for.
                 let is_of_team = about.kind() == NeedKind::Team;
                 let asks =
                     is_of_team.then(|| out.paint(Tone::Notice, &format!("ASKS YOU: {}", one_line(&title, WIDTH))));
@@ -290,14 +290,14 @@ impl Printer {
 
     fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         match fact {
-            // A part, of which only its beginning is known.
+            // The run is a part, of which only the beginning is known.
             RunEvent::RunStarted { .. } if self.tasks == 0 => Vec::new(),
             RunEvent::RunStarted { max_workers, .. } => {
                 vec![format!("{}: {}, {max_workers} at once", self.run, counted(self.tasks, "task"))]
             }
             RunEvent::RunFinished { outcome } => {
                 self.has_ended = true;
-                // What came of a part that went well, the modes tell.
+                // The events of the modes report the result of a part that succeeded.
                 let is_told = self.tasks > 0 || outcome != RunOutcome::Succeeded;
                 is_told.then(|| ended(outcome)).into_iter().collect()
             }
@@ -317,7 +317,7 @@ impl Printer {
             }
             RunEvent::RunPaused { cause } => vec![out.paint(Tone::Notice, &self.of_pause(cause))],
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
-            // The run that a team carries out says who leads it.
+            // The run that a team carries out reports who leads it.
             RunEvent::LedSet { .. } => Vec::new(),
             RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } | RunEvent::TurnBegun { .. } => Vec::new(),
             RunEvent::TurnEnded { task, outcome, reason, .. } => {
@@ -391,7 +391,7 @@ impl Printer {
         }
     }
 
-    /// Why the run is paused, and what lets it go on.
+    /// Describes why the run is paused, and how to resume it.
     fn of_pause(&self, cause: PauseCause) -> String {
         let (run, reserved) = (&self.run, "or what is left is less than a worker's reservation");
         match cause {
@@ -420,7 +420,7 @@ impl Printer {
         out.paint(Tone::Notice, &format!("{} was denied {verb}: rule {rule}{times}", self.head(task)))
     }
 
-    /// A tree that is as it was: allowed in a step that only judges, else a failure with what may have led to it.
+    /// Describes an unchanged tree: allowed in a step that only judges, else a failure with its likely cause.
     fn unchanged(&self, task: &str, may_be: Option<&StepId>, why: &str, out: &Output) -> String {
         if let Some(step) = may_be {
             return format!("{} {step} adds nothing to the change", self.head(task));
@@ -440,7 +440,7 @@ impl Printer {
             TurnOutcome::RateLimited => "waits for a rate limit and goes on then",
             TurnOutcome::ModelFailed => "could not reach its model, and goes on",
         };
-        // A script says in every turn that it is one; the first line of the task has said so.
+        // A script repeats its greeting in every turn; the task's first line has shown it.
         let reason = reason.strip_prefix(switchboard_agents::script::GREETING).unwrap_or(reason).trim();
         let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, WIDTH)) };
         format!("{} {says}{why}", self.head(task))
@@ -449,7 +449,7 @@ impl Printer {
     fn of_gate(&mut self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
         let (tone, word) = crate::verdict::shown(verdict);
         if verdict == Verdict::NotConfigured {
-            // The same for every task: said once.
+            // The gate is the same for every task, so it is reported once.
             let is_new = self.not_configured.insert(gate.to_owned());
             return is_new.then(|| out.paint(tone, &format!("{:14} {gate} {word}", ""))).into_iter().collect();
         }
@@ -458,7 +458,7 @@ impl Printer {
         lines
     }
 
-    /// What happens to a task beside its turns and gates.
+    /// Formats a task's events other than turns and gates.
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn of_task(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         let Some(task) = fact.task().map(TaskId::as_str).map(str::to_owned) else { return Vec::new() };
@@ -560,7 +560,7 @@ impl Printer {
             | RunEvent::ChangeCaptured { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::GateReported { .. }
-            // The block that follows from it says why.
+            // The block that follows gives the reason.
             | RunEvent::TreeSetupFailed { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::LoopTurned { .. } => Vec::new(),
@@ -603,7 +603,7 @@ fn ended(outcome: RunOutcome) -> String {
 
 fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
     match fact {
-        // What the run tells of its units has lines of its own.
+        // The run's messages about its units are shown by other lines.
         MessageEvent::MessageSent { recipient, .. }
             if recipient == AgentName::coordinator() && event.actor == "daemon" =>
         {
@@ -630,7 +630,7 @@ fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
     }
 }
 
-/// What the worker of a step that judges has said.
+/// Formats the answer of the worker of a judging step.
 fn of_step(head: &str, step: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
     let (tone, word) = crate::verdict::shown(verdict);
     let mut lines = vec![out.paint(tone, &format!("{head} {step} {word}"))];

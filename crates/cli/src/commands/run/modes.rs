@@ -1,4 +1,4 @@
-//! Lines about the modes of a run that a team leads.
+//! Formats the mode events of a run that a team leads.
 
 use switchboard_protocol::answer::{DecisionKind, PlanVerdict, VerifierVerdict};
 use switchboard_protocol::event::Event;
@@ -9,10 +9,10 @@ use switchboard_protocol::verb::run::GetRunReply;
 use super::line::Printer;
 use crate::output::{Output, Tone, counted, one_line};
 
-/// Widest text of a role or a person in a line.
+/// Maximum length of a text of a role or a person in a line, in characters.
 const WIDTH: usize = 300;
 
-/// The runs that are parts of another one, and the modes of that.
+/// The mode of a run, and the printer of its current part, which is a run as well.
 #[derive(Debug)]
 pub(super) struct Parts {
     mode: Option<Mode>,
@@ -23,27 +23,27 @@ pub(super) struct Parts {
 // === impl Parts ===
 
 impl Parts {
-    /// Begins with what is known of the run before the first event that is told.
+    /// Creates the state from before the first printed event.
     pub(super) fn of(before: &GetRunReply) -> Self {
         let live = before.parts.iter().rev().find(|part| part.state == "running");
         Self { mode: before.summary.mode, part: live.map(|part| Printer::of_part(&part.run)), has_ended: false }
     }
 
-    /// Whether the team has ended the run.
+    /// Returns true if the team has ended the run.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// The part that is at work.
+    /// Returns the printer of the active part.
     pub(super) fn at_work(&self) -> Option<&Printer> {
         self.part.as_ref()
     }
 
-    /// The lines that tell of an event of a run's modes, or of its part.
+    /// Formats an event of a run's modes, or of its part.
     pub(super) fn lines(&mut self, run: &RunId, event: &Event, out: &Output) -> Vec<String> {
         if event.subject != format!("modes/{run}") {
             let Some(part) = self.part.as_mut() else { return Vec::new() };
-            // Mail and answers are told once, with the run that the team leads.
+            // Mail and answers are printed once, with the run that the team leads.
             let is_of_part = event.subject == format!("run/{}", part.run()) || event.subject.starts_with("worker/");
             return if is_of_part || event.kind == "need_asked" { part.lines(event, out) } else { Vec::new() };
         }

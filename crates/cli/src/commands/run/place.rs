@@ -1,10 +1,10 @@
-//! Where a run starts from, and where its work trees lie.
+//! Flags for the commit that a run starts from, and for the folder of its work trees.
 
 use std::path::PathBuf;
 
 use crate::context::Context;
 
-/// The variable that names the folder for work trees.
+/// Environment variable that names the folder for work trees.
 const VARIABLE: &str = "SWITCHBOARD_WORKTREES";
 
 /// Flags of `run` and `dispatch`.
@@ -13,7 +13,7 @@ pub(crate) struct PlaceFlags {
     /// Start at this branch, tag or commit instead of what is checked out; a branch is also what the run is merged into
     #[arg(long, value_name = "REV")]
     pub(crate) base: Option<String>,
-    /// Folder for the work trees; SWITCHBOARD_WORKTREES and `folder` under [worktrees] of the settings come after it
+    /// Folder for the work trees; takes precedence over SWITCHBOARD_WORKTREES and over `folder` under [worktrees] of the settings
     #[arg(long, value_name = "DIR")]
     worktrees: Option<PathBuf>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct PlaceFlags {
 // === impl PlaceFlags ===
 
 impl PlaceFlags {
-    /// The folder for work trees that a flag or the environment names, made absolute, and which of them.
+    /// Returns the folder for work trees that a flag or the environment names, made absolute, and the name of that flag or variable.
     pub(crate) fn worktrees(&self, context: &Context) -> Option<(String, &'static str)> {
         let named = self.worktrees.as_ref().map(|folder| (folder.clone(), "--worktrees"));
         let of_variable = || context.environment.variable(VARIABLE).map(|folder| (PathBuf::from(folder), VARIABLE));

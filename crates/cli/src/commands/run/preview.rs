@@ -1,4 +1,4 @@
-//! What a run will do, before it does anything.
+//! Prints what a run will do, before it starts.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::Shown;
 use crate::context::Context;
 use crate::output::{Tone, one_line};
 
-/// Conflicts and derived dependencies that are named, of each.
+/// Maximum number of conflicts, and of derived dependencies, that are named.
 const CONFLICTS: usize = 20;
 
-/// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
+/// Prints target branch, agents, work trees, tasks in order, and the run's questions.
 pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
     let Shown { plan, is_apart, worktrees_from, .. } = shown;
     let out = &mut context.out;
@@ -29,7 +29,7 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
         AutoMerge::Manual => "only by `switchboard merge`",
     };
     out.line(format!("            {} itself moves {moves}", preview.target));
-    // The last folder bears the run's id, which this one does not have yet.
+    // The last folder has the run's id in its name, which does not exist yet.
     let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
     let from = match (worktrees_from, preview.worktrees_from.as_str()) {
         (Some(from), _) => format!(" (from {from})"),
@@ -80,7 +80,7 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
     out.line("");
 }
 
-/// Such as `1.1 and 1.2 write a.txt; 1.1 writes b.txt, 1.2 reads it`.
+/// Describes a conflict, such as `1.1 and 1.2 write a.txt; 1.1 writes b.txt, 1.2 reads it`.
 fn described_conflict(conflict: &Conflict) -> String {
     let Conflict { a, b, paths } = conflict;
     let with = |of_a: Access, of_b: Access| {

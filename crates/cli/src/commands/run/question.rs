@@ -1,4 +1,4 @@
-//! Questions of workers, answered in place by the person at the terminal.
+//! Lets the person at the terminal answer workers' questions while following a run.
 
 use std::collections::VecDeque;
 use std::io::BufRead as _;
@@ -12,32 +12,32 @@ use switchboard_protocol::verb::need::{Answer, AnswerRequest, Approve, Deny, Res
 use crate::client::Client;
 use crate::output::{Output, Tone, plain};
 
-/// Lines of a command or a diff that are shown.
+/// Maximum number of lines shown of a command or a diff.
 const SHOWN: usize = 60;
 
-/// Lines that were typed and not read yet.
+/// Maximum number of typed lines that are not yet read.
 const TYPED: usize = 16;
 
-/// The open questions of a run, the oldest first, and what the person types.
+/// The open questions of a run, oldest first, and the lines that the person types.
 pub(super) struct Questions {
     typed: Receiver<String>,
     open: VecDeque<Question>,
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Clone, PartialEq)]
 struct Question {
     id: NeedId,
-    /// What it is about.
+    /// Kind of the question.
     kind: NeedKind,
-    /// The ids of its options.
+    /// Ids of the question's options.
     options: Vec<String>,
 }
 
 // === impl Questions ===
 
 impl Questions {
-    /// Listens to standard input. The thread ends with the input, or with the process: nothing else can end a read of a terminal.
+    /// Starts to read standard input. The thread ends with the input or the process, because nothing else can end a read from a terminal.
     pub(super) fn new() -> Self {
         let (sender, typed) = sync_channel(TYPED);
         std::thread::spawn(move || {
@@ -50,7 +50,7 @@ impl Questions {
         Self { typed, open: VecDeque::new() }
     }
 
-    /// The lines that ask: what it is about, coloured as a diff, and how to answer. Other events have none.
+    /// Formats a question: its detail, coloured as a diff, and how to answer. Other events have no lines.
     pub(super) fn hear(&mut self, fact: &NeedEvent, detail: &str, run: &RunId, out: &Output) -> Vec<String> {
         match fact {
             NeedEvent::NeedAsked {
@@ -64,7 +64,7 @@ impl Questions {
                 ..
             } if of == run => {
                 if self.open.is_empty() {
-                    // What was typed before a question is no answer to it.
+                    // Lines typed before a question do not answer it.
                     while self.typed.try_recv().is_ok() {}
                 }
                 let options = options.iter().map(|option| option.id.clone()).collect();
@@ -89,7 +89,7 @@ impl Questions {
         }
     }
 
-    /// Answers the oldest open question with what was typed since; returns what to say of it.
+    /// Answers the oldest open question with the line typed since; returns a line to print.
     pub(super) fn answer(&mut self, client: &mut Client) -> Result<Option<String>, Failure> {
         let Ok(typed) = self.typed.try_recv() else { return Ok(None) };
         let Some(question) = self.open.front().cloned() else { return Ok(None) };
@@ -109,7 +109,7 @@ impl Questions {
         };
         match answered {
             Ok(_) => Ok(None),
-            // Somebody else was faster.
+            // Another client has answered first.
             Err(failure) if failure.code == "need.settled" => Ok(None),
             Err(failure) => Err(failure),
         }
@@ -134,13 +134,13 @@ impl Question {
         }
     }
 
-    /// Whether it is about a task, which can also be tried again with a note.
+    /// Returns true if the question is about a task that can also be tried again with a note.
     fn may_retry(&self) -> bool {
         matches!(self.kind, NeedKind::Denied | NeedKind::Change)
     }
 }
 
-/// What was typed to a team's question: the word of an option, a word with a note, or an answer in the person's own words.
+/// Interprets the line typed for a team's question: an option's word, a word with a note, or an answer in free text.
 fn words(question: &Question, typed: &str) -> AnswerRequest {
     let (first, rest) = typed.split_once(' ').unwrap_or((typed, ""));
     let note = Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
@@ -156,7 +156,7 @@ fn retry(id: &NeedId, note: Option<&str>) -> AnswerRequest {
     AnswerRequest { id: id.to_string(), option: "retry".to_owned(), note: note.map(str::to_owned) }
 }
 
-/// The note of `r NOTE`; `None` if that is not what was typed.
+/// Returns the note of `r NOTE`; `None` for any other line.
 fn note(typed: &str) -> Option<&str> {
     let note = typed.strip_prefix("r ").or_else(|| typed.strip_prefix("retry "))?.trim();
     (!note.is_empty()).then_some(note)

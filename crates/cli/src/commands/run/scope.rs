@@ -1,10 +1,10 @@
-//! Which part of a plan is run.
+//! Flags that select a part of a plan to run.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
 
-/// Flags that choose a part of a plan.
+/// Flags that select a part of a plan.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "A part of the plan")]
 pub(crate) struct ScopeFlags {
@@ -20,7 +20,7 @@ pub(crate) struct ScopeFlags {
 }
 
 impl ScopeFlags {
-    /// The part, if one is chosen.
+    /// Returns the selected part, if any.
     pub(super) fn unit(&self) -> Result<Option<UnitId>, Failure> {
         Ok(match (self.phase, &self.slice, &self.task) {
             (Some(phase), Some(name), _) => Some(UnitId::Slice { phase, name: name.clone() }),

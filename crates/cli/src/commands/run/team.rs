@@ -1,4 +1,4 @@
-//! Who is what in a team: from flags, then from the user's settings.
+//! Assigns the roles of a team: from flags, then from the user's settings.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use switchboard_protocol::verb::run::{Drive, RoleChoice};
 use crate::role_files::RoleFiles;
 use crate::settings::Agents;
 
-/// The team of a run.
+/// Flags about the team of a run.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct TeamFlags {
     /// Have a team lead the run: it asks, explores, plans or checks the plan, and carries it out phase by phase, each change reviewed and tested by others
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     pub(crate) team: bool,
-    /// Leave review and tests by others out of every change that is not critical
+    /// Skip review and tests by others for every change that is not critical
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     pub(crate) turbo: bool,
-    /// Who has a role in the team: reviewer=codex; may be given several times
+    /// Agent of a role in the team: reviewer=codex; may be given several times
     #[arg(long = "role", value_name = "ROLE=AGENT", value_parser = named, conflicts_with_all = ["example", "resume"])]
     pub(crate) roles: Vec<(String, String)>,
-    /// An agent that the team's plan may give tasks to, beside the one of --agent; may be given several times
+    /// An agent that the team's plan may give tasks to, besides the one of --agent; may be given several times
     #[arg(long = "coder", value_name = "NAME")]
     pub(crate) coders: Vec<String>,
     /// The agent that has the architect's seat from the start: it plans, and begins each step of the others
     #[arg(long, value_name = "NAME", requires = "budget", value_parser = leader)]
     pub(crate) lead: Option<AgentName>,
-    /// A step that the team takes beside the usual ones: specify, hallucination
+    /// A step that the team takes in addition to the usual ones: specify, hallucination
     #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) with: Vec<Optional>,
     /// A step that the team leaves out: briefing, clarify, consult, docs, drift
@@ -39,7 +39,7 @@ pub(crate) struct TeamFlags {
     pub(crate) without: Vec<Optional>,
 }
 
-/// A step that may be left out.
+/// A step that can be added or left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Optional {
     Briefing,
@@ -86,12 +86,12 @@ fn step(word: &str) -> Result<Optional, String> {
 // === impl TeamFlags ===
 
 impl TeamFlags {
-    /// Whether a team's steps are taken for each change.
+    /// Returns true if a team's steps are taken for each change.
     pub(crate) fn is_team(&self, plan: &Plan) -> bool {
         self.team || plan.switchboard.as_ref().is_some_and(|settings| settings.team == Some(true))
     }
 
-    /// Refuses what belongs to a team that leads a run where none does.
+    /// Rejects flags of a team that leads a run if no team does.
     ///
     /// # Errors
     /// `request.bad-args` with the flag.
@@ -111,7 +111,7 @@ impl TeamFlags {
         }
     }
 
-    /// The roles that the team has.
+    /// Returns the roles that the team has.
     pub(crate) fn has(&self) -> Vec<RoleName> {
         if self.team { self.steps().roles() } else { RoleName::IN_TASKS.to_vec() }
     }
@@ -123,15 +123,15 @@ impl TeamFlags {
         steps
     }
 
-    /// How the team leads the run; `None` where none does.
+    /// Returns how the team leads the run; `None` if no team does.
     pub(crate) fn drive(&self, request: Option<String>, auto: bool) -> Option<Drive> {
         self.team.then(|| Drive { request, steps: self.steps(), auto, lead: self.lead.clone() })
     }
 
-    /// Who has which role.
+    /// Returns the agent and model of each role.
     ///
     /// # Errors
-    /// A role that no step has or that is named twice, or a bad name; roles where no team works.
+    /// For an unknown role or one that is named twice, for a bad name, and for roles without a team.
     pub(crate) fn choices(
         &self,
         plan: &Plan,
@@ -143,7 +143,7 @@ impl TeamFlags {
             let what = format!("--role {role} names somebody of a team, and none carries the plan out");
             return Err(Failure::new("request.bad-args", what).hint("add --team"));
         }
-        // Settings are for all teams: what this one doesn't have is left alone.
+        // Settings are for all teams: roles that this team lacks are ignored.
         let all = self.has();
         let has = |role: &RoleId| all.iter().any(|known| known.id() == *role);
         let mut choices: BTreeMap<RoleId, RoleChoice> =
@@ -164,7 +164,7 @@ impl TeamFlags {
             let of_settings = settings.roles.get(&role).and_then(|described| described.model.as_ref());
             let choice = choices.entry(role.clone()).or_insert_with(|| RoleChoice::new(role.clone()));
             choice.agent = Some(agent(wanted)?);
-            // A model of the settings belongs to their agent.
+            // A model of the settings belongs to the agent of the settings.
             if choice.model.as_ref() == of_settings {
                 choice.model = None;
             }
@@ -173,11 +173,11 @@ impl TeamFlags {
     }
 }
 
-/// Whether some role that a team needs is nobody's.
+/// Returns true if a role that the team needs has no agent.
 pub(crate) fn has_nobody(choices: &[RoleChoice], has: &[RoleName]) -> bool {
     let is_named =
         |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
-    // Few tasks have a designer; where one does, the run's agent is it.
+    // Few tasks have a designer; the run's agent takes that role where one is needed.
     !has.iter().filter(|role| **role != RoleName::Designer).all(is_named)
 }
 

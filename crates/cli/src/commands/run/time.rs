@@ -1,14 +1,14 @@
-//! How long the workers of a run may take.
+//! Flags that limit the time of a run's workers.
 
 use switchboard_protocol::run::WorkerTimeout;
 
 /// Flags that limit the time of each attempt.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TimeFlags {
-    /// Longest time of each attempt, in minutes or as `90s`, `45m`, `2h`; goes before what the plan says
+    /// Maximum time of each attempt, in minutes or as `90s`, `45m`, `2h`; takes precedence over the plan
     #[arg(long, value_name = "TIME", value_parser = millis)]
     timeout: Option<u64>,
-    /// When an agent is told to finish, in minutes or as `90s`, `45m`, `2h` from its start; after four fifths of its time when left out
+    /// When an agent is asked to finish, in minutes or as `90s`, `45m`, `2h` from its start; after four fifths of its time when left out
     #[arg(long, value_name = "TIME", value_parser = millis)]
     wrap_up: Option<u64>,
 }
@@ -16,14 +16,14 @@ pub(crate) struct TimeFlags {
 // === impl TimeFlags ===
 
 impl TimeFlags {
-    /// The limits; `None` where no flag is given.
+    /// Returns the limits; `None` if no flag is given.
     pub(crate) fn timeout(&self) -> Option<WorkerTimeout> {
         let limits = WorkerTimeout { soft: self.wrap_up, hard: self.timeout };
         (!limits.is_empty()).then_some(limits)
     }
 }
 
-/// Reads minutes, or a number with `s`, `m` or `h`, as milliseconds.
+/// Parses minutes, or a number with `s`, `m` or `h`, into milliseconds.
 fn millis(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no time such as 30, 90s, 45m or 2h, from one second to a week");
     let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

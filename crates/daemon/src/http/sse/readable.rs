@@ -1,11 +1,11 @@
-//! A check of JSON that keeps nothing of it.
+//! Validates JSON without keeping it.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// JSON that any reader takes, checked and not kept: text in UTF-8, numbers in range, and no more nesting than a value may have. (What
-/// [`serde::de::IgnoredAny`] skips is not looked at.)
+/// JSON that any reader accepts, validated and discarded: text in UTF-8, numbers in range, and nesting no deeper than a value may have.
+/// ([`serde::de::IgnoredAny`] does not validate what it skips.)
 pub(super) struct Readable;
 
 // === impl Readable ===

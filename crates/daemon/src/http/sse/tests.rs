@@ -1,4 +1,4 @@
-//! Posts and events over a real socket.
+//! Tests of posts and events over a real socket.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -40,7 +40,7 @@ impl Served {
     }
 }
 
-/// The data of the next event of a kind.
+/// Returns the data of the next event of a kind.
 async fn event(stream: &mut BufReader<TcpStream>, kind: &str) -> String {
     let mut line = String::new();
     loop {

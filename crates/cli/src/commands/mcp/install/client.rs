@@ -1,4 +1,4 @@
-//! The clients: where each keeps its MCP servers, and in what form.
+//! The MCP clients: the files in which they keep their MCP servers, and the format of each.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use toml_edit::{Array, InlineTable, Table, value};
 
 use crate::environment::Environment;
 
-/// The variable that names the agent.
+/// Environment variable that names the agent.
 const VARIABLE: &str = "SWITCHBOARD_AGENT";
 
 /// An MCP client that Switchboard can be installed in.
@@ -26,7 +26,7 @@ pub(crate) enum Client {
     Qwen,
 }
 
-/// The form of a settings file.
+/// Format of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
     /// JSON, possibly with comments.
@@ -38,7 +38,7 @@ pub(crate) enum Syntax {
 // === impl Client ===
 
 impl Client {
-    /// The repository's settings.
+    /// Returns the file of the repository's settings.
     pub(crate) fn project_file(self, root: &Path) -> PathBuf {
         match self {
             Self::Claude => root.join(".mcp.json"),
@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// The user's settings; nothing without a home folder.
+    /// Returns the file of the user's settings; `None` without a home folder.
     pub(crate) fn user_file(self, environment: &Environment) -> Option<PathBuf> {
         let below = |path: &str| environment.home().map(|home| home.join(path));
         let named = |variable: &str| environment.variable(variable).map(PathBuf::from);
@@ -65,7 +65,7 @@ impl Client {
         }
     }
 
-    /// The program itself.
+    /// Returns the name of the client's program.
     pub(crate) fn program(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    /// What a person has to do where the program does not list a server of the repository's settings, or waits.
+    /// Returns what a person has to do if the client does not list a server of the repository's settings, or waits.
     pub(crate) fn left_to_do(self) -> &'static str {
         match self {
             Self::Claude => "start claude here once and approve the server (/mcp shows it)",
@@ -89,7 +89,7 @@ impl Client {
         }
     }
 
-    /// The form of both.
+    /// Returns the format of both files.
     pub(crate) fn syntax(self) -> Syntax {
         match self {
             Self::Codex => Syntax::Toml,
@@ -97,7 +97,7 @@ impl Client {
         }
     }
 
-    /// Where in the settings the entry stands.
+    /// Returns the path of the entry in the settings.
     pub(crate) fn path(self) -> [&'static str; 2] {
         match self {
             Self::Codex => ["mcp_servers", "switchboard"],
@@ -106,7 +106,7 @@ impl Client {
         }
     }
 
-    /// The entry in JSON.
+    /// Returns the entry in JSON.
     pub(crate) fn json_block(self, command: &str, name: Option<&AgentName>) -> Value {
         let env = name.map_or_else(|| json!({}), |name| json!({ (VARIABLE): name }));
         match self {
@@ -116,7 +116,7 @@ impl Client {
         }
     }
 
-    /// The entry in TOML. Without the approval mode Codex refuses every tool of a server when nobody watches.
+    /// Returns the entry in TOML. Without the approval mode, Codex refuses every tool of a server when no person is present.
     pub(crate) fn toml_block(self, command: &str, name: Option<&AgentName>) -> Table {
         let mut table = Table::new();
         table.insert("command", value(command));

@@ -1,4 +1,4 @@
-//! What a client says of its MCP servers: its own list, not our settings file, tells whether it takes them.
+//! Reads a client's own list of MCP servers: it shows whether the client uses ours, which our settings file does not.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use switchboard_protocol::text::unstyled;
 use super::client::Client;
 use crate::context::Context;
 
-/// How long a client may take: most start the servers that they list.
+/// Time limit for a client: most start the servers that they list.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Bytes of a list that are read.
+/// Maximum number of bytes read of a list.
 const KEPT: usize = 64 << 10;
 
-/// What a client says of us.
+/// Status of our server in a client's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Listing {
-    /// It lists us, and says no word of trouble.
+    /// Listed without any sign of trouble.
     Listed(String),
-    /// It lists us and waits for a person, or could not start us.
+    /// Listed, but waits for a person or could not be started.
     Waits(String),
-    /// It does not list us.
+    /// Not listed.
     Missing,
-    /// It gave no list.
+    /// The client printed no usable list.
     Unknown(String),
 }
 
-/// Asks the client; `None` if it is not installed.
+/// Asks the client for its list; `None` if it is not installed.
 pub(super) fn ask(client: Client, context: &Context) -> Option<Listing> {
     let program = context.environment.find_program(client.program())?;
     let variables = context.environment.variables();
@@ -41,7 +41,7 @@ pub(super) fn ask(client: Client, context: &Context) -> Option<Listing> {
     })
 }
 
-/// Reads a list. Its form is nobody's promise: only the line with our name is looked at, for words of trouble.
+/// Parses a list. Its format is not guaranteed: only the line with our name is searched for words of trouble.
 fn read(text: &str, is_complete: bool) -> Listing {
     let text = unstyled(text);
     let plain = |line: &str| crate::output::plain(line).trim().to_owned();
@@ -54,14 +54,14 @@ fn read(text: &str, is_complete: bool) -> Listing {
     }
 }
 
-/// Words with which the clients say that a server is not used yet (claude 2.1, codex 0.150, opencode 1.18, gemini 0.61, qwen 0.15).
+/// Words by which the clients mark a server as not usable yet (claude 2.1, codex 0.150, opencode 1.18, gemini 0.61, qwen 0.15).
 const TROUBLE: [&str; 8] =
     ["pending", "approv", "disconnected", "failed", "not connected", "disabled", "untrusted", "needs auth"];
 
 // === impl Listing ===
 
 impl Listing {
-    /// One word for programs.
+    /// Returns one word for programs.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Listed(_) => "listed",
@@ -71,7 +71,7 @@ impl Listing {
         }
     }
 
-    /// The same for people.
+    /// Describes the status for people.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Listed(line) | Self::Waits(line) => line.clone(),
@@ -80,7 +80,7 @@ impl Listing {
         }
     }
 
-    /// What a person has to do before the client uses us; `None` if nothing is left.
+    /// Returns what a person has to do before the client uses our server; `None` if nothing is left to do.
     pub(super) fn left_to_do(&self, client: Client) -> Option<&'static str> {
         match self {
             Self::Listed(_) => None,

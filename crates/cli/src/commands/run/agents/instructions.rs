@@ -1,4 +1,4 @@
-//! What an agent is told with every task: the repository's `AGENTS.md` where it doesn't read that itself, and what its settings say.
+//! Builds an agent's instructions for every task: the repository's `AGENTS.md`, unless the agent reads it itself, and those of its settings.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::available::Available;
 use crate::context::Context;
 use crate::session::work_tree;
 
-/// The file of a repository that holds for all agents.
+/// File of a repository with instructions for all agents.
 const SHARED: &str = "AGENTS.md";
 
-/// Largest file of instructions in bytes: more would be most of what a small model can take.
+/// Maximum size of a file of instructions in bytes: more would fill most of a small model's context.
 const MOST: u64 = 16 << 10;
 
-/// Puts together what an agent is told.
+/// Builds the instructions of an agent.
 ///
 /// # Errors
-/// `config.bad-value` for a file that its settings name and that can't be read or is too large.
+/// `config.bad-value` for a file that the settings name and that can't be read or is too large.
 pub(super) fn of(name: &AgentName, available: &Available, context: &Context) -> Result<String, Failure> {
     let mut parts = Vec::new();
     if let Some(root) = work_tree(context.folder()) {
-        // `left_out` says what is wrong with it.
+        // `left_out` reports what is wrong with the file.
         parts.extend(shared(&fold(name.as_str()), &root).ok().flatten());
     }
     if let Some((agent, settings)) = available.described(name) {
@@ -45,13 +45,13 @@ pub(super) fn of(name: &AgentName, available: &Available, context: &Context) -> 
     Ok(parts.join("\n\n"))
 }
 
-/// Why an agent is not told `AGENTS.md` though it should be; `None` where it is told, reads it itself, or there is none.
+/// Returns why an agent does not get `AGENTS.md` although it should; `None` if it gets it, reads it itself, or there is none.
 pub(super) fn left_out(name: &AgentName, context: &Context) -> Option<String> {
     let error = shared(&fold(name.as_str()), &work_tree(context.folder())?).err()?;
     Some(format!("{name} is not told {SHARED}: {error}"))
 }
 
-/// `AGENTS.md`, for an agent that neither reads it itself nor has a file of its own that names it; `None` where there is none.
+/// Reads `AGENTS.md` for an agent that neither reads it itself nor has a file of its own that names it; `None` if there is none.
 fn shared(name: &str, root: &Path) -> std::io::Result<Option<String>> {
     let names_it = |file| read(&root.join(file)).is_ok_and(|text| text.contains(SHARED));
     if catalog::reads_agents_md(name) || catalog::own_file(name).is_some_and(names_it) {
@@ -63,7 +63,7 @@ fn shared(name: &str, root: &Path) -> std::io::Result<Option<String>> {
     }
 }
 
-/// Reads a plain file. A link is not followed: a repository could make one to a file of the user's, which an agent would then be told.
+/// Reads a regular file. Symlinks are not followed: a repository could link to a user's file, which would then reach an agent.
 fn read(path: &Path) -> std::io::Result<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
