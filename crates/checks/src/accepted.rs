@@ -53,7 +53,8 @@ fn comment_for(finding: &Finding, source: &Source) -> Option<Option<String>> {
     })
 }
 
-/// Reads the reason up to the end of the comment. Leaves out anything but plain words: it could be the secret that was found.
+/// Reads the reason up to the end of the comment. Leaves out anything but plain words: it could be the secret that was
+/// found.
 fn reason(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let text = ["*/", "-->", "#}", "%>"].iter().fold(text.as_ref(), |text, end| text.split(end).next().unwrap_or(text));

@@ -39,7 +39,8 @@ struct Kept {
     young_bytes: usize,
     old: HashMap<Key, Arc<[u8]>>,
     fresh: Vec<Key>,
-    /// Length in bytes of the valid part of the file that this cache may append to; `None` if the file must be rewritten.
+    /// Length in bytes of the valid part of the file that this cache may append to; `None` if the file must be
+    /// rewritten.
     whole: Option<u64>,
 }
 

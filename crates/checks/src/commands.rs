@@ -22,7 +22,8 @@ use memory::MemoryLimit;
 
 /// Checks whose work is to run commands.
 const MADE_OF_COMMANDS: [CheckName; 3] = [CheckName::Lint, CheckName::BuildCheck, CheckName::TestRunner];
-/// Variables that a build tool needs to find its toolchain, besides those that every child gets; none carries a credential.
+/// Variables that a build tool needs to find its toolchain, besides those that every child gets; none carries a
+/// credential.
 const TOOLCHAIN_ENV: [&str; 5] = ["CARGO_TARGET_DIR", "GOCACHE", "GOTOOLCHAIN", "DOTNET_ROOT", "LC_ALL"];
 
 /// Reports the checks that a request names and this version does not have; their verdict is an error.
@@ -142,7 +143,8 @@ pub(crate) fn said(run: &CommandRun) -> String {
     format!("{}{between}{}", run.stdout, run.stderr)
 }
 
-/// Returns the findings that failed commands printed about files. The rule is the tool's own where it names one, else the check's name.
+/// Returns the findings that failed commands printed about files. The rule is the tool's own where it names one, else
+/// the check's name.
 fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> {
     let failed = runs.iter().filter(|run| run.exit_code != Some(0));
     let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &said(run)));
@@ -180,7 +182,8 @@ fn start(
     limits: &Limits,
 ) -> Result<Output, String> {
     let env = Env::plain().inherit(TOOLCHAIN_ENV);
-    // Without `CI`, test runners may stay and watch for changes. Builds don't get it: some take it to mean stricter rules.
+    // Without `CI`, test runners may stay and watch for changes. Builds don't get it: some take it to mean stricter
+    // rules.
     let env = if command.kind == CommandKind::Test { env.set("CI", "1") } else { env };
     let env = command.env.iter().fold(env, |env, (name, value)| env.set(name, value));
     let program = command.argv.first().ok_or("it names no program")?;

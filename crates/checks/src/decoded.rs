@@ -9,8 +9,8 @@ const ZEROS: f64 = 0.9;
 /// A UTF-16 encoding: the length of its byte order mark, and the function that reads two bytes.
 type Wide = (usize, fn([u8; 2]) -> u16);
 
-/// Returns a text as UTF-8 bytes, converting UTF-16 with or without a byte order mark. Returns `None` for a binary file:
-/// one with a NUL, as git decides it, unless its name says that it is text.
+/// Returns a text as UTF-8 bytes, converting UTF-16 with or without a byte order mark. Returns `None` for a binary
+/// file: one with a NUL, as git decides it, unless its name says that it is text.
 pub(crate) fn decoded(bytes: Vec<u8>, is_text_type: bool) -> Option<Vec<u8>> {
     match wide(&bytes) {
         Some((skip, read)) => {

@@ -172,8 +172,8 @@ impl Engine {
         Ok((against.label(), reports))
     }
 
-    /// Distributes the files to threads and joins the results by path. Also returns an error if the time ran out before all
-    /// files were checked.
+    /// Distributes the files to threads and joins the results by path. Also returns an error if the time ran out before
+    /// all files were checked.
     fn look_at_files(
         &self,
         limits: &Limits,

@@ -37,6 +37,7 @@ pub(crate) enum Look {
     Looked(Vec<Finding>),
     /// The file is not one for this check; holds the reason.
     Skipped(String),
-    /// The check needed the file and could not examine it; holds the reason. The check is incomplete if the change has the file.
+    /// The check needed the file and could not examine it; holds the reason. The check is incomplete if the change has
+    /// the file.
     Unread(String),
 }

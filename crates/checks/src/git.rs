@@ -1,9 +1,8 @@
 //! Asks git what changed, with the repository's hooks, monitors, filters and foreign settings off.
 //!
-//! Reads use plumbing commands, and `git log` in a fixed format: they compare recorded sizes and times and print the same bytes in
-//! every version and language. Only `put_back` writes, by `checkout` and `reset`, into our own checkouts. No call runs a content
-//! filter: the commands of filters are emptied.
-//! commands are emptied.
+//! Reads use plumbing commands, and `git log` in a fixed format: they compare recorded sizes and times and print the
+//! same bytes in every version and language. Only `put_back` writes, by `checkout` and `reset`, into our own checkouts.
+//! No call runs a content filter: the commands of filters are emptied. commands are emptied.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -23,7 +22,8 @@ mod put_back;
 pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use history::{History, Reached};
 
-/// Maximum number of paths in one call, so that the longest names together stay below the limit for arguments of a process.
+/// Maximum number of paths in one call, so that the longest names together stay below the limit for arguments of a
+/// process.
 const PATHS_OF_A_CALL: usize = 400;
 /// Half of the maximum output of one git call, in bytes.
 const HALF_OUTPUT: usize = 256 * 1024 * 1024;
@@ -133,8 +133,8 @@ impl Git {
         self
     }
 
-    /// Empties the commands of all content filters, given the names of their settings. Git runs a filter to compare a file whose
-    /// recorded time doesn't show whether it changed.
+    /// Empties the commands of all content filters, given the names of their settings. Git runs a filter to compare a
+    /// file whose recorded time doesn't show whether it changed.
     fn switch_filters_off(&mut self, names: Option<Vec<u8>>) {
         let Some(names) = names else { return };
         let names: Vec<String> = fields(&names).map(text).collect();
@@ -187,8 +187,8 @@ impl Git {
         parse_raw(&self.ask(&call)?)
     }
 
-    /// Lists the differences between the work tree and a commit, the untracked files, and the differences between index and work tree.
-    /// The three queries run at the same time.
+    /// Lists the differences between the work tree and a commit, the untracked files, and the differences between index
+    /// and work tree. The three queries run at the same time.
     pub(crate) fn differences(&self, commit: &str) -> Result<Differences, Error> {
         let (changes, (untracked, staged_apart)) =
             at_once(|| self.changes(commit, false), || at_once(|| self.untracked(), || self.staged_apart()));
@@ -235,8 +235,8 @@ impl Git {
         Ok(answer.ok().map(|id| text(id.trim_ascii())))
     }
 
-    /// Returns the object ids of some files of a commit, by their paths from the folder that is checked. Leaves out paths
-    /// that are not UTF-8.
+    /// Returns the object ids of some files of a commit, by their paths from the folder that is checked. Leaves out
+    /// paths that are not UTF-8.
     pub(crate) fn blobs_at(&self, commit: &str, paths: &[&Path]) -> Result<HashMap<PathBuf, String>, Error> {
         let paths: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
         let mut found = HashMap::new();

@@ -1,8 +1,8 @@
 //! `imports`: checks that what a change imports exists, in the tree or in a manifest.
 //!
-//! A written path (`./cart`, `from .cart import x`, `mod cart;`) that leads to no file blocks. A name that no manifest has is
-//! reported and does not block: the package may have another name, or the machine may provide it. Only imports that the base's
-//! version of a file lacks are checked.
+//! A written path (`./cart`, `from .cart import x`, `mod cart;`) that leads to no file blocks. A name that no manifest
+//! has is reported and does not block: the package may have another name, or the machine may provide it. Only imports
+//! that the base's version of a file lacks are checked.
 
 use std::collections::BTreeSet;
 use std::path::Path;

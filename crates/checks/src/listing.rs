@@ -75,8 +75,8 @@ fn rules(check: CheckName) -> Vec<String> {
     }
 }
 
-/// Returns the commands that build a folder, derived from its files; a type check replaces a build by the same tool. Runs
-/// nothing.
+/// Returns the commands that build a folder, derived from its files; a type check replaces a build by the same tool.
+/// Runs nothing.
 #[must_use]
 pub fn build_commands(root: &Path) -> Vec<CheckCommand> {
     let mut found: Vec<(&str, CheckCommand)> = Vec::new();

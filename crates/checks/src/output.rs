@@ -1,4 +1,5 @@
-//! Parses the output of compilers, linters and test frameworks. Lines it does not recognise stay in the raw output only.
+//! Parses the output of compilers, linters and test frameworks. Lines it does not recognise stay in the raw output
+//! only.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -112,7 +113,8 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
     found
 }
 
-/// Returns a finding for an unavailable dependency, in the manifest that requires it; `what` is the error above the line.
+/// Returns a finding for an unavailable dependency, in the manifest that requires it; `what` is the error above the
+/// line.
 fn of_dependency(root: &Path, asked: &Captures<'_>, what: Option<Captures<'_>>) -> Option<CommandFinding> {
     let said = asked.name("message").map(|said| said.as_str().to_owned());
     let message = said.or_else(|| what.map(|what| what["message"].to_owned()))?;

@@ -57,7 +57,8 @@ impl<'a> Reader<'a> {
         Self { root, folder, blobs, most }
     }
 
-    /// Reads a file and its base. A file that can't be read is reported with the reason; only a failure of git is an error.
+    /// Reads a file and its base. A file that can't be read is reported with the reason; only a failure of git is an
+    /// error.
     pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
         let path = shown(&entry.path);
         let text = match &entry.now {
@@ -143,7 +144,8 @@ impl<'a> Reader<'a> {
         if text.len() as u64 > self.most { Err(Unreadable::Broken(too_large(self.most))) } else { Ok(text) }
     }
 
-    /// Opens a file below the root. The kernel checks the location; where it refuses or can't, the resolved path is checked.
+    /// Opens a file below the root. The kernel checks the location; where it refuses or can't, the resolved path is
+    /// checked.
     fn open(&self, path: &Path, full: &Path) -> Result<File, Unreadable> {
         let below = self.folder.as_ref().and_then(|folder| open_below(folder, path));
         let file = match below {

@@ -1,7 +1,8 @@
-//! `regression_sweep`: runs the tests that depend on what a change touches, found by the imports of the tree (scope `graph`).
+//! `regression_sweep`: runs the tests that depend on what a change touches, found by the imports of the tree (scope
+//! `graph`).
 //!
-//! It decides only where the test command of a plan runs a part of the tests. Where nothing depends on the change, or the runner
-//! can't run single files, it is skipped and gives the reason.
+//! It decides only where the test command of a plan runs a part of the tests. Where nothing depends on the change, or
+//! the runner can't run single files, it is skipped and gives the reason.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -95,8 +95,8 @@ impl Report {
         self.skip(file);
     }
 
-    /// Returns the report with its verdict: blocking findings fail it, an unreadable file of the change leaves it incomplete,
-    /// and a report on no file is not a pass.
+    /// Returns the report with its verdict: blocking findings fail it, an unreadable file of the change leaves it
+    /// incomplete, and a report on no file is not a pass.
     pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
         let files_checked = self.looked_at.len() as u64;
         let counts = Counts::of(&self.findings);

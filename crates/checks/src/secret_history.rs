@@ -65,11 +65,11 @@ struct Tally {
 impl Engine {
     /// Searches every version of every file that a branch, a tag, the stash or HEAD reaches for secrets.
     ///
-    /// The reply has one report of `secretscan`. A secret is reported once for each path that had it, with the oldest commit.
-    /// Ignore comments count in their own version and for the same secret in earlier ones; `.secretscanignore` counts as the
-    /// current commit has it. Versions are read one after another, so memory does not grow with their number. If the time
-    /// (`Limits::files_time`) or the number of versions (`Limits::files`) ends the search early, the reply says so and keeps
-    /// what was found.
+    /// The reply has one report of `secretscan`. A secret is reported once for each path that had it, with the oldest
+    /// commit. Ignore comments count in their own version and for the same secret in earlier ones; `.secretscanignore`
+    /// counts as the current commit has it. Versions are read one after another, so memory does not grow with their
+    /// number. If the time (`Limits::files_time`) or the number of versions (`Limits::files`) ends the search early,
+    /// the reply says so and keeps what was found.
     #[must_use]
     pub fn secret_history(&self, request: &HistoryRequest) -> CheckReply {
         let started = Instant::now();

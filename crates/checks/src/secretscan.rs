@@ -1,6 +1,7 @@
 //! `secretscan`: keys, tokens, passwords and other credentials in files, as `switchboard-secrets` finds them.
 //!
-//! The text found never leaves this module: a finding holds the rule, the position and at most a vendor's public prefix.
+//! The text found never leaves this module: a finding holds the rule, the position and at most a vendor's public
+//! prefix.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -173,8 +174,8 @@ impl Known {
     }
 }
 
-/// Returns the bytes that identify a finding: the hash of a long random value, or, for a value that could be guessed, only
-/// the line around it.
+/// Returns the bytes that identify a finding: the hash of a long random value, or, for a value that could be guessed,
+/// only the line around it.
 fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
     let value = &source.text[hit.range.clone()];
     if is_random(value) {

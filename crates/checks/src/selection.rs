@@ -200,8 +200,9 @@ impl Selection {
         Ok(())
     }
 
-    /// Adds files whose index content differs from both the work tree and the base: the next commit would hold it. `index` lists the
-    /// files whose index content differs from the work tree; `base` is its commit and how the work tree differs from it.
+    /// Adds files whose index content differs from both the work tree and the base: the next commit would hold it.
+    /// `index` lists the files whose index content differs from the work tree; `base` is its commit and how the work
+    /// tree differs from it.
     fn staged_apart(
         &mut self,
         git: &Git,
@@ -307,7 +308,8 @@ impl Selection {
         Ok(())
     }
 
-    /// Lists the files under the requested paths: for a folder those that git lists, and every file that was named itself.
+    /// Lists the files under the requested paths: for a folder those that git lists, and every file that was named
+    /// itself.
     fn files_of(&mut self, root: &Path, asked: &Asked, git: Option<&Git>) -> Result<Vec<PathBuf>, Error> {
         let mut files: Vec<PathBuf> = asked.files().cloned().collect();
         if asked.folders().next().is_none() {
@@ -382,8 +384,8 @@ fn read_small(path: &Path) -> Option<Vec<u8>> {
     std::fs::read(path).ok()
 }
 
-/// Reads a file that excludes others from the checks, in the version of the base: a change must not excuse itself. Without
-/// a base the work tree's version counts.
+/// Reads a file that excludes others from the checks, in the version of the base: a change must not excuse itself.
+/// Without a base the work tree's version counts.
 fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) -> Result<String, Error> {
     let text = match (blobs, against) {
         (Some(blobs), Against::Commit { id, .. }) => match blobs.read(&format!("{id}:./{path}"))? {

@@ -1,8 +1,8 @@
 //! `test_integrity`: judges what a change does to the tests, and to what runs and judges them.
 //!
-//! Unlike the checks of single files it examines the change as a whole: a test that left one file may be in another. It reads
-//! the base and the change out of git, never the project's ignore files, ignore comments or baseline: a change can't excuse itself.
-//! `docs/gates.md` lists what is found and what is not.
+//! Unlike the checks of single files it examines the change as a whole: a test that left one file may be in another. It
+//! reads the base and the change out of git, never the project's ignore files, ignore comments or baseline: a change
+//! can't excuse itself. `docs/gates.md` lists what is found and what is not.
 
 use std::path::Path;
 use std::time::Instant;
@@ -157,7 +157,8 @@ fn judge(
     Ok(Judged { hits, notes: notes.into_iter().collect(), explained, variants })
 }
 
-/// Returns the summary: the counts, the test files judged by name only, what else was cut short, and how the base's tests ended.
+/// Returns the summary: the counts, the test files judged by name only, what else was cut short, and how the base's
+/// tests ended.
 fn summary(change: &Change, counts: &str, notes: Vec<String>, runs: &[CommandRun]) -> String {
     let by_path =
         change.files.iter().filter(|file| paths::is_test(&file.path) && TestLanguage::of(&file.path).is_none());

@@ -1,4 +1,5 @@
-//! Decides by name which files are code or text: such a file that can't be read matters, an unreadable picture does not.
+//! Decides by name which files are code or text: such a file that can't be read matters, an unreadable picture does
+//! not.
 
 use switchboard_grammars::Language;
 

@@ -1,5 +1,5 @@
-//! File format of the cache: a first line with the version of the rules, then records of length, check sum, key and value. A
-//! record is used only if its check sum matches; reading ends at the first that does not.
+//! File format of the cache: a first line with the version of the rules, then records of length, check sum, key and
+//! value. A record is used only if its check sum matches; reading ends at the first that does not.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Shell command that moves itself into the group, then executes the command. If it may not move, the command runs outside.
+/// Shell command that moves itself into the group, then executes the command. If it may not move, the command runs
+/// outside.
 const ENTER: &str = "echo 0 2>/dev/null >\"$0/cgroup.procs\"; exec \"$@\"";
 
 /// A control group of the command's own; removed when dropped.

@@ -20,7 +20,8 @@ pub(crate) struct Reached {
     pub(crate) blob: String,
 }
 
-/// A list being read. Contents already seen are kept by the first half of their ids, so that a million versions take 32 MB.
+/// A list being read. Contents already seen are kept by the first half of their ids, so that a million versions take 32
+/// MB.
 pub(crate) struct History<'a> {
     git: &'a Git,
     log: Duplex,

@@ -7,7 +7,8 @@ use crate::error::Error;
 
 /// Maximum number of commits searched for old versions of files.
 const PAST: &str = "500";
-/// Options that exclude the refs of runs, which hold the changes under judgement: their branches, and what they archive.
+/// Options that exclude the refs of runs, which hold the changes under judgement: their branches, and what they
+/// archive.
 const OURS: [&str; 2] = ["--exclude=refs/heads/switchboard/*", "--exclude=refs/switchboard/*"];
 
 // === impl Git ===

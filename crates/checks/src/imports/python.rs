@@ -311,7 +311,8 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree, manifests: &Manifests
     if is_known { Found::Yes } else { Found::NotNamed }
 }
 
-/// Returns whether a package may provide a module: its name is a part of `django_rest`, `python_slugify` or `types_requests`.
+/// Returns whether a package may provide a module: its name is a part of `django_rest`, `python_slugify` or
+/// `types_requests`.
 fn is_like(package: &str, module: &str) -> bool {
     package.split('_').any(|part| part == module) || package.strip_prefix("py").is_some_and(|rest| rest == module)
 }

@@ -28,6 +28,7 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree) -> Found {
             .any(|end| join(folder, end).is_some_and(|path| tree.has_file(&path)))
     };
     let own = join(folder(path), stem).unwrap_or_default();
-    // Beside a crate's root file or a `mod.rs`, else in the module's folder. The manifest may name the root, so both are accepted.
+    // Beside a crate's root file or a `mod.rs`, else in the module's folder. The manifest may name the root, so both
+    // are accepted.
     if beside(folder(path)) || beside(&own) { Found::Yes } else { Found::NoFile }
 }

@@ -193,8 +193,8 @@ fn settle_unittest(totals: &mut TestTotals, output: &str) {
     totals.passed = totals.passed.saturating_sub(totals.failed + totals.skipped);
 }
 
-/// Returns whether a runner that always prints a final count did not print it: something ended its process before. Decides only
-/// where the command names the runner itself, without a reporter.
+/// Returns whether a runner that always prints a final count did not print it: something ended its process before.
+/// Decides only where the command names the runner itself, without a reporter.
 pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
     const OTHER_OUTPUT: [&str; 9] = [
         "--reporter",

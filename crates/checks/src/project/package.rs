@@ -14,8 +14,8 @@ struct Package {
     uses: BTreeSet<String>,
 }
 
-/// Lists the names of the packages that these files belong to, and on request those that depend on them. Returns an empty
-/// list if a file belongs to no package: then the whole workspace is meant.
+/// Lists the names of the packages that these files belong to, and on request those that depend on them. Returns an
+/// empty list if a file belongs to no package: then the whole workspace is meant.
 pub(super) fn of_files(project: &Project, files: &[String], with_dependents: bool) -> Vec<String> {
     let packages = packages(project);
     let mut wanted = BTreeSet::new();
@@ -33,8 +33,8 @@ pub(super) fn of_files(project: &Project, files: &[String], with_dependents: boo
     wanted.into_iter().collect()
 }
 
-/// Returns the path of the module that a file of a package holds, with `::` at its end, if the file has tests. Returns `None`
-/// for the root of a target and for a file that is no module.
+/// Returns the path of the module that a file of a package holds, with `::` at its end, if the file has tests. Returns
+/// `None` for the root of a target and for a file that is no module.
 pub(super) fn tested_module(project: &Project, file: &str) -> Option<String> {
     let packages = packages(project);
     let owner =

@@ -67,8 +67,8 @@ fn is_code(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// Returns whether a line that imports names the target. A name that two files share selects an unneeded test rather than
-/// miss one.
+/// Returns whether a line that imports names the target. A name that two files share selects an unneeded test rather
+/// than miss one.
 fn imports(project: &Project, path: &str, target: &str) -> bool {
     let full = project.root().join(path);
     if !full.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() <= IMPORT_BYTES) {

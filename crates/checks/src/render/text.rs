@@ -12,7 +12,8 @@ const NAMED_SKIPS: usize = 3;
 
 /// Returns a reply as plain text: what blocks first, then what is new, what was skipped and why.
 ///
-/// Findings that the base has already are counted, not shown. There are no colours; control characters are made visible.
+/// Findings that the base has already are counted, not shown. There are no colours; control characters are made
+/// visible.
 #[must_use]
 pub fn text(reply: &CheckReply) -> String {
     let mut out = String::new();

@@ -49,7 +49,8 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|kind| kind.is_dir())
 }
 
-/// Makes a path relative to the root. Its resolved folder must lie inside; the file itself may be a link and is not followed.
+/// Makes a path relative to the root. Its resolved folder must lie inside; the file itself may be a link and is not
+/// followed.
 fn resolve(root: &Path, asked: &str) -> Result<PathBuf, Error> {
     let shown: String = asked.chars().take(300).collect();
     if asked.contains('\0') || asked.len() > 4096 {

@@ -40,8 +40,8 @@ pub(super) struct Excluded {
 // === impl Excluded ===
 
 impl Excluded {
-    /// Joins the globs of a request with those of the settings. Invalid settings and invalid globs exclude nothing and are
-    /// reported as problems.
+    /// Joins the globs of a request with those of the settings. Invalid settings and invalid globs exclude nothing and
+    /// are reported as problems.
     pub(super) fn new(settings: &str, asked: &[String], problems: &mut Vec<Error>) -> Self {
         let settings = read(settings).unwrap_or_else(|why| {
             problems.push(Error::Settings { path: SETTINGS.into(), why });

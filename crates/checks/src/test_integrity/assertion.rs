@@ -24,7 +24,8 @@ pub(super) enum Strength {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assertion {
     pub(super) strength: Strength,
-    /// Operators of the assertion, or the name of the asserting function. Empty if it requires only that something is true.
+    /// Operators of the assertion, or the name of the asserting function. Empty if it requires only that something is
+    /// true.
     pub(super) operator: String,
     /// Code whose result is judged.
     pub(super) subject: String,

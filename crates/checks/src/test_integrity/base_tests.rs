@@ -1,5 +1,5 @@
-//! Runs the base's tests against the change: restores the base's test files, runner configuration and gate configuration in our
-//! own checkout, and runs the test command once more.
+//! Runs the base's tests against the change: restores the base's test files, runner configuration and gate
+//! configuration in our own checkout, and runs the test command once more.
 //!
 //! A change that only adds tests needs no second run: the test gate runs all tests of the base with the new ones.
 
@@ -27,7 +27,8 @@ pub(super) struct Runs {
     pub(super) runs: Vec<CommandRun>,
 }
 
-/// Runs the test commands with the base's tests, if the request names a captured commit and the change touches any of those tests.
+/// Runs the test commands with the base's tests, if the request names a captured commit and the change touches any of
+/// those tests.
 ///
 /// # Errors
 /// When git refuses, or a file can't be put back.

@@ -1,7 +1,7 @@
 //! Compares the tests of the base with those of the change: finds tests that are deleted, skipped or require less.
 //!
-//! A test is recognised by its name in its file, by its name elsewhere, or by what it asserts: renaming or moving a test is no
-//! finding, nor is moving its assertions into other tests.
+//! A test is recognised by its name in its file, by its name elsewhere, or by what it asserts: renaming or moving a
+//! test is no finding, nor is moving its assertions into other tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,8 @@ type IsSame<'a> = dyn Fn(&Found<'_>, &Found<'_>) -> bool + 'a;
 #[derive(Default)]
 pub(super) struct Compared {
     pub(super) hits: Vec<Hit>,
-    /// Number of tests that may be missing from a run because they are deleted, skipped or rewritten, which the comparison has judged.
+    /// Number of tests that may be missing from a run because they are deleted, skipped or rewritten, which the
+    /// comparison has judged.
     pub(super) explained: u64,
 }
 
@@ -60,7 +61,8 @@ pub(super) fn compare(before: &[&Suite], after: &[&Suite]) -> Compared {
     Compared { hits, explained: explained(&old, &new, &pairs) }
 }
 
-/// Counts the test runs whose absence the comparison explains: each row of a deleted or rewritten test may have been a run.
+/// Counts the test runs whose absence the comparison explains: each row of a deleted or rewritten test may have been a
+/// run.
 fn explained(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> u64 {
     let rows = |test: &Test| test.assertions.iter().filter(|assertion| assertion.is_row).count().max(1);
     let of = |(at, one): (usize, &Found<'_>)| match pairs.get(&at).map(|again| new[*again]) {
@@ -287,7 +289,8 @@ impl<'a> Rewritten<'a> {
         Some(self.hit(other, "expected-value-changed", message))
     }
 
-    /// Returns whether the same is asserted in other words: all input values are still there, or a variable now holds the subject.
+    /// Returns whether the same is asserted in other words: all input values are still there, or a variable now holds
+    /// the subject.
     fn is_renamed(&mut self, one: &Assertion) -> bool {
         let is_alike =
             |other: &Assertion| other.is_row == one.is_row && other.expected == one.expected && one.is_met_by(other);

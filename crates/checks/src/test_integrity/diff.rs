@@ -1,4 +1,5 @@
-//! `diff`: lists the change itself rather than its description: its files, those that decide how it is judged, and its public names.
+//! `diff`: lists the change itself rather than its description: its files, those that decide how it is judged, and its
+//! public names.
 
 use std::collections::BTreeSet;
 use std::path::Path;

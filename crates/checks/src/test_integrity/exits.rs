@@ -1,4 +1,5 @@
-//! Finds calls that end the process, in test code and in code that tests load: a runner that exits early with 0 seems to have passed.
+//! Finds calls that end the process, in test code and in code that tests load: a runner that exits early with 0 seems
+//! to have passed.
 
 use std::collections::HashMap;
 use std::ops::Range;

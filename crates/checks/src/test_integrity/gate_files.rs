@@ -1,4 +1,5 @@
-//! Judges configuration and ignore files of linters, formatters, type checkers and secret scans by their added and removed lines.
+//! Judges configuration and ignore files of linters, formatters, type checkers and secret scans by their added and
+//! removed lines.
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};

@@ -1,11 +1,12 @@
 //! Finds hard-coded results: a function that returns what a test expects because it recognises the test's input.
 //!
-//! Where the tests allow it, code is run: [`variants`] calls the function with other inputs as well, before and after the change.
+//! Where the tests allow it, code is run: [`variants`] calls the function with other inputs as well, before and after
+//! the change.
 //!
-//! Else the source is read for: a condition, a `match` or `switch` on exactly a test's input that returns that test's result; a
-//! table that holds only the tests' cases; and a function that ignores its parameters and returns what all tests expect.
-//! Values that are natural limits (0, 1, -1, 2, empty, true) are no evidence. A value that was computed in advance and hidden in
-//! other arithmetic is not found.
+//! Else the source is read for: a condition, a `match` or `switch` on exactly a test's input that returns that test's
+//! result; a table that holds only the tests' cases; and a function that ignores its parameters and returns what all
+//! tests expect. Values that are natural limits (0, 1, -1, 2, empty, true) are no evidence. A value that was computed
+//! in advance and hidden in other arithmetic is not found.
 
 mod function;
 mod probe;

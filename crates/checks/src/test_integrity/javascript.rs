@@ -1,4 +1,5 @@
-//! Reads tests in JavaScript and TypeScript: calls of `test`, `it` and the like, as in node:test, Jest, Vitest and Mocha.
+//! Reads tests in JavaScript and TypeScript: calls of `test`, `it` and the like, as in node:test, Jest, Vitest and
+//! Mocha.
 
 use std::ops::Range;
 

@@ -1,8 +1,9 @@
 //! `new_tests`: checks whether the tests that a change adds distinguish it from the code before.
 //!
-//! A test must fail on the tree without the change, or be a new case of existing behaviour: it asserts what no other test does.
-//! The new tests run in the checkout with the code of the base, each file by itself. For a runner that can't run single files,
-//! the tree gets only one of them at a time, provided that the base's own tests pass; else the check is incomplete.
+//! A test must fail on the tree without the change, or be a new case of existing behaviour: it asserts what no other
+//! test does. The new tests run in the checkout with the code of the base, each file by itself. For a runner that can't
+//! run single files, the tree gets only one of them at a time, provided that the base's own tests pass; else the check
+//! is incomplete.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +51,8 @@ enum Outcome {
     Unknown(String),
 }
 
-/// Judges the tests that a captured commit adds to its base. `without` in the request names the commit whose code they run against.
+/// Judges the tests that a captured commit adds to its base. `without` in the request names the commit whose code they
+/// run against.
 ///
 /// # Errors
 /// When git refuses, or a file can't be put back.

@@ -97,7 +97,8 @@ fn judged(file: &ChangedFile, one: &Setting<'_>, used: &BTreeSet<String>) -> Opt
     }
 }
 
-/// Returns the scripts that the gates' commands run, with those that npm runs around them and those that they run themselves.
+/// Returns the scripts that the gates' commands run, with those that npm runs around them and those that they run
+/// themselves.
 fn scripts(commands: &[CheckCommand], settings: &Settings) -> BTreeSet<String> {
     let mut used: BTreeSet<String> = BTreeSet::new();
     let lines = commands.iter().map(|command| command.argv.join(" "));

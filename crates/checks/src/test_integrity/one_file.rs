@@ -1,7 +1,7 @@
 //! Builds the command that runs only one test file and lists each of its tests.
 //!
-//! It knows the runners of the parsed languages, if the plan's command names them itself, in a shell line or by a script of
-//! `package.json`. Commands before the runner stay; other paths and filters of the runner are removed.
+//! It knows the runners of the parsed languages, if the plan's command names them itself, in a shell line or by a
+//! script of `package.json`. Commands before the runner stay; other paths and filters of the runner are removed.
 
 use std::path::Path;
 

@@ -1,11 +1,12 @@
-//! Extracts the operators of a condition: conditions with different operators require different things, whatever the subject.
+//! Extracts the operators of a condition: conditions with different operators require different things, whatever the
+//! subject.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Matches what is no operator (a string, the arguments of a generic call, an arrow, a shift), else an operator. Names of predicates
-/// and of opposite values count: `is_ok` and `is_err`, `Some` and `None`.
+/// Matches what is no operator (a string, the arguments of a generic call, an arrow, a shift), else an operator. Names
+/// of predicates and of opposite values count: `is_ok` and `is_err`, `Some` and `None`.
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
     let no_operator = r#""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?:\w|::)<[\w\s,:\[\].;<>]*>(?:\(|::)|=>|->|<<|>>|\w![(\[{.,;)]"#;
     let operator = r"!==|===|!=|==|<=|>=|&&|\|\||<|>|!|\b(?:not|in|is|and|or|Ok|Err|Some|None|True|False|true|false|null|undefined)\b|\b(?:is|has)_\w+";

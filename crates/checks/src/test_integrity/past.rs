@@ -1,5 +1,5 @@
-//! Finds changed files that equal an older commit's version: the change may be copied from the history. This is only reported:
-//! to restore a version is often right.
+//! Finds changed files that equal an older commit's version: the change may be copied from the history. This is only
+//! reported: to restore a version is often right.
 
 use std::path::Path;
 

@@ -27,8 +27,8 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
     path[..path.len() - name].split('/').filter(|part| !part.is_empty())
 }
 
-/// Returns whether a file holds tests, or is read only by tests. The base's version of such a file is run against the change, and
-/// the file counts as a test of the file that it names or imports.
+/// Returns whether a file holds tests, or is read only by tests. The base's version of such a file is run against the
+/// change, and the file counts as a test of the file that it names or imports.
 pub(crate) fn is_test(path: &str) -> bool {
     let name = name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

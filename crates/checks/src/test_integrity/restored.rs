@@ -75,7 +75,8 @@ pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Re
 // === impl Restored ===
 
 impl Restored {
-    /// Selects everything but tests and test data: restoring it makes the change's tests run against the code of the base.
+    /// Selects everything but tests and test data: restoring it makes the change's tests run against the code of the
+    /// base.
     pub(super) fn code_of(change: &Change) -> Self {
         let mut code = Self::default();
         for file in &change.files {

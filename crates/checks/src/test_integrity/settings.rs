@@ -85,8 +85,8 @@ pub(super) fn keeps_all(before: &str, after: &str) -> bool {
     words(before).iter().all(|word| new.contains(word))
 }
 
-/// Returns whether the change to a setting's number may make it less strict. True for any change, unless it is known to be stricter
-/// or the setting concerns layout.
+/// Returns whether the change to a setting's number may make it less strict. True for any change, unless it is known to
+/// be stricter or the setting concerns layout.
 pub(super) fn moves_threshold(key: &str, before: &str, after: &str) -> bool {
     let key: String = key.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
     let has = |parts: &[&str]| parts.iter().any(|part| key.contains(part));

@@ -50,8 +50,8 @@ pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
     read.collect()
 }
 
-/// Returns whether the base has running tests in files that the change leaves alone. Ignores files without a test, such as an empty
-/// `tests/__init__.py`.
+/// Returns whether the base has running tests in files that the change leaves alone. Ignores files without a test, such
+/// as an empty `tests/__init__.py`.
 pub(super) fn has_others(
     change: &Change,
     git: &Git,

@@ -1,5 +1,5 @@
-//! Finds files that a commit should not hold: programs that are found before the installed ones, caches that tools trust, and
-//! reports of tests.
+//! Finds files that a commit should not hold: programs that are found before the installed ones, caches that tools
+//! trust, and reports of tests.
 
 use switchboard_protocol::finding::CheckCommand;
 

@@ -43,8 +43,8 @@ pub(super) fn base(named: Option<&String>) -> Base {
     })
 }
 
-/// Returns the only report of a reply, and the failures beside it; with failures its verdict is `error`. If there is no report,
-/// the failure is returned.
+/// Returns the only report of a reply, and the failures beside it; with failures its verdict is `error`. If there is no
+/// report, the failure is returned.
 pub(super) fn report(reply: CheckReply) -> Result<(CheckReport, Vec<CheckFailure>), Failure> {
     match (reply.reports.into_iter().next(), reply.failures) {
         (Some(report), failures) if failures.is_empty() => Ok((report, failures)),

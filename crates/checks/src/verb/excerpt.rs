@@ -1,5 +1,5 @@
-//! Excerpts of the line around a finding, for the result keys that show one. The file is read again; its content is never
-//! shown before secrets are removed.
+//! Excerpts of the line around a finding, for the result keys that show one. The file is read again; its content is
+//! never shown before secrets are removed.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A test file that calls functions of a project as its tests do and records what they return; the project's test runner runs it.
+//! A test file that calls functions of a project as its tests do and records what they return; the project's test
+//! runner runs it.
 
 use std::path::Path;
 

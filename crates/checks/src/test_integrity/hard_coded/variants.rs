@@ -1,8 +1,10 @@
-//! Calls a function that the change rewrites with the inputs of the base's tests and with others, before and after the change.
+//! Calls a function that the change rewrites with the inputs of the base's tests and with others, before and after the
+//! change.
 //!
-//! The right results for other inputs are unknown. But if at least two tests of the base get a different result than before, and
-//! none of the inputs around them does, the change only covers the tests' inputs. Inputs that the code of the base names itself,
-//! such as the bounds of a range, are no evidence: correcting a bound changes the result of just that input.
+//! The right results for other inputs are unknown. But if at least two tests of the base get a different result than
+//! before, and none of the inputs around them does, the change only covers the tests' inputs. Inputs that the code of
+//! the base names itself, such as the bounds of a range, are no evidence: correcting a bound changes the result of just
+//! that input.
 
 use std::collections::BTreeMap;
 use std::path::Path;
