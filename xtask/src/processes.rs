@@ -48,7 +48,8 @@ pub(crate) fn workers(folder: &Path) -> Vec<WorkerProcesses> {
     all.iter().filter_map(worker).collect()
 }
 
-/// Lists processes that belong to a folder by an argument, a variable or their working folder, except a daemon and its children that run checks.
+/// Lists processes that belong to a folder by an argument, a variable or their working folder, except a daemon and its
+/// children that run checks.
 pub(crate) fn of_folder(folder: &Path, daemon: u32) -> Vec<(u32, String)> {
     let name = folder.display().to_string();
     let names = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&name);

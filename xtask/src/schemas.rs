@@ -1,5 +1,6 @@
-//! `cargo xtask schemas`: generates files from the types for clients, editors and the page: the JSON schemas of verbs, events, answers,
-//! plans and settings, TypeScript types of verbs and events, and the tables of fields in `docs/plan.md` and `docs/config.md`.
+//! `cargo xtask schemas`: generates files from the types for clients, editors and the page: the JSON schemas of verbs,
+//! events, answers, plans and settings, TypeScript types of verbs and events, and the tables of fields in
+//! `docs/plan.md` and `docs/config.md`.
 
 mod reference;
 mod typescript;

@@ -1,5 +1,5 @@
-//! `cargo xtask torture`: checks the promises under faults of the machine. Each torture prints one JSON object on its last line and fails
-//! when a promise is broken.
+//! `cargo xtask torture`: checks the promises under faults of the machine. Each torture prints one JSON object on its
+//! last line and fails when a promise is broken.
 
 mod alone;
 mod bits;

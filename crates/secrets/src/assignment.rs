@@ -68,7 +68,8 @@ fn read(place: &Context<'_>, wanted: Promise) -> Option<Found> {
     Some(if is_bare_key { Found { strength: found.strength.min(Strength::Fair), ..found } } else { found })
 }
 
-/// Reads the hash of a password with its salt beside it: with both, passwords can be guessed offline. Without a salt it may be any checksum.
+/// Reads the hash of a password with its salt beside it: with both, passwords can be guessed offline. Without a salt it
+/// may be any checksum.
 fn salted_hash(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
     let value = &place.text[range.clone()];
     let is_hash = value.len() >= HASH && is_made_of(value, b"+/=") && value.iter().any(u8::is_ascii_digit);
@@ -335,7 +336,8 @@ fn until(cursor: &mut Cursor<'_>, ends: impl Fn(u8) -> bool) -> Option<Range<usi
     (cursor.at > start).then_some(start..cursor.at)
 }
 
-/// Reads a value without quotes where the file may have one: in configuration, and in connection and query strings anywhere.
+/// Reads a value without quotes where the file may have one: in configuration, and in connection and query strings
+/// anywhere.
 fn bare(cursor: &mut Cursor<'_>, place: &Context<'_>, name: &Range<usize>, operator: Operator) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =

@@ -44,7 +44,8 @@ impl Context<'_> {
         line.trim_ascii_start()
     }
 
-    /// Returns whether a token may begin here: not inside a longer word, unless the letter before belongs to an escape like `\n`.
+    /// Returns whether a token may begin here: not inside a longer word, unless the letter before belongs to an escape
+    /// like `\n`.
     pub(crate) fn begins_word(&self) -> bool {
         let first = self.text[self.at];
         let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {

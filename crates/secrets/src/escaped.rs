@@ -1,4 +1,5 @@
-//! JSON inside a string, `"{\\"password\\": \\"…\\"}"`: its quotes are escaped, so it must be unescaped before it is read.
+//! JSON inside a string, `"{\\"password\\": \\"…\\"}"`: its quotes are escaped, so it must be unescaped before it is
+//! read.
 
 use std::ops::Range;
 

@@ -1,16 +1,18 @@
 //! Credentials in HTTP headers.
 //!
-//! The characters of a bearer's token are those of RFC 6750, section 2.1; a user name holds no colon by RFC 7617, section 2. Randomness was
-//! measured on the samples that [`crate::key`] describes. The share of random tokens, and of the 75,179 identifiers, that pass:
+//! The characters of a bearer's token are those of RFC 6750, section 2.1; a user name holds no colon by RFC 7617,
+//! section 2. Randomness was measured on the samples that [`crate::key`] describes. The share of random tokens, and of
+//! the 75,179 identifiers, that pass:
 //!
 //! | limit of a bearer's token | letters and digits | hexadecimal | identifiers |
 //! |---|--:|--:|--:|
 //! | 20 characters | 94 % | 97 % | 1.5 % of those as long |
 //! | 32 characters | 99 % | 98 % | |
 //!
-//! A decoded password counts as weak where `wordiness > 0.6` and it has one class of characters: that holds for 92 % of the identifiers in lower
-//! case, for 3 % of random strings of eight letters and for none of eight letters and digits. In manuals and tests a strong one needs three
-//! classes, which 88 % of passwords of twelve letters and digits have and 11 % of identifiers.
+//! A decoded password counts as weak where `wordiness > 0.6` and it has one class of characters: that holds for 92 % of
+//! the identifiers in lower case, for 3 % of random strings of eight letters and for none of eight letters and digits.
+//! In manuals and tests a strong one needs three classes, which 88 % of passwords of twelve letters and digits have and
+//! 11 % of identifiers.
 //!
 //! Chosen without a measurement, as limits of work: 2,000 characters of a token, 400 of a header, 20 of the name of a scheme.
 

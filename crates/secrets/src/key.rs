@@ -1,7 +1,8 @@
 //! Decides whether a value that is called a key, token or secret is one.
 //!
-//! The limits were set by what passes them of 4,000 random strings of letters and digits, and of the 75,172 identifiers of at least
-//! eight characters in CPython 3.11's library (`grep -oE '\b[A-Za-z_]\w{7,}'`, each once). Of strings of 20 characters and of identifiers:
+//! The limits were set by what passes them of 4,000 random strings of letters and digits, and of the 75,172 identifiers
+//! of at least eight characters in CPython 3.11's library (`grep -oE '\b[A-Za-z_]\w{7,}'`, each once). Of strings of 20
+//! characters and of identifiers:
 //!
 //! | limit | strings | identifiers |
 //! |---|--:|--:|
@@ -12,8 +13,8 @@
 //! | at least 3 digits and 5 changes | 66 % | 1.3 % |
 //! | 3 classes or 2 digits | 97 % | 12 % |
 //!
-//! A value has to pass one of the rows on words and the last one. Lengths: 16 hexadecimal digits are 64 bits, 10 letters and digits 60; in files
-//! that only show keys, 20 are required, that is 80 and 119 bits.
+//! A value has to pass one of the rows on words and the last one. Lengths: 16 hexadecimal digits are 64 bits, 10
+//! letters and digits 60; in files that only show keys, 20 are required, that is 80 and 119 bits.
 
 use crate::candidate::{Assigned, Strength};
 use crate::file_kind::Form;

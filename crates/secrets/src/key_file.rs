@@ -1,4 +1,5 @@
-//! Private keys in the formats of the programs that create them: armoured blocks, lines with a comment, whole binary files.
+//! Private keys in the formats of the programs that create them: armoured blocks, lines with a comment, whole binary
+//! files.
 //!
 //! The format shows whether the key is locked with a passphrase: a locked one is listed and does not block.
 

@@ -1,8 +1,8 @@
 //! Decides by the name of a variable, field or flag whether its value is a credential.
 //!
-//! The words were chosen by hand, not counted: those that manuals of services and frameworks use for a credential, and those that stood before
-//! `token`, `secret` or `key` in published code where the value was none. Their hits and false hits are measured by `secrets_generated` and
-//! `clean_findings_per_10k` of `cargo xtask bench gates`.
+//! The words were chosen by hand, not counted: those that manuals of services and frameworks use for a credential, and
+//! those that stood before `token`, `secret` or `key` in published code where the value was none. Their hits and false
+//! hits are measured by `secrets_generated` and `clean_findings_per_10k` of `cargo xtask bench gates`.
 
 /// Kind of credential that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

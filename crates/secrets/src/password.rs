@@ -1,10 +1,11 @@
 //! Whether a value that is called a password is one, and how weak.
 //!
-//! Sources of the limits. Lengths: a PIN has 4 to 12 digits (ISO 9564-1), 5 is the `PASS_MIN_LEN` of the login.defs that Red Hat
-//! shipped before PAM took its place, 6 the `minlen` of pam_unix and the minimum of Windows' rule, 8 the minimum that people may choose
-//! by NIST SP 800-63B, section 5.1.1 (third revision); 40 is the maximum that pam_passwdqc allows. Windows' rule (*Password must meet
-//! complexity requirements*) asks for three of four classes of characters. The other limits separate passwords that a program drew
-//! (4,000 of 8 letters and digits; in brackets of 12 with marks) from the 75,172 identifiers that [`crate::key`] describes:
+//! Sources of the limits. Lengths: a PIN has 4 to 12 digits (ISO 9564-1), 5 is the `PASS_MIN_LEN` of the login.defs
+//! that Red Hat shipped before PAM took its place, 6 the `minlen` of pam_unix and the minimum of Windows' rule, 8 the
+//! minimum that people may choose by NIST SP 800-63B, section 5.1.1 (third revision); 40 is the maximum that
+//! pam_passwdqc allows. Windows' rule (*Password must meet complexity requirements*) asks for three of four classes of
+//! characters. The other limits separate passwords that a program drew (4,000 of 8 letters and digits; in brackets of
+//! 12 with marks) from the 75,172 identifiers that [`crate::key`] describes:
 //!
 //! | limit | drawn | identifiers |
 //! |---|--:|--:|
@@ -32,8 +33,9 @@ const WEAK_WORDS: &[&str] = &[
     "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
     "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
 ];
-/// Passwords without a digit that people choose or that programs have by default. Source: the words among the hundred most
-/// frequent ones of the lists that NCSC and SplashData published, and the manuals of databases and application servers.
+/// Passwords without a digit that people choose or that programs have by default. Source: the words among the hundred
+/// most frequent ones of the lists that NCSC and SplashData published, and the manuals of databases and application
+/// servers.
 const CHOSEN: &[&str] = &[
     "admin",
     "administrator",
@@ -133,7 +135,8 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     Some(if is_in_use { Strength::Fair } else { Strength::Weak })
 }
 
-/// Returns whether a value is one lower-case word, as tests use for a password. The word `password` itself usually names a field.
+/// Returns whether a value is one lower-case word, as tests use for a password. The word `password` itself usually
+/// names a field.
 fn is_plain_word(value: &[u8]) -> bool {
     let is_word = (4..=20).contains(&value.len()) && value.iter().all(u8::is_ascii_lowercase);
     let is_field = [&b"password"[..], b"passwd", b"passwort", b"passphrase", b"token"].contains(&value);
@@ -166,7 +169,8 @@ fn is_variable_name(name: &[u8]) -> bool {
     name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
-/// Returns whether a person might choose the value: letters with a digit or a mark among them, a PIN, or one of the known words.
+/// Returns whether a person might choose the value: letters with a digit or a mark among them, a PIN, or one of the
+/// known words.
 fn is_chosen(value: &[u8]) -> bool {
     let small = value.to_ascii_lowercase();
     let word = small.strip_suffix(b"!").unwrap_or(&small);
@@ -213,7 +217,8 @@ fn has_symbol(value: &[u8]) -> bool {
     value.iter().any(|byte| b"!@#$%^&*?+=~".contains(byte))
 }
 
-/// Returns whether letters form no word: the fewer there are, the less wordy they may be. Short upper-case values are abbreviations.
+/// Returns whether letters form no word: the fewer there are, the less wordy they may be. Short upper-case values are
+/// abbreviations.
 pub(crate) fn is_random_letters(value: &[u8]) -> bool {
     let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
     let is_long = letters >= 12 && words < 0.45 && entropy(value) >= SHORT_BITS;

@@ -111,8 +111,8 @@ impl Scanner {
         }
     }
 
-    /// Finds the secrets of a text, by position, and those inside one level of base64. Of overlapping hits only the more
-    /// specific one is returned.
+    /// Finds the secrets of a text, by position, and those inside one level of base64. Of overlapping hits only the
+    /// more specific one is returned.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         if let Some(found) = whole::key(text) {
             let hit = |found: Found| weigh(&table::KEY_FILE, found, text);
@@ -147,7 +147,8 @@ impl Scanner {
                 if takes(kind, &detector.find)
                     && let Some(found) = detector.find(&place(kind), regex)
                 {
-                    // Values shown in documentation comments are judged as in a manual. Hits are few, so only their lines are examined.
+                    // Values shown in documentation comments are judged as in a manual. Hits are few, so only their
+                    // lines are examined.
                     let is_shown = kind.form == Form::Code && !kind.is_test && is_description(text, at);
                     let found = if is_shown { detector.find(&place(kind.shown()), regex) } else { Some(found) };
                     hits.extend(found.and_then(|found| weigh(detector, found, text)));

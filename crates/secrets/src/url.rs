@@ -1,10 +1,12 @@
 //! Finds credentials in URLs: `scheme://user:password@host`, as in RFC 3986, section 3.2.1.
 //!
-//! Sources of the limits: a port has five digits at most (65,535, RFC 793), so that five or fewer in front of `@` may be one whose host follows. Six
-//! characters are the minimum of `pam_unix` and of Windows' rule, see [`crate::password`]; a shorter one has to mix two classes. A value with
-//! `wordiness > 0.5` and fewer than three classes, behind a word for it (`pass…`), is the word itself or made of it: 86 % of the identifiers that
-//! [`crate::key`] describes are so wordy, and 3 % of random strings of eight letters and digits (11 % without capitals). The sample users, passwords
-//! and hosts were seen in manuals and published packages; how often each is right was not counted.
+//! Sources of the limits: a port has five digits at most (65,535, RFC 793), so that five or fewer in front of `@` may
+//! be one whose host follows. Six characters are the minimum of `pam_unix` and of Windows' rule, see
+//! [`crate::password`]; a shorter one has to mix two classes. A value with `wordiness > 0.5` and fewer than three
+//! classes, behind a word for it (`pass…`), is the word itself or made of it: 86 % of the identifiers that
+//! [`crate::key`] describes are so wordy, and 3 % of random strings of eight letters and digits (11 % without
+//! capitals). The sample users, passwords and hosts were seen in manuals and published packages; how often each is
+//! right was not counted.
 
 use crate::candidate::{Assigned, Strength};
 use crate::context::{Context, Found};
@@ -18,7 +20,8 @@ use crate::words::{classes, wordiness};
 const PART: usize = 200;
 /// Minimum length of a password: `user:pw@` and shorter ones only show the form.
 const PASSWORD: usize = 3;
-/// Number of bytes of a host searched for `example.`: a host has at most 253 (RFC 1035), the names in manuals are short.
+/// Number of bytes of a host searched for `example.`: a host has at most 253 (RFC 1035), the names in manuals are
+/// short.
 const HOST: usize = 60;
 
 /// Beginnings of hosts in manuals and of the local machine: RFC 2606 and RFC 6761 for the reserved ones.

@@ -1,13 +1,15 @@
 //! Decides whether a value is a credential or a stand-in for one.
 //!
-//! The lists of words come from values in samples, manuals and settings of published packages; the words were not counted one by one. Their cost
-//! is known: of 200,000 random strings of 40 letters and digits none holds one of `TYPED` and 14 hold one of `PLACEHOLDERS`.
-//! The beginnings of hashes are those of crypt(5), PHC strings and the frameworks that write them.
+//! The lists of words come from values in samples, manuals and settings of published packages; the words were not
+//! counted one by one. Their cost is known: of 200,000 random strings of 40 letters and digits none holds one of
+//! `TYPED` and 14 hold one of `PLACEHOLDERS`. The beginnings of hashes are those of crypt(5), PHC strings and the
+//! frameworks that write them.
 //!
-//! The numbers: `repeats` and `runs` refuse none of 4,000 random strings of 10, 20 and 40 letters and digits and 0.1 % of those of 32 hexadecimal
-//! digits. `wordiness > 0.5` holds for 97 % of identifiers in capitals and 12 % of drawn passwords (the table of [`crate::password`]);
-//! `wordiness < 0.5` of four groups of four letters for 90 % of drawn ones and 0.2 % of four English words. 512 is the maximum length of a value that
-//! is judged, a limit of work: a longer one is a key file or a token, which have readers of their own.
+//! The numbers: `repeats` and `runs` refuse none of 4,000 random strings of 10, 20 and 40 letters and digits and 0.1 %
+//! of those of 32 hexadecimal digits. `wordiness > 0.5` holds for 97 % of identifiers in capitals and 12 % of drawn
+//! passwords (the table of [`crate::password`]); `wordiness < 0.5` of four groups of four letters for 90 % of drawn
+//! ones and 0.2 % of four English words. 512 is the maximum length of a value that is judged, a limit of work: a longer
+//! one is a key file or a token, which have readers of their own.
 
 use std::sync::LazyLock;
 
@@ -172,8 +174,8 @@ pub(crate) fn is_made_up(value: &[u8]) -> bool {
     is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small) || is_cut_off(value)
 }
 
-/// Returns whether six letters are repeated, as when a person types at random: `sdlfkjabc+sdlfkj`. Of random values of 128
-/// letters and digits one in 300,000 has such a pair; longer ones are tokens with parts of text in them.
+/// Returns whether six letters are repeated, as when a person types at random: `sdlfkjabc+sdlfkj`. Of random values of
+/// 128 letters and digits one in 300,000 has such a pair; longer ones are tokens with parts of text in them.
 pub(crate) fn is_mashed(value: &[u8]) -> bool {
     const PIECE: usize = 6;
     let small = value.to_ascii_lowercase();
@@ -315,7 +317,8 @@ fn is_call(value: &[u8]) -> bool {
     opens.is_some_and(|at| at > 0 && is_made_of(&value[..at], b"_.$:") && value.iter().any(|byte| b")]".contains(byte)))
 }
 
-/// Returns whether a value is a number, a version, a date or an address. Two letters allow `1.2.3rc1` and a time zone; a date has at least two marks.
+/// Returns whether a value is a number, a version, a date or an address. Two letters allow `1.2.3rc1` and a time zone;
+/// a date has at least two marks.
 fn is_number_or_date(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let joins = value.iter().filter(|byte| b".-:/".contains(byte)).count();

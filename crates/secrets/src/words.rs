@@ -10,7 +10,8 @@ const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is i
 pub(crate) const HEX_BITS: f64 = 2.7;
 /// Entropy in bits a byte that 99 of 100 random strings of 20 letters and digits reach.
 pub(crate) const LONG_BITS: f64 = 3.5;
-/// Entropy in bits a byte that most random strings of ten letters and digits reach, whose maximum is 3.3: one character may occur twice.
+/// Entropy in bits a byte that most random strings of ten letters and digits reach, whose maximum is 3.3: one character
+/// may occur twice.
 pub(crate) const SHORT_BITS: f64 = 3.0;
 
 /// Returns the Shannon entropy in bits a byte.
@@ -26,9 +27,9 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
 /// Returns the share of a value's letter pairs that are common in words, from 0 to 1.
 ///
 /// How the limits separate random strings of 20 letters and digits from the identifiers of at least eight characters in
-/// CPython 3.11's library: 74 % of the strings and 1 % of the identifiers are below 0.35, 88 % and 2 % below 0.45, 97 % and
-/// 6 % below 0.6. Of random strings of eight characters 70, 76 and 89 % are: the shorter the value, the weaker the evidence.
-/// Among few letters a single pair is weak evidence: it counts as if a third of the value were pairs.
+/// CPython 3.11's library: 74 % of the strings and 1 % of the identifiers are below 0.35, 88 % and 2 % below 0.45, 97 %
+/// and 6 % below 0.6. Of random strings of eight characters 70, 76 and 89 % are: the shorter the value, the weaker the
+/// evidence. Among few letters a single pair is weak evidence: it counts as if a third of the value were pairs.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
     for pair in value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {

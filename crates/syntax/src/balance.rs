@@ -1,5 +1,5 @@
-//! Checks brackets and quotes without a grammar, by a language's rules for strings and comments: an unbalanced text is broken
-//! whatever macros and dialects it uses.
+//! Checks brackets and quotes without a grammar, by a language's rules for strings and comments: an unbalanced text is
+//! broken whatever macros and dialects it uses.
 
 use crate::problem::{Kind, Problem};
 

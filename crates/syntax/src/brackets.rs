@@ -19,8 +19,8 @@ struct Open<'a> {
     line: usize,
 }
 
-/// Finds the first closing bracket without a partner, else the last opening one that is never closed. Ignores brackets in
-/// strings and comments, which are no tokens of the tree.
+/// Finds the first closing bracket without a partner, else the last opening one that is never closed. Ignores brackets
+/// in strings and comments, which are no tokens of the tree.
 pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut cursor = tree.walk();

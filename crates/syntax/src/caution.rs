@@ -5,8 +5,8 @@ use switchboard_grammars::Language;
 use crate::problem::Problem;
 use crate::source::Source;
 
-/// Conditions under which a new problem does not block. They follow the shares of false alarms measured on published code:
-/// two thirds of C++ headers, half of C files with macros, and some dialects of the looser languages.
+/// Conditions under which a new problem does not block. They follow the shares of false alarms measured on published
+/// code: two thirds of C++ headers, half of C files with macros, and some dialects of the looser languages.
 pub(crate) enum Caution {
     /// The grammar is as good as the language's own parser.
     None,
@@ -68,8 +68,8 @@ impl Caution {
 /// Maximum number of lines above a problem in which its statement may begin.
 const STATEMENT_LINES: usize = 20;
 
-/// Returns whether a directive, a name in capitals or more names than a declaration has are on the problem's lines, next to them or
-/// where its statement begins.
+/// Returns whether a directive, a name in capitals or more names than a declaration has are on the problem's lines,
+/// next to them or where its statement begins.
 fn is_near_macro(problem: &Problem, source: &Source) -> bool {
     let ends_statement = |line: &usize| {
         let text = source.lines().bytes(&source.text, *line).trim_ascii_end();

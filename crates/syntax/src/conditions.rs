@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use crate::overwrite::overwrite;
 
-/// Overwrites all arms but the first of adjacent conditions: only one of them is compiled, and each may declare the same name.
+/// Overwrites all arms but the first of adjacent conditions: only one of them is compiled, and each may declare the
+/// same name.
 pub(crate) fn first_arms(text: &mut Cow<'_, [u8]>) {
     for (from, to) in other_arms(text) {
         overwrite(text, from..to, b' ');

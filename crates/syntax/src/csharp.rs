@@ -1,4 +1,5 @@
-//! Rewrites legal C# that the grammar does not know: dereferenced expressions other than a name, and contextual keywords used as names.
+//! Rewrites legal C# that the grammar does not know: dereferenced expressions other than a name, and contextual
+//! keywords used as names.
 
 use std::borrow::Cow;
 
@@ -34,7 +35,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Renames contextual keywords used as names, as in `if (async)` or `required.Add(a)`: what follows can't follow a modifier.
+/// Renames contextual keywords used as names, as in `if (async)` or `required.Add(a)`: what follows can't follow a
+/// modifier.
 fn names(text: &mut Cow<'_, [u8]>) {
     for word in WORDS {
         for at in all(text, word.as_bytes()) {
@@ -64,7 +66,8 @@ fn begins_value(before: &[u8]) -> bool {
     b"=(,;{}!&|+-%<>?:~^[".contains(last)
 }
 
-/// Rewrites what follows the `*` at a position: `*(int*)&a` to `a`, `*(a + 1)` to `_[a + 1]`, `*--a` to `a`, `*a++` to `*a`.
+/// Rewrites what follows the `*` at a position: `*(int*)&a` to `a`, `*(a + 1)` to `_[a + 1]`, `*--a` to `a`, `*a++` to
+/// `*a`.
 fn pointee(text: &mut Cow<'_, [u8]>, at: usize) {
     let end = text[at..].iter().take(LONGEST).position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
     let rest = &text[at + 1..end];

@@ -1,7 +1,9 @@
-//! Reads texts with a preprocessor arm by arm: removes the lines of `#if` and its family, and leaves one arm of each chain.
+//! Reads texts with a preprocessor arm by arm: removes the lines of `#if` and its family, and leaves one arm of each
+//! chain.
 //!
-//! The symbols that are set are unknown. Three readings cover the usual code: every condition true, every condition false, and
-//! every `#elif` true. A text is right if one of its readings is; a change broke it if a reading that was right no longer is.
+//! The symbols that are set are unknown. Three readings cover the usual code: every condition true, every condition
+//! false, and every `#elif` true. A text is right if one of its readings is; a change broke it if a reading that was
+//! right no longer is.
 
 mod arms;
 

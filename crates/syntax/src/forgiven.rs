@@ -1,4 +1,5 @@
-//! Mistakes that a language's own parser refuses and the grammar accepts: each language's rules over a tree without errors.
+//! Mistakes that a language's own parser refuses and the grammar accepts: each language's rules over a tree without
+//! errors.
 
 use switchboard_grammars::Language;
 use tree_sitter::Tree;

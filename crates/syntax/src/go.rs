@@ -1,5 +1,5 @@
-//! Mistakes that Go refuses and the grammar accepts: statements outside functions, a missing package clause, lists whose last
-//! line ends without a comma, parameters of which only some have names.
+//! Mistakes that Go refuses and the grammar accepts: statements outside functions, a missing package clause, lists
+//! whose last line ends without a comma, parameters of which only some have names.
 
 use tree_sitter::{Node, Tree};
 

@@ -5,8 +5,8 @@ use switchboard_grammars::Language;
 use crate::problem::{self, Problem};
 use crate::{forgiven, rust, tidied};
 
-/// Lists the problems of a text: those of the grammar, those that the grammar accepts and the language does not, and for Rust
-/// those of the parser that procedural macros use.
+/// Lists the problems of a text: those of the grammar, those that the grammar accepts and the language does not, and
+/// for Rust those of the parser that procedural macros use.
 pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
     if language != Language::Rust {

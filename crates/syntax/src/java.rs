@@ -1,5 +1,5 @@
-//! Mistakes that Java refuses and the grammar accepts: expressions that are no statements, methods without a type, modifiers
-//! that are repeated or misplaced, numbers that are too large, keywords as names.
+//! Mistakes that Java refuses and the grammar accepts: expressions that are no statements, methods without a type,
+//! modifiers that are repeated or misplaced, numbers that are too large, keywords as names.
 
 use tree_sitter::{Node, Tree};
 

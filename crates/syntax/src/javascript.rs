@@ -1,5 +1,5 @@
-//! Mistakes that JavaScript and TypeScript refuse and the grammars accept: empty items of lists, keywords as names, assignments
-//! inside operators, `await` outside of async code, `const` without a value.
+//! Mistakes that JavaScript and TypeScript refuse and the grammars accept: empty items of lists, keywords as names,
+//! assignments inside operators, `await` outside of async code, `const` without a value.
 
 use tree_sitter::{Node, Tree};
 
@@ -18,7 +18,8 @@ pub(super) enum Dialect {
     TypeScript,
 }
 
-/// Reserved words of ECMA-262, 12.7.2, without `await`, `let`, `static` and `yield`, which may be names in some positions.
+/// Reserved words of ECMA-262, 12.7.2, without `await`, `let`, `static` and `yield`, which may be names in some
+/// positions.
 const RESERVED: &[&str] = &[
     "break",
     "case",

@@ -1,7 +1,7 @@
 //! Decides where a file no longer parses, and which of these mistakes came with the change.
 //!
-//! No grammar is perfect, so the verdict compares: mistakes of the base's version are old, and where the base did not parse
-//! cleanly only those inside or next to changed lines count as new.
+//! No grammar is perfect, so the verdict compares: mistakes of the base's version are old, and where the base did not
+//! parse cleanly only those inside or next to changed lines count as new.
 
 use std::ops::Range;
 
@@ -145,13 +145,14 @@ fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Pro
     problems.iter().take(MOST_PER_FILE).map(mistake).collect()
 }
 
-/// Returns whether a file is part of a project template (`cookiecutter`, a Maven archetype and the like): code with gaps.
+/// Returns whether a file is part of a project template (`cookiecutter`, a Maven archetype and the like): code with
+/// gaps.
 fn is_template(source: &Source) -> bool {
     ["{{", "{%", "archetype-resources/"].iter().any(|mark| source.path.contains(mark))
 }
 
-/// Returns whether a file has whole lines of ERB, EJS or the like, or is code once their gaps are filled. Never true for C, where the
-/// marks of gaps are brackets.
+/// Returns whether a file has whole lines of ERB, EJS or the like, or is code once their gaps are filled. Never true
+/// for C, where the marks of gaps are brackets.
 fn is_code_template(source: &Source, language: Language, parsers: &mut Parsers) -> bool {
     if matches!(language, Language::C | Language::Cpp) {
         return false;
@@ -172,7 +173,8 @@ fn is_objective(text: &[u8]) -> bool {
         .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
-/// Returns whether a `.sh` file is for a shell: scripts of Perl and PHP that build tools rename, and generated XML, also end so.
+/// Returns whether a `.sh` file is for a shell: scripts of Perl and PHP that build tools rename, and generated XML,
+/// also end so.
 fn is_for_a_shell(text: &[u8]) -> bool {
     const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "SHELL"];
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Rewrites legal Kotlin that the grammar does not know: modifiers used as names, and code on one line or split over several.
+//! Rewrites legal Kotlin that the grammar does not know: modifiers used as names, and code on one line or split over
+//! several.
 
 use std::borrow::Cow;
 
@@ -69,7 +70,8 @@ impl Tidy<'_, '_> {
         self.lines();
     }
 
-    /// Renames modifiers used as names, as in `open(x)` or `{ override -> override.a }`: what follows can't follow a modifier.
+    /// Renames modifiers used as names, as in `open(x)` or `{ override -> override.a }`: what follows can't follow a
+    /// modifier.
     fn names(&mut self) {
         for word in MODIFIERS {
             for at in self.all(word) {

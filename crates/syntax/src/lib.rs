@@ -1,7 +1,7 @@
 //! Finds where code no longer parses: the part of `syntax_check` that does not read files.
 //!
-//! [`judge`] compares one [`Source`] with its base. [`lines`], [`tree`] and [`notes`] are shared with other checks of a parsed
-//! file.
+//! [`judge`] compares one [`Source`] with its base. [`lines`], [`tree`] and [`notes`] are shared with other checks of a
+//! parsed file.
 
 mod balance;
 mod brackets;

@@ -4,7 +4,8 @@ use tree_sitter::Node;
 
 use crate::problem::{Kind, Problem};
 
-/// Maximum number of ancestors searched: hand-written code does not nest deeper, and longer searches take too much time.
+/// Maximum number of ancestors searched: hand-written code does not nest deeper, and longer searches take too much
+/// time.
 const FARTHEST: usize = 500;
 
 /// Makes a problem at the beginning of a node.
@@ -13,7 +14,8 @@ pub(crate) fn problem(node: Node<'_>, kind: Kind) -> Problem {
     Problem { kind, range: node.start_byte()..node.start_byte(), lines: line..line + 1 }
 }
 
-/// Makes a problem about a word or mark that may not stand here. For words of the language only, never for text of the file.
+/// Makes a problem about a word or mark that may not stand here. For words of the language only, never for text of the
+/// file.
 pub(crate) fn unexpected(node: Node<'_>, word: &str) -> Problem {
     problem(node, Kind::Unexpected(word.to_owned()))
 }

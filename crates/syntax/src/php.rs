@@ -1,4 +1,5 @@
-//! Mistakes that PHP refuses and the grammar accepts: `declare(strict_types=1)` that governs a statement instead of the file.
+//! Mistakes that PHP refuses and the grammar accepts: `declare(strict_types=1)` that governs a statement instead of the
+//! file.
 
 use tree_sitter::{Node, Tree};
 

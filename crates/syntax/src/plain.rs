@@ -1,5 +1,5 @@
-//! A second reading for languages whose grammar reports errors in correct code: arm by arm with a preprocessor, and by brackets
-//! and quotes only where macros and dialects prevent more.
+//! A second reading for languages whose grammar reports errors in correct code: arm by arm with a preprocessor, and by
+//! brackets and quotes only where macros and dialects prevent more.
 
 use switchboard_grammars::Language;
 
@@ -89,8 +89,8 @@ fn by_words(source: &Source) -> Plain {
     broken(now, before).map_or(Plain::Unknown, Plain::Broken)
 }
 
-/// Returns whether a script re-executes itself with another program: after a comment that a backslash continues for that
-/// program only, and `exec` or `if` on the next line, the text is no shell script.
+/// Returns whether a script re-executes itself with another program: after a comment that a backslash continues for
+/// that program only, and `exec` or `if` on the next line, the text is no shell script.
 fn hands_itself_on(text: &[u8]) -> bool {
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').take(30).collect();
     lines.windows(2).any(|pair| {
@@ -99,7 +99,8 @@ fn hands_itself_on(text: &[u8]) -> bool {
     })
 }
 
-/// Checks the readings without the preprocessor's lines by the grammar: a file that parses in one of its readings is right.
+/// Checks the readings without the preprocessor's lines by the grammar: a file that parses in one of its readings is
+/// right.
 fn by_grammar(source: &Source, language: Language, parsers: &mut Parsers) -> Plain {
     let mut problems = |text: &[u8]| {
         let tree = parsers.parse(language, text);

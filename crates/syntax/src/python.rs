@@ -1,5 +1,5 @@
-//! Mistakes that Python refuses and the grammar accepts: indentation that fits no block, empty blocks, a missing right side,
-//! arguments in the wrong order, bytes beside text.
+//! Mistakes that Python refuses and the grammar accepts: indentation that fits no block, empty blocks, a missing right
+//! side, arguments in the wrong order, bytes beside text.
 
 use tree_sitter::{Node, Tree};
 
@@ -112,7 +112,8 @@ fn indentation(block: Node<'_>, text: &[u8], expected: Option<&[u8]>) -> Option<
     None
 }
 
-/// Returns the blanks before a statement; `None` if other text precedes it on its line or the line continues the one above.
+/// Returns the blanks before a statement; `None` if other text precedes it on its line or the line continues the one
+/// above.
 fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let before = &text[..statement.start_byte()];
     let line_at = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

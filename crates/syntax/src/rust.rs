@@ -1,7 +1,7 @@
 //! Parses Rust a second time, with the parser that procedural macros use.
 //!
-//! The grammar fails on one in a hundred files of the published crates, mostly inside macros; this parser does not, and it
-//! finds some mistakes that the grammar accepts.
+//! The grammar fails on one in a hundred files of the published crates, mostly inside macros; this parser does not, and
+//! it finds some mistakes that the grammar accepts.
 
 use std::thread;
 
@@ -51,8 +51,8 @@ fn problem(source: &str, error: &syn::Error) -> Problem {
     Problem { kind: Kind::Unreadable, range: at..at, lines: line..line + 1 }
 }
 
-/// Returns whether a text nests too little for deep recursion. Brackets in strings and comments count too, which makes the
-/// test stricter only.
+/// Returns whether a text nests too little for deep recursion. Brackets in strings and comments count too, which makes
+/// the test stricter only.
 fn is_shallow(text: &[u8]) -> bool {
     let (mut outer, mut around, mut run) = (Vec::new(), 0_usize, 0_usize);
     for byte in text {

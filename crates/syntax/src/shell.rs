@@ -1,6 +1,6 @@
-//! Checks shell scripts by their reserved words, brackets and quotes, for new files in which the grammar fails: what is open at
-//! the end is open for every shell. Source of the rules: POSIX.1-2017, Shell Command Language, sections 2.2 to 2.10, and the manual
-//! of Bash for `[[`, `((`, arrays and extended patterns.
+//! Checks shell scripts by their reserved words, brackets and quotes, for new files in which the grammar fails: what is
+//! open at the end is open for every shell. Source of the rules: POSIX.1-2017, Shell Command Language, sections 2.2 to
+//! 2.10, and the manual of Bash for `[[`, `((`, arrays and extended patterns.
 
 mod compound;
 mod word;

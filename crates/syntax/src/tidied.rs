@@ -220,7 +220,8 @@ impl Tidy<'_> {
         }
     }
 
-    /// Rewrites style sheets that browsers accept and the grammar does not: bare addresses, a second semicolon, named containers.
+    /// Rewrites style sheets that browsers accept and the grammar does not: bare addresses, a second semicolon, named
+    /// containers.
     fn stylesheet(&mut self) {
         for at in self.all("url(") {
             let from = at + 4;

@@ -33,8 +33,8 @@ pub fn each_node<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Visits the nodes of a tree with their ancestors, outermost first. A node has no link to its parent, and to search for
-/// it takes time in proportion to the depth and width of the tree.
+/// Visits the nodes of a tree with their ancestors, outermost first. A node has no link to its parent, and to search
+/// for it takes time in proportion to the depth and width of the tree.
 pub fn each_node_below<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>, &[Node<'a>])) {
     let mut cursor = tree.walk();
     let mut above: Vec<Node<'a>> = Vec::new();

@@ -1,7 +1,9 @@
-//! `cargo xtask bench bus`: messages against the disk below them, and against brokers and databases. Every figure is a ratio of two things
-//! measured alternately in one run, first on a quiet machine, then with two busy loops for each core.
+//! `cargo xtask bench bus`: messages against the disk below them, and against brokers and databases. Every figure is a
+//! ratio of two things measured alternately in one run, first on a quiet machine, then with two busy loops for each
+//! core.
 //!
-//! The disk is this machine's: a virtual one may answer a sync before the data is safe. Missing peers are skipped with a line.
+//! The disk is this machine's: a virtual one may answer a sync before the data is safe. Missing peers are skipped with
+//! a line.
 
 mod clients;
 mod disk;

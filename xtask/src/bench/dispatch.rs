@@ -1,5 +1,5 @@
-//! `cargo xtask bench dispatch`: the cost of workers: their start, a daemon with many of them, control, adoption, plans,
-//! ceilings; and polled files for comparison.
+//! `cargo xtask bench dispatch`: the cost of workers: their start, a daemon with many of them, control, adoption,
+//! plans, ceilings; and polled files for comparison.
 
 mod figure;
 mod fleet;

@@ -1,4 +1,5 @@
-//! `cargo xtask bench files`: how fast message files that are dropped all at once are processed, and what they leave behind.
+//! `cargo xtask bench files`: how fast message files that are dropped all at once are processed, and what they leave
+//! behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};

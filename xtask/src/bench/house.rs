@@ -1,4 +1,5 @@
-//! `cargo xtask bench house`: checks whether the tree and the daemon keep within their limits. Prints each measurement beside its limit.
+//! `cargo xtask bench house`: checks whether the tree and the daemon keep within their limits. Prints each measurement
+//! beside its limit.
 
 mod daemon;
 mod figure;

@@ -1,8 +1,8 @@
 //! `cargo xtask bench team`: checks whether agents can cheat the gates of a run.
 //!
-//! Scripted agents play the known cheats in three small projects, and make honest changes to tests, configuration and build
-//! files. Each case is a separate real run; changes that merge without a person are counted. The control is the bare exit code of the
-//! test command on the same trees.
+//! Scripted agents play the known cheats in three small projects, and make honest changes to tests, configuration and
+//! build files. Each case is a separate real run; changes that merge without a person are counted. The control is the
+//! bare exit code of the test command on the same trees.
 
 mod corpus;
 mod example;
@@ -30,7 +30,8 @@ pub(crate) struct Args {
     /// Print only the JSON object
     #[arg(long)]
     json: bool,
-    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these; `way` measures the cost of a team's way
+    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these; `way` measures the cost of a team's
+    /// way
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     only: Vec<String>,
     /// Path of the binary; default a release build of this tree

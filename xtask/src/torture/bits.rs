@@ -1,7 +1,7 @@
 //! `cargo xtask torture bits`: flips one bit anywhere in the files of a store that was never closed.
 //!
-//! Each flip must be found, at the opening or by the check, or be harmless: every answer stays the same. If it hits the row of
-//! an event in the database, that event must be named.
+//! Each flip must be found, at the opening or by the check, or be harmless: every answer stays the same. If it hits the
+//! row of an event in the database, that event must be named.
 
 use std::collections::HashSet;
 use std::fs;
@@ -178,7 +178,8 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
     Ok(spots)
 }
 
-/// Returns the pages with a newer version in the write-ahead log: frames of a page behind a head of 24 bytes, after 32 bytes.
+/// Returns the pages with a newer version in the write-ahead log: frames of a page behind a head of 24 bytes, after 32
+/// bytes.
 fn pages(wal: &[u8]) -> HashSet<usize> {
     let frames = wal.get(32..).unwrap_or_default().chunks_exact(24 + PAGE);
     frames.map(|frame| frame[..4].iter().fold(0, |page, byte| page << 8 | usize::from(*byte))).collect()

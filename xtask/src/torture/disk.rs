@@ -1,12 +1,12 @@
 //! A disk that loses power: which contents of the files are legal after a point of the tape.
 //!
-//! Synced data is there. Of what was written since, every sector of 512 bytes holds what it held at some moment since the
-//! last sync of its file, independent of the other sectors: writes are dropped, torn and reordered. The size of a file is
-//! such a value, too.
+//! Synced data is there. Of what was written since, every sector of 512 bytes holds what it held at some moment since
+//! the last sync of its file, independent of the other sectors: writes are dropped, torn and reordered. The size of a
+//! file is such a value, too.
 //!
-//! Truncating or deleting a file is not a write: a file system applies it as a whole, in the order of truncations, and later
-//! writes use other space on the disk. So a sector that was cut off holds either its old content, with the whole old file, or
-//! only later content, never a mixture.
+//! Truncating or deleting a file is not a write: a file system applies it as a whole, in the order of truncations, and
+//! later writes use other space on the disk. So a sector that was cut off holds either its old content, with the whole
+//! old file, or only later content, never a mixture.
 
 use std::fs;
 use std::path::Path;
@@ -142,7 +142,8 @@ impl Disk {
         }
     }
 
-    /// Returns the head record, which is never synced: any version ever written may be there, or none. After a kill it is the last one.
+    /// Returns the head record, which is never synced: any version ever written may be there, or none. After a kill it
+    /// is the last one.
     fn note(&self, ops: &[Op], cut: Cut) -> Option<Vec<u8>> {
         let read = |at: &usize| match ops.get(*at) {
             Some(Op::Note(bytes)) => Some(bytes.clone()),
@@ -163,11 +164,12 @@ impl Disk {
 // === impl Held ===
 
 impl Held {
-    /// Returns the contents when each sector holds what it held before the operation that `until` returns for it, the size is
-    /// what it was before `size_until`, and the truncations before `cuts_until` have happened.
+    /// Returns the contents when each sector holds what it held before the operation that `until` returns for it, the
+    /// size is what it was before `size_until`, and the truncations before `cuts_until` have happened.
     fn image(&self, ops: &[Op], until: &dyn Fn(usize) -> usize, size_until: usize, cuts_until: usize) -> Vec<u8> {
         let cuts = self.cuts(ops);
-        // Limits the wanted position to between the last truncation that has happened and the first that has not, of those that cut this sector.
+        // Limits the wanted position to between the last truncation that has happened and the first that has not, of
+        // those that cut this sector.
         let legal = |sector: usize, wanted: usize| {
             let took = || cuts.iter().filter(|(_, size)| *size <= sector.saturating_mul(SECTOR));
             let first = took().map(|(at, _)| at + 1).filter(|at| *at <= cuts_until).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Runs under simulated time: the real engine with simulated git, shims, checks and commits that fail by a seed. A seed repeats
-//! exactly.
+//! Runs under simulated time: the real engine with simulated git, shims, checks and commits that fail by a seed. A seed
+//! repeats exactly.
 
 use std::time::Instant;
 
@@ -34,7 +34,8 @@ pub(crate) struct Args {
 /// Simulates the histories, and stops at the first broken promise.
 ///
 /// # Errors
-/// When a promise is broken, with the seed; when a seed does not repeat; when the histories have too few faults to prove anything.
+/// When a promise is broken, with the seed; when a seed does not repeat; when the histories have too few faults to
+/// prove anything.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut total = SimReport::default();
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Simulates histories in which this many workers of several runs are live at once; returns their sums and the time they took.
+/// Simulates histories in which this many workers of several runs are live at once; returns their sums and the time
+/// they took.
 fn play_fleets(args: &Args) -> anyhow::Result<(SimReport, u128)> {
     let began = Instant::now();
     let mut total = SimReport::default();

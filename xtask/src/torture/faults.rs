@@ -1,8 +1,9 @@
-//! `cargo xtask torture faults`: makes one write, truncation, sync or opening of a file fail, at every point where one can.
+//! `cargo xtask torture faults`: makes one write, truncation, sync or opening of a file fail, at every point where one
+//! can.
 //!
-//! A full disk refuses and the store continues; a broken one stops it, because after a failed sync the content of the disk is
-//! unknown, and a second sync that succeeds would prove nothing. Everything that had been answered is there at the next
-//! opening, even if the machine loses power in between.
+//! A full disk refuses and the store continues; a broken one stops it, because after a failed sync the content of the
+//! disk is unknown, and a second sync that succeeds would prove nothing. Everything that had been answered is there at
+//! the next opening, even if the machine loses power in between.
 
 use std::path::Path;
 use std::time::Instant;
@@ -136,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_failing_disk_costs_nothing_that_was_answered() {
-        // Fewer faults would sometimes hit none that matters: the position of a call depends on how commits are grouped.
+        // Fewer faults would sometimes hit none that matters: the position of a call depends on how commits are
+        // grouped.
         run(&Args { faults: 40, seed: 3 }).unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! Kills the daemon with `kill -9` at random moments while hundreds of message files are dropped; at the end compares the dropped files
-//! with the record, the inbox and the receipts.
+//! Kills the daemon with `kill -9` at random moments while hundreds of message files are dropped; at the end compares
+//! the dropped files with the record, the inbox and the receipts.
 
 use std::collections::BTreeSet;
 use std::fs;

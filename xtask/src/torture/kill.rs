@@ -1,5 +1,5 @@
-//! Kills the daemon with `kill -9` at random moments, under senders, receivers and holders of leases who all keep a log; at the end compares their
-//! logs with the record.
+//! Kills the daemon with `kill -9` at random moments, under senders, receivers and holders of leases who all keep a
+//! log; at the end compares their logs with the record.
 
 mod actors;
 mod history;

@@ -1,5 +1,6 @@
-//! `cargo xtask torture machine`: a real daemon on a disk that fills up, one with few file descriptors, and one whose time of day
-//! jumps. What it answered is kept, what it can't keep is refused, and it continues when there is room again.
+//! `cargo xtask torture machine`: a real daemon on a disk that fills up, one with few file descriptors, and one whose
+//! time of day jumps. What it answered is kept, what it can't keep is refused, and it continues when there is room
+//! again.
 
 mod clock;
 

@@ -1,8 +1,9 @@
 //! `cargo xtask torture power`: opens what a power cut at any moment may leave of a store, with the store itself.
 //!
-//! A run of the real store is recorded, write by write. After every write all legal contents of the disk are candidates:
-//! unsynced data is there, gone, torn or reordered. The controls must lose data, else the test proves nothing: a store that
-//! syncs no commit (SQLite alone does so with `synchronous=NORMAL`), and a disk that ignores every sync.
+//! A run of the real store is recorded, write by write. After every write all legal contents of the disk are
+//! candidates: unsynced data is there, gone, torn or reordered. The controls must lose data, else the test proves
+//! nothing: a store that syncs no commit (SQLite alone does so with `synchronous=NORMAL`), and a disk that ignores
+//! every sync.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! `cargo xtask torture seen`: messages at random moments to agents that are busy, about to be idle, idle, dead and started again. Each message
-//! must be shown to its recipient, with evidence, within two seconds of time in which the recipient was able to see it; and no work may be
-//! cancelled for it.
+//! `cargo xtask torture seen`: messages at random moments to agents that are busy, about to be idle, idle, dead and
+//! started again. Each message must be shown to its recipient, with evidence, within two seconds of time in which the
+//! recipient was able to see it; and no work may be cancelled for it.
 
 mod acp;
 mod file;
@@ -112,7 +112,8 @@ impl Sender {
         })
     }
 
-    /// Sends this many messages at random moments; calls `between` before each, and waits until all were seen or the time limit is over.
+    /// Sends this many messages at random moments; calls `between` before each, and waits until all were seen or the
+    /// time limit is over.
     fn send_all(
         &mut self,
         messages: u64,

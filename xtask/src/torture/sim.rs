@@ -1,7 +1,6 @@
 //! The bus under simulated time: agents that send, receive, acknowledge, give back, forget and take back at random,
-//! several calls at once, in an
-//! order that a seed decides. The code is the real one, on the store in memory; only the clock and the scheduler are
-//! simulated. A seed repeats exactly.
+//! several calls at once, in an order that a seed decides. The code is the real one, on the store in memory; only the
+//! clock and the scheduler are simulated. A seed repeats exactly.
 
 mod check;
 mod world;

@@ -250,7 +250,8 @@ impl Promised {
     }
 }
 
-/// Returns the head record as another boot of the machine would find it: data that was only written does not count any more.
+/// Returns the head record as another boot of the machine would find it: data that was only written does not count any
+/// more.
 pub(super) fn after_boot(note: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(note);
     let Some((said, _)) = text.rsplit_once("sum ") else { return note.to_vec() };

@@ -1,5 +1,5 @@
-//! SQLite's file layer with a hook in it: records every write, truncation, sync and opening of the recorded store on the tape, and makes it
-//! fail if a fault is due. It is the default of the process, so the store runs unchanged.
+//! SQLite's file layer with a hook in it: records every write, truncation, sync and opening of the recorded store on
+//! the tape, and makes it fail if a fault is due. It is the default of the process, so the store runs unchanged.
 #![expect(unsafe_code, reason = "a file layer of SQLite is a table of C functions")]
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};

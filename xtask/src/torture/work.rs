@@ -213,8 +213,8 @@ impl History {
         self.hashes.extend(more.iter().map(|event| event.hash));
     }
 
-    /// Checks what a power cut or a kill has left: the store opens, is whole, begins as the history did, holds what was promised,
-    /// and accepts more.
+    /// Checks what a power cut or a kill has left: the store opens, is whole, begins as the history did, holds what was
+    /// promised, and accepts more.
     ///
     /// # Errors
     /// When a promise is broken; the error names it.

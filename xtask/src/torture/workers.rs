@@ -1,6 +1,6 @@
 //! `cargo xtask torture workers`: hundreds of real workers, with a fault every ten seconds. No work may be lost or done
-//! twice, the recorded costs must equal
-//! those that the workers wrote down, and nothing may be left over: no process, no descriptor, no work tree, no memory.
+//! twice, the recorded costs must equal those that the workers wrote down, and nothing may be left over: no process, no
+//! descriptor, no work tree, no memory.
 
 mod fault;
 mod ledger;

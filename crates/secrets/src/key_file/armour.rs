@@ -14,7 +14,8 @@ use crate::words::entropy;
 const BODY: usize = 12_000;
 /// Minimum length of a body of unknown format; the shortest real one, an Ed25519 key, has 64 characters.
 const LEAST: usize = 60;
-/// Minimum entropy of such a body in bits a character: 64 random characters of base64 have 5.0 to 5.5, words and patterns 4 and less.
+/// Minimum entropy of such a body in bits a character: 64 random characters of base64 have 5.0 to 5.5, words and
+/// patterns 4 and less.
 const BITS: f64 = 4.2;
 
 /// Reads a private key; the keyword is `-----begin `. Ignores headers without a body, and public keys.
@@ -81,8 +82,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the base64 characters of a body, without headers inside (`Proc-Type: …`), the checksum of OpenPGP, quotes, line ends
-/// and `\n`.
+/// Returns the base64 characters of a body, without headers inside (`Proc-Type: …`), the checksum of OpenPGP, quotes,
+/// line ends and `\n`.
 fn base64_of(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body).replace("\\r", "").replace("\\n", "\n");
     let mut out = Vec::new();

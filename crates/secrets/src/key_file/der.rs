@@ -13,7 +13,8 @@ const INTEGER: u8 = 0x02;
 const OCTETS: u8 = 0x04;
 const OBJECT: u8 = 0x06;
 const SEQUENCE: u8 = 0x30;
-/// 1.2.840.113549.1.5 (password-based encryption, PKCS#5) and 1.2.840.113549.1.12.1 (that of PKCS#12), without their last parts.
+/// 1.2.840.113549.1.5 (password-based encryption, PKCS#5) and 1.2.840.113549.1.12.1 (that of PKCS#12), without their
+/// last parts.
 const PASSWORD_BASED: [&[u8]; 2] =
     [&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05], &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x01]];
 /// 1.2.840.113549.1.12.10.1.1: an unencrypted key in a PKCS#12 file.

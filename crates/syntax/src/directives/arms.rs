@@ -1,5 +1,5 @@
-//! Compares the arms of conditions by the brackets they leave open. If one condition alone changes them, a new file is broken for
-//! one of the condition's values, since nothing else in the file compensates.
+//! Compares the arms of conditions by the brackets they leave open. If one condition alone changes them, a new file is
+//! broken for one of the condition's values, since nothing else in the file compensates.
 
 use std::ops::Range;
 
@@ -35,8 +35,8 @@ struct Arm {
 /// Brackets without a partner in a part, with their positions.
 type Form = Vec<(u8, usize)>;
 
-/// Finds the open or surplus bracket in the only chain whose arms differ in their brackets; `None` if there is no such chain, or
-/// more than one, which may belong together.
+/// Finds the open or surplus bracket in the only chain whose arms differ in their brackets; `None` if there is no such
+/// chain, or more than one, which may belong together.
 pub(crate) fn uneven(text: &[u8], quoting: Quoting, preprocessor: Preprocessor) -> Option<Problem> {
     let mut reader = Reader { text, quoting, uneven: Vec::new() };
     reader.sequence(&parts(text, preprocessor)?)?;
@@ -182,8 +182,8 @@ fn joined(form: &Form, more: &Form) -> Form {
     joined
 }
 
-/// Selects the unpaired bracket to report: an open one before a closing bracket, else the first closing one, else the last
-/// open one.
+/// Selects the unpaired bracket to report: an open one before a closing bracket, else the first closing one, else the
+/// last open one.
 fn problem(text: &[u8], form: &Form) -> Option<Problem> {
     let first = form.iter().position(|(mark, _)| is_closing(*mark));
     let (mark, at) = match first {

@@ -111,7 +111,8 @@ fn in_script(text: &[u8], block: &Block, kind: Kind, parsers: &mut Parsers) -> V
     overwrite(&mut alone, block.content.end..text.len(), b' ');
     let Some(tree) = parsers.parse(language, &alone) else { return Vec::new() };
     let mut problems = problems_of(&tree, &alone, language);
-    // Both compilers wrap a script: `await` is allowed outside of functions there, and in Svelte `$:` names a statement.
+    // Both compilers wrap a script: `await` is allowed outside of functions there, and in Svelte `$:` names a
+    // statement.
     let is_wrapped = kind == Kind::Svelte || tag.contains("setup");
     let is_await = |problem: &Problem| problem.kind == Mistake::Unexpected("await".to_owned());
     problems.retain(|problem| !(is_wrapped && is_await(problem)));

@@ -1,5 +1,5 @@
-//! Dockerfiles, by the rules of their reference: known instructions with arguments, lines continued by a backslash, heredocs, a
-//! `FROM` before the instructions that need one. Source: docs.docker.com/reference/dockerfile.
+//! Dockerfiles, by the rules of their reference: known instructions with arguments, lines continued by a backslash,
+//! heredocs, a `FROM` before the instructions that need one. Source: docs.docker.com/reference/dockerfile.
 
 use crate::problem::{Kind, Problem};
 

@@ -1,5 +1,5 @@
-//! HTML mistakes that no browser corrects silently: tags and comments that never end, and in whole pages elements without a
-//! required end tag. Source: html.spec.whatwg.org, sections *Optional tags* and *Void elements*.
+//! HTML mistakes that no browser corrects silently: tags and comments that never end, and in whole pages elements
+//! without a required end tag. Source: html.spec.whatwg.org, sections *Optional tags* and *Void elements*.
 
 use crate::problem::{Kind, Problem};
 

@@ -104,8 +104,8 @@ pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Proble
     }
 }
 
-/// Returns whether a file is deliberately broken test data for a JSON parser: it lies in a test folder and its name says so. The
-/// name alone is not enough: any broken file could have it.
+/// Returns whether a file is deliberately broken test data for a JSON parser: it lies in a test folder and its name
+/// says so. The name alone is not enough: any broken file could have it.
 fn is_broken_on_purpose(path: &str) -> bool {
     const TESTS: [&str; 7] = ["test", "tests", "__tests__", "testdata", "fixtures", "__fixtures__", "spec"];
     const WORDS: [&str; 3] = ["invalid", "malformed", "broken"];
@@ -136,7 +136,8 @@ fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Proble
     Problem::at(text.as_bytes(), at, Kind::Stated(what))
 }
 
-/// Reads JSON with comments and trailing commas, without the parser's other additions. Returns whether there is a comment.
+/// Reads JSON with comments and trailing commas, without the parser's other additions. Returns whether there is a
+/// comment.
 fn commented(text: &str, plain: &str, mark: usize) -> Result<bool, Problem> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Separate, tokens: false };
     let options = ParseOptions {

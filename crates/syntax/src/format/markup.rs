@@ -1,5 +1,5 @@
-//! Markup of Svelte and Vue components: checks the brackets of expressions, and Svelte's blocks. Of an embedded language it reads only
-//! brackets, quotes, comments and regular expressions; the rest is left to the compiler.
+//! Markup of Svelte and Vue components: checks the brackets of expressions, and Svelte's blocks. Of an embedded
+//! language it reads only brackets, quotes, comments and regular expressions; the rest is left to the compiler.
 
 use std::ops::Range;
 
@@ -67,7 +67,8 @@ fn svelte(text: &[u8]) -> Found {
     open.first().map_or(Ok(()), |(name, at)| Err((*at, endless(name))))
 }
 
-/// Reads a tag of Svelte, and returns the position after it. Outside of quotes, a brace there begins or ends an expression.
+/// Reads a tag of Svelte, and returns the position after it. Outside of quotes, a brace there begins or ends an
+/// expression.
 fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
     let (mut at, mut quote) = (start + 1, None);
     while at < text.len() {
@@ -90,7 +91,8 @@ fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
     Ok(at)
 }
 
-/// Returns whether the text before a closing brace begins like a branch or tag of Svelte, so that its opening brace is missing.
+/// Returns whether the text before a closing brace begins like a branch or tag of Svelte, so that its opening brace is
+/// missing.
 fn is_mark(before: &[u8]) -> bool {
     let before = &before[before.len().saturating_sub(MARKED)..];
     let text = before.rsplit(|byte| b">\n".contains(byte)).next().unwrap_or_default().trim_ascii_start();
@@ -189,8 +191,9 @@ fn skipped(text: &[u8], at: usize) -> Option<usize> {
     Some(memchr::memmem::find(&text[from..], end).map_or(text.len(), |length| from + length + end.len()))
 }
 
-/// Reads an expression of JavaScript and returns the position after it. With `opened`, the position of its opening brace, reads to
-/// the closing one, else to the end of the range. Open brackets and template literals are on an explicit stack, as they may nest deeply.
+/// Reads an expression of JavaScript and returns the position after it. With `opened`, the position of its opening
+/// brace, reads to the closing one, else to the end of the range. Open brackets and template literals are on an
+/// explicit stack, as they may nest deeply.
 fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
     let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
     let mut at = range.start;
@@ -266,7 +269,8 @@ fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
     start
 }
 
-/// Returns whether a brace begins a block, branch or tag of Svelte: no expression contains one, so the outer one has no end.
+/// Returns whether a brace begins a block, branch or tag of Svelte: no expression contains one, so the outer one has no
+/// end.
 fn begins_markup(inside: &[u8]) -> bool {
     match inside.split_first() {
         Some((b'#' | b'/', rest)) => block(rest).is_some(),

@@ -1,11 +1,12 @@
-//! SQL of any dialect: checks quotes, comments and brackets, including those in the bodies of SQL functions. The text between them
-//! differs from database to database.
+//! SQL of any dialect: checks quotes, comments and brackets, including those in the bodies of SQL functions. The text
+//! between them differs from database to database.
 
 use std::collections::HashMap;
 
 use crate::problem::{Kind, Problem};
 
-/// Maximum nesting of function bodies that are read; deeper quoted text is skipped. A function that creates functions takes two.
+/// Maximum nesting of function bodies that are read; deeper quoted text is skipped. A function that creates functions
+/// takes two.
 const DEPTH: usize = 4;
 
 /// Finds the first string, comment or bracket without an end, in time proportional to the length of the text.
@@ -138,7 +139,8 @@ fn nested_block(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// Strings of a text: a quote is doubled inside. A backslash escapes only in some databases, so both readings are tried.
+/// Strings of a text: a quote is doubled inside. A backslash escapes only in some databases, so both readings are
+/// tried.
 #[derive(Debug)]
 struct Strings {
     /// Remaining number of bytes that readings with escapes may examine.
@@ -148,8 +150,8 @@ struct Strings {
 // === impl Strings ===
 
 impl Strings {
-    /// Maximum number of times that readings with escapes examine each byte, on average. A long rejected one is rare, since the
-    /// next quote ends it. Beyond the limit a text is read by the standard.
+    /// Maximum number of times that readings with escapes examine each byte, on average. A long rejected one is rare,
+    /// since the next quote ends it. Beyond the limit a text is read by the standard.
     const TIMES: usize = 8;
 
     fn new(length: usize) -> Self {
@@ -233,7 +235,8 @@ impl<'t> Marks<'t> {
         Self { text, last: marks.collect() }
     }
 
-    /// Returns the length of the mark at a position, and of the quoted text with both marks; `None` if there is none or it never ends.
+    /// Returns the length of the mark at a position, and of the quoted text with both marks; `None` if there is none or
+    /// it never ends.
     fn quoted(&self, at: usize) -> Option<(usize, usize)> {
         let mark = mark(&self.text[at..])?;
         let start = at + mark.len();
@@ -243,7 +246,8 @@ impl<'t> Marks<'t> {
     }
 }
 
-/// Returns the mark that a text begins with. PostgreSQL cuts identifiers at 63 bytes (`NAMEDATALEN` less one); a longer name is no mark.
+/// Returns the mark that a text begins with. PostgreSQL cuts identifiers at 63 bytes (`NAMEDATALEN` less one); a longer
+/// name is no mark.
 fn mark(text: &[u8]) -> Option<&[u8]> {
     let end = 1 + text[1..].iter().take(64).position(|byte| *byte == b'$')?;
     let name = &text[1..end];

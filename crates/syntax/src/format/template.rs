@@ -1,5 +1,5 @@
-//! Gaps for template engines: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`), PHP (`<?php ?>`),
-//! CMake and Autoconf (`@NAME@`).
+//! Gaps for template engines: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`), PHP
+//! (`<?php ?>`), CMake and Autoconf (`@NAME@`).
 
 use std::borrow::Cow;
 

@@ -48,7 +48,8 @@ fn is_place(node: Node<'_>) -> bool {
     }
 }
 
-/// Reports `break` outside of a loop or `switch`, `continue` outside of a loop, and a label that no enclosing statement has.
+/// Reports `break` outside of a loop or `switch`, `continue` outside of a loop, and a label that no enclosing statement
+/// has.
 pub(super) fn outside(statement: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let word = statement.child(0)?.kind();
     let is_break = word == "break";

@@ -7,7 +7,8 @@ use tree_sitter::Node;
 use crate::node::{children, missing, problem, unexpected};
 use crate::problem::{Kind, Problem};
 
-/// Reports parameters out of order (Language Reference, 8.7: positional ones, `/`, those with a default, `*`, named ones, `**`), or repeated.
+/// Reports parameters out of order (Language Reference, 8.7: positional ones, `/`, those with a default, `*`, named
+/// ones, `**`), or repeated.
 pub(super) fn parameters(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     let mut names = HashSet::new();
     let (mut has_default, mut has_slash, mut star, mut is_last) = (false, false, None, false);

@@ -1,4 +1,5 @@
-//! PostgreSQL with its defaults, used through its own protocol over its Unix socket, with as many rows in a transaction as our bus writes.
+//! PostgreSQL with its defaults, used through its own protocol over its Unix socket, with as many rows in a transaction
+//! as our bus writes.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

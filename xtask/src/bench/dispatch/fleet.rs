@@ -1,6 +1,8 @@
-//! A daemon with many live workers: its cost while they work, the time to stop one of them, and the time in which the next daemon adopts them all.
+//! A daemon with many live workers: its cost while they work, the time to stop one of them, and the time in which the
+//! next daemon adopts them all.
 //!
-//! The workers are real processes, a shim and a scripted agent each, which sleep most of the time, like agents that wait for a model.
+//! The workers are real processes, a shim and a scripted agent each, which sleep most of the time, like agents that
+//! wait for a model.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -31,7 +31,8 @@ pub(super) fn prepare_10k_ms() -> anyhow::Result<f64> {
     Ok(median(times))
 }
 
-/// Makes a plan in which each task depends on up to two earlier ones and writes two files, one of which some others write, too.
+/// Makes a plan in which each task depends on up to two earlier ones and writes two files, one of which some others
+/// write, too.
 fn plan() -> Value {
     let task = |number: usize| {
         let depends: BTreeSet<_> =

@@ -1,6 +1,6 @@
-//! Control by polled files, rebuilt for comparison after an earlier orchestrator: one signal slot for each worker, checked once for each unit
-//! of work, read and then removed; a heartbeat that the coordinator writes when a message of the worker ends; a worker whose heartbeat is older
-//! than thirty seconds is stale.
+//! Control by polled files, rebuilt for comparison after an earlier orchestrator: one signal slot for each worker,
+//! checked once for each unit of work, read and then removed; a heartbeat that the coordinator writes when a message of
+//! the worker ends; a worker whose heartbeat is older than thirty seconds is stale.
 //!
 //! Real files and threads, with time scaled: a second is a millisecond.
 
@@ -27,7 +27,8 @@ const UNIT_S: (u64, u64) = (180, 1_800);
 const SIGNAL_S: (u64, u64) = (120, 1_800);
 /// Minimum and maximum duration of a message of the model, in seconds.
 const MESSAGE_S: (u64, u64) = (2, 20);
-/// Number of messages of which one ends with a tool call, and the maximum seconds of that call: tools take up to 15 minutes.
+/// Number of messages of which one ends with a tool call, and the maximum seconds of that call: tools take up to 15
+/// minutes.
 const TOOL: (u64, u64) = (10, 900);
 /// Age in seconds above which a heartbeat is stale.
 const STALE_S: f64 = 30.0;

@@ -29,7 +29,8 @@ pub(super) struct Spawn {
     pub(super) details: Value,
 }
 
-/// Measures the time from the request of a run with one task until its agent's first instruction ÷ that of `git worktree add` and two such processes.
+/// Measures the time from the request of a run with one task until its agent's first instruction ÷ that of `git
+/// worktree add` and two such processes.
 ///
 /// # Errors
 /// When the daemon or git fails.

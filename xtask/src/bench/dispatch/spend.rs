@@ -75,7 +75,8 @@ fn spent(repo: &TestRepo) -> anyhow::Result<u64> {
     }
 }
 
-/// Makes scripts of workers that spend one to five cents about every second, at most twenty times each: some twenty times as fast as real ones.
+/// Makes scripts of workers that spend one to five cents about every second, at most twenty times each: some twenty
+/// times as fast as real ones.
 fn sections(seed: u64) -> Value {
     let mut rng = Rng::with_seed(seed);
     let section = |number: usize| {

@@ -1,5 +1,5 @@
-//! Recognises files that a compiler, a bundler or a generator has written, by the marks that `placeholder_scan` uses: it
-//! deliberately blocks nothing in them, so nothing is planted into them.
+//! Recognises files that a compiler, a bundler or a generator has written, by the marks that `placeholder_scan` uses:
+//! it deliberately blocks nothing in them, so nothing is planted into them.
 
 /// Number of bytes searched for a banner and the helpers of a compiler.
 const HEAD: usize = 4_000;
@@ -36,7 +36,8 @@ const HELPERS: [&str; 13] = [
     "var __defProp = Object.defineProperty",
 ];
 
-/// Returns whether a file with this ending and text is not hand-written. Ignores the folder: planted files lie elsewhere.
+/// Returns whether a file with this ending and text is not hand-written. Ignores the folder: planted files lie
+/// elsewhere.
 pub(super) fn is_built(ending: &str, text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(HEAD)];
     let tail = &text[text.floor_char_boundary(text.len().saturating_sub(TAIL))..];
@@ -78,7 +79,8 @@ mod tests {
         }
     }
 
-    /// Compares the marks with those in the check's source: the check is not linked here, because of the grammars that it brings.
+    /// Compares the marks with those in the check's source: the check is not linked here, because of the grammars that
+    /// it brings.
     #[test]
     fn the_marks_are_those_of_the_check() {
         let check = include_str!("../../../../crates/checks/src/placeholder/built.rs");

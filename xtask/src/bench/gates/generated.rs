@@ -1,8 +1,9 @@
 //! Credentials planted into files from other projects: the packages, settings and manuals of this machine.
 //!
-//! The position of a credential, its name and the text around it come from the files themselves; only the value and the form of
-//! the statement are drawn. Half of the files, chosen by a hash of their paths and the seed, is measured; the other half is for
-//! improving a detector (`--other-half`). A finding of a scanner elsewhere in these files counts as wrong.
+//! The position of a credential, its name and the text around it come from the files themselves; only the value and the
+//! form of the statement are drawn. Half of the files, chosen by a hash of their paths and the seed, is measured; the
+//! other half is for improving a detector (`--other-half`). A finding of a scanner elsewhere in these files counts as
+//! wrong.
 
 mod form;
 mod value;

@@ -17,7 +17,8 @@ enum Limit {
     AtMost(f64),
 }
 
-/// Returns a line for each limit that is missed. A requested key without a limit or a figure counts as missed: it would otherwise always pass.
+/// Returns a line for each limit that is missed. A requested key without a limit or a figure counts as missed: it would
+/// otherwise always pass.
 pub(super) fn missed(asked: &[String], report: &Map<String, Value>) -> Vec<String> {
     let mut missed = Vec::new();
     for key in asked {

@@ -1,7 +1,9 @@
-//! Secrets and look-alikes, planted into real code by templates that `labelled.txt` lists: compares our verdicts with the peers', line
-//! by line. A finding of a scanner elsewhere in that code, which is published and well known, counts as wrong too.
+//! Secrets and look-alikes, planted into real code by templates that `labelled.txt` lists: compares our verdicts with
+//! the peers', line by line. A finding of a scanner elsewhere in that code, which is published and well known, counts
+//! as wrong too.
 //!
-//! The templates are our own. They only show that the detectors do what they are made for, not how they work on code in the wild.
+//! The templates are our own. They only show that the detectors do what they are made for, not how they work on code in
+//! the wild.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -39,7 +39,8 @@ impl Library {
         files(self.root(), ending)
     }
 
-    /// Counts the findings of the checks for placeholders and secrets in the library, how many of them block, and its lines of Python.
+    /// Counts the findings of the checks for placeholders and secrets in the library, how many of them block, and its
+    /// lines of Python.
     pub(crate) fn findings(&self, bench: &Bench<'_>) -> anyhow::Result<(usize, usize, usize)> {
         let mut session = Session::start(&bench.binary, self.root())?;
         let only = ["placeholder_scan", "secretscan"];

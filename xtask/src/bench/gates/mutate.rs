@@ -22,8 +22,8 @@ impl Draw {
     }
 }
 
-/// Changes one token: deletes, doubles, swaps or inserts it, or deletes one of its characters or its line. Returns `None`
-/// for a text that is too short.
+/// Changes one token: deletes, doubles, swaps or inserts it, or deletes one of its characters or its line. Returns
+/// `None` for a text that is too short.
 pub(crate) fn mutate(text: &str, kind: usize, draw: &mut Draw) -> Option<String> {
     let tokens = tokens(text);
     if tokens.len() < 20 {

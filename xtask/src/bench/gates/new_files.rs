@@ -1,5 +1,5 @@
-//! Counts how many published files `syntax_check` would block as new files: correct files of this machine; and how many of them it blocks
-//! with a bracket missing.
+//! Counts how many published files `syntax_check` would block as new files: correct files of this machine; and how many
+//! of them it blocks with a bracket missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -187,8 +187,8 @@ impl Drawn {
         Ok(blocked)
     }
 
-    /// Deletes a bracket in some of the files that did not block; returns which lost one. If the language's own program is
-    /// available, it must accept the file before and refuse it after.
+    /// Deletes a bracket in some of the files that did not block; returns which lost one. If the language's own program
+    /// is available, it must accept the file before and refuse it after.
     fn break_some(&self, kind: &str, blocked: &BTreeSet<String>, seed: u64) -> anyhow::Result<BTreeSet<String>> {
         let mut draw = Draw(seed);
         let mut broken = BTreeSet::new();
@@ -232,7 +232,8 @@ fn is_right(kind: &str, file: &Path) -> Option<bool> {
     ended.ok().map(|ended| ended.status.success())
 }
 
-/// Copies a file into its own folder, so that it keeps its name; returns `None` if it is too small, too large or unreadable.
+/// Copies a file into its own folder, so that it keeps its name; returns `None` if it is too small, too large or
+/// unreadable.
 fn copied(root: &Path, file: &Path, number: usize) -> Option<String> {
     let size = file.metadata().ok()?.len();
     if !(60..400_000).contains(&size) {

@@ -46,7 +46,8 @@ pub(crate) struct Args {
     /// Fail when a limit of the keys is missed; only for keys that don't depend on the machine's speed
     #[arg(long, requires = "only")]
     pub(super) hold: bool,
-    /// Take the generated secrets and the new files from the half of the files that is for improving rules, not for measuring
+    /// Take the generated secrets and the new files from the half of the files that is for improving rules, not for
+    /// measuring
     #[arg(long)]
     pub(super) other_half: bool,
     /// Take the new files from these folders instead of the machine's

@@ -19,7 +19,8 @@ use crate::command::{command, output};
 /// Number of files in an edit.
 const CHANGED: usize = 20;
 
-/// Returns the peer's time divided by ours, both over the whole library, warm, measured alternately; `None` without the peer.
+/// Returns the peer's time divided by ours, both over the whole library, warm, measured alternately; `None` without the
+/// peer.
 pub(crate) fn against_kingfisher(bench: &Bench<'_>, library: &Library) -> anyhow::Result<Option<f64>> {
     let peer = match Peer::Kingfisher.installed(bench) {
         Ok(peer) => peer,
@@ -61,8 +62,8 @@ fn timed(scan: &mut std::process::Command) -> anyhow::Result<f64> {
     Ok(took)
 }
 
-/// Edits twenty files repeatedly; returns the milliseconds of the three checks, and of `pre_check_batch` if the binary has
-/// it.
+/// Edits twenty files repeatedly; returns the milliseconds of the three checks, and of `pre_check_batch` if the binary
+/// has it.
 pub(crate) fn changed_files(bench: &Bench<'_>, library: &Library) -> anyhow::Result<(f64, Option<f64>)> {
     let (repository, paths) = repository(library)?;
     let root = repository.path().canonicalize()?;

@@ -1,4 +1,5 @@
-//! Counts how many broken files `syntax_check` finds, judged by the language's own compiler, and how many correct ones it reports.
+//! Counts how many broken files `syntax_check` finds, judged by the language's own compiler, and how many correct ones
+//! it reports.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,9 @@
-//! Unfinished code planted into files from other projects: measures how much of it `placeholder_scan` blocks in a change.
+//! Unfinished code planted into files from other projects: measures how much of it `placeholder_scan` blocks in a
+//! change.
 //!
-//! Each form is in the language that it is written in; the names in it are drawn from the file. A blocking finding elsewhere in the
-//! change counts as wrong. Files that a tool has written are left out: the check blocks nothing in them.
+//! Each form is in the language that it is written in; the names in it are drawn from the file. A blocking finding
+//! elsewhere in the change counts as wrong. Files that a tool has written are left out: the check blocks nothing in
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +27,8 @@ const COPIES: usize = 3;
 /// Sizes of such files, in bytes.
 const SIZES: std::ops::Range<u64> = 400..40_000;
 
-/// The ending, and the lines to append to the file; `@` stands for a name, and `>` begins the line that is to be blocked.
+/// The ending, and the lines to append to the file; `@` stands for a name, and `>` begins the line that is to be
+/// blocked.
 const FORMS: &[(&str, &str)] = &[
     ("py", "def @(items):\n    \"\"\"Adds them up.\"\"\"\n>    ..."),
     ("py", "def @(items):\n>    raise NotImplementedError"),

@@ -1,4 +1,5 @@
-//! A real daemon over its socket: a read, sends with waiting readers, status with open mail. Ratios are measured alternately.
+//! A real daemon over its socket: a read, sends with waiting readers, status with open mail. Ratios are measured
+//! alternately.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

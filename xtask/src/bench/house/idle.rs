@@ -25,13 +25,15 @@ const COUNT: Duration = Duration::from_secs(20);
 
 /// Results of the count.
 pub(super) struct Idle {
-    /// Wake-ups per second, less one for each beat: voluntary context switches, where a thread waits. An interrupted thread was awake.
+    /// Wake-ups per second, less one for each beat: voluntary context switches, where a thread waits. An interrupted
+    /// thread was awake.
     pub(super) per_second: f64,
     /// Counts by thread name, and the number of interruptions.
     pub(super) details: Value,
 }
 
-/// Counts the wake-ups. Each shim sends a beat every five seconds, for which the daemon must wake: one switch for each is subtracted.
+/// Counts the wake-ups. Each shim sends a beat every five seconds, for which the daemon must wake: one switch for each
+/// is subtracted.
 ///
 /// # Errors
 /// When the daemon or a worker does not start.

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::bench::stats::{count, rounded};
 use crate::circles::crates;
 
-/// Returns the lines of tests, their share of all lines and the number of tests, by crate; the stories over the real binary are last.
+/// Returns the lines of tests, their share of all lines and the number of tests, by crate; the stories over the real
+/// binary are last.
 ///
 /// # Errors
 /// When a file can't be read.

@@ -1,8 +1,9 @@
 //! Seeded mutants of the code that decides and carries out runs: measures whether a test catches each.
 //!
-//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs a run of tests and no
-//! build. Only tests that evaluate a mutant are run under it, up to the first that fails. The tree is copied first; results are kept below
-//! `target/mutants`, so that an interrupted measurement continues where it stopped.
+//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs
+//! a run of tests and no build. Only tests that evaluate a mutant are run under it, up to the first that fails. The
+//! tree is copied first; results are kept below `target/mutants`, so that an interrupted measurement continues where it
+//! stopped.
 
 mod answers;
 mod build;
@@ -140,7 +141,8 @@ fn answer(tests: &[Test], site: &Site, hint: &[String]) -> anyhow::Result<Answer
     Ok(Answer::Survived)
 }
 
-/// Draws sites that don't overlap, in the order of the seed. A change of the code adds and removes sites; the order of the others stays.
+/// Draws sites that don't overlap, in the order of the seed. A change of the code adds and removes sites; the order of
+/// the others stays.
 fn draw(root: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
     let mut all = Vec::new();
     for (package, prefixes) in SCOPE {

@@ -16,7 +16,8 @@ const TASKS: usize = 1_000;
 /// Number of tasks that are carried to their merge.
 const WALKED: usize = 300;
 
-/// Returns the median time of one event of a run of 1,000 tasks, in microseconds: the state applies it and decides what follows.
+/// Returns the median time of one event of a run of 1,000 tasks, in microseconds: the state applies it and decides what
+/// follows.
 ///
 /// # Errors
 /// When the run refuses an event.

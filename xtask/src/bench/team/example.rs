@@ -1,4 +1,5 @@
-//! The cost of a team besides its agents: the example from start to end, the time between two steps, and the tokens of its prompts.
+//! The cost of a team besides its agents: the example from start to end, the time between two steps, and the tokens of
+//! its prompts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,7 +136,8 @@ fn tokens(text: &str) -> f64 {
     (count(text.chars().count()) * TOKENS).ceil()
 }
 
-/// Returns the seconds of `run --example team`, and the tokens of the longest prompt of a coder and of the architect in it.
+/// Returns the seconds of `run --example team`, and the tokens of the longest prompt of a coder and of the architect in
+/// it.
 fn example(binary: &Path) -> anyhow::Result<(f64, f64, f64)> {
     let place = Position::new()?;
     let temp = place.folder.path().join("tmp");
@@ -151,7 +153,8 @@ fn example(binary: &Path) -> anyhow::Result<(f64, f64, f64)> {
     Ok((took, coder, architect))
 }
 
-/// Returns the tokens of the longest worker prompt that a rule selects by task and role; the folders of workers lie below `folder`.
+/// Returns the tokens of the longest worker prompt that a rule selects by task and role; the folders of workers lie
+/// below `folder`.
 fn longest(folder: &Path, is_meant: impl Fn(&str, Option<&str>) -> bool) -> anyhow::Result<f64> {
     let mut longest = 0.0_f64;
     let mut folders = vec![folder.to_owned()];
@@ -176,8 +179,8 @@ fn longest(folder: &Path, is_meant: impl Fn(&str, Option<&str>) -> bool) -> anyh
     Ok(longest)
 }
 
-/// Returns the tokens of all prompts and answers of a small plan's agents, and the median milliseconds between the end of a judge's
-/// turn and the next judge.
+/// Returns the tokens of all prompts and answers of a small plan's agents, and the median milliseconds between the end
+/// of a judge's turn and the next judge.
 fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     let place = Position::new()?;
     fs::write(place.repo().join("README.md"), "# Sums\n")?;
@@ -205,7 +208,8 @@ fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     Ok((place.told()?.iter().map(|(_, text)| tokens(text)).sum(), median(between)))
 }
 
-/// Returns the milliseconds from the end of each turn to the start of the next worker of the task, if no gate judges between them.
+/// Returns the milliseconds from the end of each turn to the start of the next worker of the task, if no gate judges
+/// between them.
 fn between(log: &str) -> Vec<f64> {
     let (mut ended, mut between) = (None, Vec::new());
     for line in log.lines() {

@@ -1,4 +1,5 @@
-//! Users of the daemon while it is killed. Each repeats a call whose answer was lost, under the same key, and logs what it was told.
+//! Users of the daemon while it is killed. Each repeats a call whose answer was lost, under the same key, and logs what
+//! it was told.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

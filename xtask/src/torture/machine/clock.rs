@@ -1,5 +1,5 @@
-//! A daemon whose time of day is moved forward and back while it works, and which is killed and started again with a time before its
-//! record's.
+//! A daemon whose time of day is moved forward and back while it works, and which is killed and started again with a
+//! time before its record's.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -19,7 +19,8 @@ const JUMPS: [i64; 3] = [86_400, -86_400, 0];
 /// Milliseconds that deliveries are held.
 const HELD_MS: i64 = 300;
 
-/// Maximum time in milliseconds until a held message must come again: a second after the end of its time, and some for a slow machine.
+/// Maximum time in milliseconds until a held message must come again: a second after the end of its time, and some for
+/// a slow machine.
 const SOON_MS: u64 = 10_000;
 
 /// Duration of a granted lease, in milliseconds.
@@ -80,7 +81,8 @@ pub(super) fn run(binary: &Path, peers: &Path) -> anyhow::Result<Value> {
     Ok(json!({ "jumps_s": JUMPS, "sent": JUMPS.len() + 2, "delivered_again": JUMPS.len() + 1, "leases_lost": 0 }))
 }
 
-/// Checks that a message held during the jump comes again, and acknowledges it; then receives the next one, which is held from here on.
+/// Checks that a message held during the jump comes again, and acknowledges it; then receives the next one, which is
+/// held from here on.
 fn take_again(ben: &mut Client, number: usize) -> anyhow::Result<()> {
     let (id, token) = receive(ben)?;
     ensure!(id == message(number), "{id} came instead of {}", message(number));

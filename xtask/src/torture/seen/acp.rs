@@ -1,5 +1,5 @@
-//! A worker whose session is prompted: each turn is a real tool call of random length, some processes end in the middle of a turn, and a task that
-//! was given up is retried.
+//! A worker whose session is prompted: each turn is a real tool call of random length, some processes end in the middle
+//! of a turn, and a task that was given up is retried.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -53,7 +53,8 @@ impl Record {
         event["ts"].as_i64().with_context(|| format!("no time in {event}"))
     }
 
-    /// Returns how soon messages were seen, by state; fails for a message that was seen too late or not at all, and for cancelled work.
+    /// Returns how soon messages were seen, by state; fails for a message that was seen too late or not at all, and for
+    /// cancelled work.
     pub(super) fn judge(&self, able: &Able, messages: u64, patience: i64) -> anyhow::Result<Value> {
         let mut accepted = BTreeMap::new();
         let (mut waits, mut states) = (BTreeMap::new(), BTreeMap::<_, u64>::new());

@@ -127,7 +127,8 @@ fn is_delayed(message: &Message) -> bool {
     number(message).is_multiple_of(7)
 }
 
-/// Returns whether the delivery held the message when the call began; while the call is under way no other agent can have it.
+/// Returns whether the delivery held the message when the call began; while the call is under way no other agent can
+/// have it.
 fn is_current(world: &World, id: &str, token: u64, at: Millis) -> bool {
     world.held.iter().any(|held| held.id == id && held.token == token && held.until > at)
 }

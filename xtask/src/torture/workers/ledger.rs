@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::stage::Stage;
 
-/// Maximum difference for a worker that was cut short, in millionths of a US dollar: one report, and what a shim collects in a second.
+/// Maximum difference for a worker that was cut short, in millionths of a US dollar: one report, and what a shim
+/// collects in a second.
 const AT_MOST: u64 = 2 * 90_000;
 
 /// Result of the comparison.
@@ -22,7 +23,8 @@ pub(super) struct Books {
 /// Compares both, worker by worker.
 ///
 /// # Errors
-/// When the costs of a worker that was not cut short differ, or those of another by more than a killed process can have had pending.
+/// When the costs of a worker that was not cut short differ, or those of another by more than a killed process can have
+/// had pending.
 pub(super) fn compare(stage: &mut Stage, cut_short: &BTreeSet<String>) -> anyhow::Result<Books> {
     let written = written(&stage.folder.join("ledger"))?;
     let recorded = recorded(stage)?;

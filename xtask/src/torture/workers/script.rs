@@ -1,4 +1,5 @@
-//! The plan, and the scripts of its workers: they spend, write down what they spent, write their task's file, and some of them misbehave.
+//! The plan, and the scripts of its workers: they spend, write down what they spent, write their task's file, and some
+//! of them misbehave.
 
 use std::path::Path;
 

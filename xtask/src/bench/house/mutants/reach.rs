@@ -1,4 +1,5 @@
-//! Records which test evaluates which mutant: each test is run once, alone and without a mutant, and the switches record their calls.
+//! Records which test evaluates which mutant: each test is run once, alone and without a mutant, and the switches
+//! record their calls.
 //!
 //! A test that does not evaluate a mutant behaves the same with it as without, so it need not be run under that mutant.
 
@@ -77,7 +78,8 @@ fn reached(file: &PathBuf) -> anyhow::Result<BTreeSet<usize>> {
     }
 }
 
-/// Groups the tests that evaluate a mutant, in the order of their run: those of the hint, then short ones together, then the others.
+/// Groups the tests that evaluate a mutant, in the order of their run: those of the hint, then short ones together,
+/// then the others.
 pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> Vec<Group<'a>> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant)).collect();
     reaching.sort_by_key(|test| (!hint.contains(&test.name), test.took));
