@@ -1,6 +1,7 @@
-//! Black-box stories over the real binary: what a user does, and what comes of it.
+//! Black-box stories over the real binary: what a user does, and the result.
 //!
-//! One runner for all of them; each file in `stories/` tells of one thing. `stories/sandbox.rs` is where they play.
+//! One test runner for all of them; each file in `stories/` covers one subject. `stories/sandbox.rs` provides their
+//! environment.
 
 #[cfg(test)]
 mod stories {
@@ -83,7 +84,7 @@ fn every_story_is_told() {
     }
 }
 
-/// The text of every Rust file below a folder.
+/// Appends the text of every Rust file below a folder.
 #[cfg(test)]
 fn sources(folder: &std::path::Path, text: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -112,7 +113,7 @@ fn every_promise_of_running_work_names_tests_that_are_there() {
         let names: Vec<_> = shown_by.split('`').skip(1).step_by(2).collect();
         assert!(!names.is_empty(), "no test for: {promise}");
         for name in names {
-            // Some are made by a macro, which has their names before what they try.
+            // Some tests are made by a macro, which has their names before their input.
             let is_there = match name.strip_prefix("cargo xtask ") {
                 Some(command) => root.join("xtask/src").join(command.replace(' ', "/")).with_extension("rs").exists(),
                 None => text.contains(&format!("fn {name}(")) || text.contains(&format!("    {name} \"")),

@@ -1,5 +1,5 @@
-//! Names the version of the rules: a hash of the sources of this crate and of those whose rules it runs, and of the locked
-//! grammars. Results that another version kept are then never taken for ours.
+//! Computes the version of the rules: a hash of the sources of this crate and of those whose rules it runs, and of the
+//! locked grammars. Cached results of another version are then never used.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};

@@ -1,16 +1,16 @@
-//! What workers ask of their project: for their own task only, while they have it, and once.
+//! Actions that workers request of their project: for their own task only, while they have it, and once.
 
 use serde_json::{Value, json};
 
 use super::sandbox::{BINARY, Sandbox};
 
-/// A trusted plan whose one task is a constrained shell line.
+/// Makes a trusted plan whose one task is a constrained shell line.
 fn constrained(sandbox: &Sandbox, line: &str) -> String {
     sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": {
         "command": ["sh", "-c", line], "isolation": "constrained", "attempts": 2 } }]))
 }
 
-/// A shell line that changes something and ends its answer with a block.
+/// Makes a shell line that changes something and ends its answer with a block.
 fn ending_with(block: &str) -> String {
     format!("echo x > x.txt; printf '%s\\n' done '```switchboard' '{block}' '```'")
 }

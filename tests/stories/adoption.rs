@@ -1,4 +1,4 @@
-//! A daemon that is killed while an agent waits for a person: the next one takes the worker up with its question.
+//! A daemon that is killed while an agent waits for a person: the next daemon adopts the worker with its question.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use switchboard_process::fingerprint::Fingerprint;
 
 use super::sandbox::{Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Kills the daemon, as a crash would, and starts the next one.
@@ -29,7 +29,7 @@ fn events(sandbox: &Sandbox, kind: &str) -> usize {
     sandbox.call(&["read_events", "limit=1000", &kinds])["events"].as_array().unwrap().len()
 }
 
-/// A run whose agent asks twice, and writes what it was let do.
+/// Starts a run whose agent asks twice, and writes what it was allowed to do.
 fn asking(sandbox: &Sandbox) -> String {
     let ask = |title: &str| json!({ "do": "ask_permission", "title": title, "path": "/elsewhere" });
     let write = |path: &str| json!({ "do": "write", "path": path, "content": "x\n" });
@@ -57,7 +57,7 @@ fn a_question_that_is_open_when_the_daemon_is_killed_is_asked_once_and_its_answe
         second["title"].as_str().is_some_and(|title| title.contains("second"))
     };
     assert!(within(PATIENCE, asks_again), "the answer does not reach the worker: {second}");
-    // The answer is given to a daemon that dies before the worker has heard of it, or right after.
+    // The answer is given to a daemon that dies before the worker has received it, or right after.
     sandbox.switchboard(&["approve", second["id"].as_str().unwrap()]).ends_with(0);
     crash(&sandbox);
 
@@ -98,7 +98,7 @@ fn four_workers_are_taken_up_by_the_next_daemon_none_is_started_twice_and_their_
         at("begun"),
         at("go")
     );
-    // What it says is its whole cost so far.
+    // An agent reports its total cost so far.
     let cost = |usd: f64| json!({ "do": "cost", "usd": usd });
     let steps = json!([cost(0.25), { "do": "shell", "argv": ["sh", "-c", line] }, cost(0.5)]);
     sandbox.script("ada", &json!([{ "steps": steps }]));

@@ -1,4 +1,4 @@
-//! Who does the work, and what happens when nobody can.
+//! Which agents do the work, and what happens when none can.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn plan_for(sandbox: &Sandbox, agent: Option<&str>) -> String {
     sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }]))
 }
 
-/// A path with nothing on it but what git needs.
+/// Makes a `PATH` with nothing on it but what git needs.
 fn bare_path(sandbox: &mut Sandbox) {
     let folder = sandbox.folder().join("bin");
     std::fs::create_dir_all(&folder).unwrap();
@@ -21,7 +21,7 @@ fn bare_path(sandbox: &mut Sandbox) {
     sandbox.set("PATH", &folder);
 }
 
-/// Puts programs on the path that would be agents.
+/// Puts fake agent programs on `PATH`.
 fn pretend(sandbox: &Sandbox, programs: &[&str]) {
     for program in programs {
         let path = sandbox.folder().join("bin").join(program);
@@ -101,7 +101,8 @@ fn a_worker_may_start_neither_a_daemon_nor_a_run() {
     sandbox.unset("SWITCHBOARD_WORKER");
 }
 
-/// A sandbox in which nothing is on `PATH` but what a run needs, and a script in the part of codex-acp in a folder of npm's packages.
+/// Makes a sandbox with only what a run needs on `PATH`, and a script in place of codex-acp in a folder of npm's
+/// packages.
 fn with_codex() -> (Sandbox, std::path::PathBuf) {
     let mut sandbox = Sandbox::new();
     let (bin, packages) = (sandbox.folder().join("bin"), sandbox.folder().join("lib/node_modules"));

@@ -1,4 +1,4 @@
-//! Who may decide: what a worker, an agent, a gate or nobody tries in a person's name, on real processes.
+//! Who may decide: what a worker, an agent, a gate or a stray process tries in a person's name, on real processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 use super::sandbox::{BINARY, Done, Sandbox, within};
 
-/// What is tried: only a person signs the head of the record.
+/// Call that is tried: only a person may sign the head of the record.
 const TRY: &str = "call sign_head";
 
-/// How long a try in the background may take.
+/// Time limit of a try in the background.
 const SOON: Duration = Duration::from_secs(30);
 
-/// One way of calling, as a shell line. `$SW` calls the binary in the repository with an empty environment, `$OUT` takes its output.
+/// Ways of calling, as shell lines. `$SW` calls the binary in the repository with an empty environment, `$OUT` takes
+/// its output.
 const WAYS: [(&str, &str); 8] = [
     ("plain", "$SW > $OUT 2>&1"),
     ("ci", "env CI=1 $SW --yes > $OUT 2>&1"),
@@ -31,7 +32,7 @@ fn out(sandbox: &Sandbox, way: &str) -> PathBuf {
     sandbox.folder().join(format!("out-{}", way.replace(' ', "-")))
 }
 
-/// A shell line that tries something in one way.
+/// Makes a shell line that tries something in one way.
 fn line(sandbox: &Sandbox, (way, line): (&str, &str), what: &str) -> String {
     let root = sandbox.root().display().to_string();
     let command = format!("env -i PATH=$PATH CI=1 {BINARY} -C {root} --json --yes {what}");
@@ -40,7 +41,7 @@ fn line(sandbox: &Sandbox, (way, line): (&str, &str), what: &str) -> String {
     line.replace("$SW", &command).replace("$OUT", &out).replace("$NAME", &name)
 }
 
-/// Waits for the answer of a try and insists that the policy refused it.
+/// Waits for the answer of a try and asserts that the policy refused it.
 #[track_caller]
 fn is_refused(sandbox: &Sandbox, way: &str) -> String {
     let path = out(sandbox, way);
@@ -50,7 +51,8 @@ fn is_refused(sandbox: &Sandbox, way: &str) -> String {
     read()
 }
 
-/// Insists that every try was refused by its process's ancestors or environment, as the refusal says in `why`, and that nothing is trusted.
+/// Asserts that every try was refused for its process's ancestors or environment, as the refusal says in `why`, and
+/// that nothing is trusted.
 #[track_caller]
 fn all_are_refused(sandbox: &Sandbox, tries: &[(String, String)], why: &str) {
     for (name, _) in tries {
@@ -97,7 +99,7 @@ fn a_worker_starts_and_merges_no_run() {
     sandbox.switchboard(&["trust", &nested, "--yes"]).ends_with(0);
     let config = format!("XDG_CONFIG_HOME={}", sandbox.folder().join("config").display());
     let with = format!("env {config} $SW > $OUT 2>&1");
-    // The environment that `$SW` empties gets the settings back, in which the plan is trusted.
+    // The environment that `$SW` empties gets the settings back in which the plan is trusted.
     let run = line(&sandbox, ("run", &with), &format!("run {nested}")).replace("env -i ", &format!("env -i {config} "));
     let merge = line(&sandbox, ("merge", &with), "merge");
     let trust = line(&sandbox, ("trust", &with), &format!("trust {nested}"))
@@ -119,7 +121,7 @@ fn the_calls_of_a_worker_that_are_denied_stand_in_the_record_and_a_loop_of_them_
     let plan = one_task(&sandbox, &format!("{again}; touch done"));
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
-    // The end of the daemon records what was only counted.
+    // The daemon records its counters when it ends.
     sandbox.switchboard(&["down"]).ends_with(0);
 
     let denied = sandbox.call(&["read_events", "kinds:=[\"call_denied\"]"]);
@@ -180,7 +182,7 @@ fn a_user_service_is_nobody() {
     is_refused(&sandbox, way.0);
 }
 
-/// Runs a shell line in front of a terminal, outside of any CI session.
+/// Runs a shell line at a terminal, outside of any CI session.
 fn at_terminal(sandbox: &Sandbox, line: &str) -> Done {
     let argv = ["env", "-u", "CI", "script", "--quiet", "--return", "--command", line, "/dev/null"];
     sandbox.run(argv, &sandbox.root(), "")
@@ -215,7 +217,7 @@ fn the_command_of_a_gate_is_no_person() {
     is_refused(&sandbox, "gate");
 }
 
-/// What only a person decides, by a command: with `PLAN` for a plan and `FILE` for a file of a backup.
+/// Decisions that only a person may make, each by a command: `PLAN` stands for a plan, `FILE` for a backup file.
 const DECISIONS: [(&str, &str); 9] = [
     ("sign-head", TRY),
     ("trust", "trust PLAN"),
@@ -228,7 +230,8 @@ const DECISIONS: [(&str, &str); 9] = [
     ("accept-loss", "verify --accept-loss"),
 ];
 
-/// Lines by which decisions are tried: plainly, and in a terminal of one's own; with the folders by which settings and record are found.
+/// Makes lines that try decisions plainly and at a new terminal, with the folders of settings and record in their
+/// environment.
 fn tried(sandbox: &Sandbox, decisions: &[(&str, &str)], plan: &str) -> Vec<(String, String)> {
     let folder = |name: &str| sandbox.folder().join(name).display().to_string();
     let (config, state, home) = (folder("config"), folder("state"), folder("home"));
@@ -244,7 +247,7 @@ fn tried(sandbox: &Sandbox, decisions: &[(&str, &str)], plan: &str) -> Vec<(Stri
     plain.chain(typed).map(line).collect()
 }
 
-/// A plan with a command that nobody has trusted yet.
+/// Makes a plan with a command that is not trusted.
 fn untrusted(sandbox: &Sandbox) -> String {
     let file = sandbox.folder().join("foreign.json");
     let task = json!({ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } });
@@ -258,7 +261,7 @@ fn nothing_is_trusted(sandbox: &Sandbox) {
     sandbox.switchboard(&["trust", "--list"]).ends_with(0).says("you trust nothing yet");
 }
 
-/// An agent's program: it runs our bridge, waits for its answer, and does what `lines` say.
+/// Makes an agent's program: it runs our bridge, waits for its answer, and does what `lines` say.
 fn hand_started(sandbox: &Sandbox, lines: &str) -> PathBuf {
     let (folder, program) = (sandbox.folder().display().to_string(), sandbox.folder().join("agent"));
     let text = format!(
@@ -306,7 +309,7 @@ fn the_mark_of_what_started_a_command_counts_although_its_own_environment_is_emp
     let tries = tried(&sandbox, &[("trust", "trust PLAN"), ("restore", "restore FILE")], &untrusted(&sandbox));
     let lines: Vec<_> = tries.iter().map(|(_, line)| line.as_str()).collect();
 
-    // As an agent's program runs a command: by a shell that has its mark. No daemon runs.
+    // As an agent's program runs a command: through a shell with the agent's variable. No daemon runs.
     let argv = ["env", "CLAUDECODE=1", "sh", "-c", &format!("{}; true", lines.join("; "))];
     sandbox.run(argv, &sandbox.root(), "");
 

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 
-/// A task whose command is this line.
+/// Makes a task whose command is this line.
 fn task(id: &str, line: &str) -> Value {
     let phase: u64 = id[..1].parse().unwrap();
     json!({ "id": id, "phase": phase, "description": format!("do {id}"), "x-switchboard": { "command": ["sh", "-c", line] } })
 }
 
-/// A trusted plan with these tasks in two phases.
+/// Makes a trusted plan with these tasks in two phases.
 fn two_phases(sandbox: &Sandbox, first: &Value, second: &Value) -> String {
     let phase = |id: u64, tasks: &Value| json!({ "id": id, "name": "P", "tasks": tasks });
     sandbox.trusted_phases(&json!({}), &json!([phase(1, first), phase(2, second)]))
@@ -22,7 +22,7 @@ fn runs(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.call(&["get_status"])["runs"].as_array().unwrap().clone()
 }
 
-/// The entries of the newest run.
+/// Returns the entries of the newest run.
 fn timeline(sandbox: &Sandbox) -> Vec<Value> {
     let out = sandbox.switchboard(&["timeline", "--json"]).ends_with(0).out;
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -112,7 +112,7 @@ fn a_loop_that_is_begun_at_another_branch_goes_on_there_and_leaves_the_one_that_
     assert_eq!(runs(&sandbox).len(), 2, "nothing is done twice");
     let refused = auto(&["--base", "relaese", "--json"]).ends_with(2).failure();
     assert_eq!((&refused["code"], &refused["hint"]), (&json!("git.unknown-revision"), &json!("did you mean release?")));
-    // What was done for the release is not in main, and main is not taken for it.
+    // Units done for the release branch are not in main, and don't count as done there.
     let main = auto(&["--dry-run"]).ends_with(0).out;
     assert!(main.contains("phase 1 is next"), "{main}");
 }

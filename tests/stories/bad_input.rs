@@ -1,4 +1,4 @@
-//! Plans and repositories that can't be worked with: each gets a code, a place and a remedy, and nothing happens.
+//! Invalid plans and repositories: each gets a code, a position and a remedy, and nothing is started.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn run(sandbox: &Sandbox, plan: &str) -> Done {
     sandbox.switchboard(&["run", plan, "--yes", "--json"])
 }
 
-/// Runs a plan that must be refused; nothing may have started.
+/// Runs a plan that must be refused, and asserts that nothing was started.
 #[track_caller]
 fn refused(sandbox: &Sandbox, plan: &str, code: &str, words: &[&str]) {
     let before = sandbox.state_of_user();
@@ -60,7 +60,7 @@ fn plans_that_make_no_sense_are_refused_by_name() {
 #[test]
 fn a_plan_file_with_nothing_in_it_is_an_empty_plan_whatever_it_is_called() {
     let sandbox = Sandbox::new();
-    // One that could be read stands beside it, and is not taken in its place.
+    // A readable plan beside it is not used in its place.
     sandbox.write("plan.md", "# A plan\n\n## Phase 1: Write\n- [ ] 1.1: Write it\n");
     sandbox.commit("a plan");
 
@@ -112,7 +112,7 @@ fn what_is_no_plan_file_is_named_by_run_and_by_trust_alike() {
             assert!(failure.to_string().contains(words), "{command:?}: {failure}");
         }
     }
-    // A mark of the byte order before a good plan is none of the plan's business, and a pipe is as good as a file.
+    // A byte order mark before a good plan is ignored, and a pipe is accepted like a file.
     let good = json!({ "schema_version": "1.0.0", "title": "T", "swarm": "s", "phases": [{ "id": 1, "name": "P",
         "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } }] }] });
     let marked = plan("marked.json", format!("\u{feff}{good}").as_bytes());
@@ -156,7 +156,7 @@ fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
 
     sandbox.switchboard(&["run", "plna.json"]).ends_with(1).says("did you mean plan.json?");
     sandbox.switchboard(&["run", "Print one.json"]).ends_with(1).says("--team").says("switchboard dispatch");
-    // Of more than one word, it is a request, which a team would plan.
+    // Several words are a request, which a team would plan.
     sandbox.switchboard(&["run", "Print one", "--dry-run"]).ends_with(5).says("nobody is named for the role architect");
 }
 

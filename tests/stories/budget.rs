@@ -1,4 +1,4 @@
-//! What a run may cost.
+//! Costs and budgets of runs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::sandbox::{Sandbox, within};
 
-/// A scripted agent that says that a task costs so much, and writes a file.
+/// Makes a scripted agent that reports this cost for a task, and writes a file.
 fn agent_that_costs(sandbox: &Sandbox, usd: f64) {
     let write = ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"];
     let steps = json!([{ "do": "cost", "usd": usd }, { "do": "shell", "argv": write }]);
@@ -255,7 +255,7 @@ fn a_rate_limit_spends_no_attempt_and_an_account_without_money_is_not_tried_agai
     sandbox.script("ben", &json!([{ "steps": [write] }]));
     let binary = env!("CARGO_BIN_EXE_switchboard");
     let (limits, works) = (sandbox.folder().join("limited.json"), sandbox.folder().join("ben.json"));
-    // Its first worker meets a limit, the others don't.
+    // The first worker meets a rate limit, the others don't.
     let line = format!(
         "if ( {limited} ); then exec {binary} script-agent {}; else exec {binary} script-agent {}; fi",
         works.display(),

@@ -1,4 +1,4 @@
-//! Agents that make the tests pass without doing the work, and honest changes to tests beside them.
+//! Agents that make the tests pass without doing the work, and honest changes to tests.
 //!
 //! A few of the cases that `cargo xtask bench team` plays in three languages: the scripts are those of `tests/cheats/python.sh`.
 
@@ -11,7 +11,7 @@ use switchboard_process::env::var;
 
 use super::sandbox::{Done, Sandbox, within};
 
-/// A section of the file of cases.
+/// Returns a section of the file of cases.
 fn section(title: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cheats/python.sh");
     let text = std::fs::read_to_string(file).unwrap();
@@ -19,7 +19,7 @@ fn section(title: &str) -> String {
     found.unwrap_or_else(|| panic!("no section {title}")).split_once('\n').unwrap().1.to_owned()
 }
 
-/// A Python project in which a test fails, or none does.
+/// Creates a Python project in which a test fails, or none does.
 fn project(is_broken: bool) -> Sandbox {
     let mut sandbox = Sandbox::empty();
     let home = var("HOME").unwrap_or_default();
@@ -40,7 +40,7 @@ fn start(sandbox: &Sandbox, script: &str) -> JoinHandle<Done> {
     start_with(sandbox, script, &json!({}))
 }
 
-/// Does so with other settings of the task.
+/// Runs a script with other settings of the task.
 fn start_with(sandbox: &Sandbox, script: &str, settings: &Value) -> JoinHandle<Done> {
     let mut own =
         json!({ "command": ["sh", "-e", "-c", script], "test": ["sh", "-c", "PATH=bin:$PATH python3 -m unittest"] });
@@ -50,7 +50,7 @@ fn start_with(sandbox: &Sandbox, script: &str, settings: &Value) -> JoinHandle<D
     sandbox.run_aside(&[&plan, "--yes"])
 }
 
-/// The task once it is merged, refused, or waits for a person.
+/// Returns the task once it is merged, refused, or waits for a person.
 fn outcome(sandbox: &Sandbox) -> Value {
     let mut task = Value::Null;
     let is_over = || {
@@ -68,7 +68,7 @@ fn of_gate(task: &Value) -> Value {
     gates.iter().find(|gate| gate["gate"] == "test_integrity").cloned().unwrap_or(Value::Null)
 }
 
-/// A person says no.
+/// Denies the open question as a person.
 fn deny(sandbox: &Sandbox) {
     let need = sandbox.question();
     sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
@@ -195,7 +195,7 @@ fn a_value_that_is_hidden_in_arithmetic_fails_variants_of_the_tests_and_waits_fo
 #[test]
 fn fewer_tests_than_before_wait_for_a_person_who_is_told_the_numbers() {
     let sandbox = project(false);
-    // The tests are as they were; what collects them finds less.
+    // The tests are unchanged, but fewer of them are collected.
     let script = "printf '\n\ndel LabelTest\n' >> test_parcel.py";
     let run = start(&sandbox, script);
 
@@ -233,7 +233,7 @@ fn what_an_agent_puts_where_tools_are_looked_for_is_not_there_when_its_change_is
         chmod +x .venv/bin/python3";
     let test = json!({ "test": ["sh", "-c", "PATH=.venv/bin:$PATH python3 -m unittest"] });
 
-    // Ignored by git, it is no part of the change; else the change waits.
+    // If git ignores the file, it is no part of the change; else the change waits.
     let sandbox = project(true);
     let run = start_with(&sandbox, &format!("{fake}; echo x > note.txt"), &test);
     run.join().unwrap().ends_with(3);

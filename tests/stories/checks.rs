@@ -381,7 +381,8 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     assert_eq!(gaps["completeness"], 0.0);
 }
 
-/// In the tools that the format comes from, one part wrote the bundle and another the gate record, so that a task that was reviewed could not be completed.
+/// In the tools that the format comes from, one part wrote the bundle and another the gate record, so that a reviewed
+/// task could not be completed.
 #[test]
 fn upstream_956_and_929_the_bundle_and_the_gate_record_of_a_task_never_disagree() {
     let sandbox = Sandbox::new();

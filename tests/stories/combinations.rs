@@ -1,4 +1,5 @@
-//! Runs of every dimension, carried out: a sample of the combinations of isolation, coordination, scope and mode that work, and how many live at once.
+//! Runs of every dimension: a sample of the combinations of isolation, coordination, scope and mode that work, and how
+//! many workers are live at once.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use switchboard_protocol::job::{Coordination, Mode};
 
 use super::sandbox::{Done, Sandbox};
 
-/// Two agents that are commands: each says what it was told and makes a file named by its task.
+/// Makes two agents that are commands: each prints its prompt and makes a file named after its task.
 fn with_makers() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("start.txt", "start\n");
@@ -29,7 +30,7 @@ fn plan() -> Value {
         "phases": [{ "id": 1, "name": "P", "tasks": [task("1.1"), task("1.2")] }] })
 }
 
-/// The plan as a mode wants it of one task.
+/// Makes the plan that a mode needs for one task.
 fn plan_of_task(mode: Mode) -> Value {
     let mut plan = plan();
     let own = &mut plan["phases"][0]["tasks"][0]["x-switchboard"];
@@ -70,7 +71,7 @@ fn a_sample_of_the_64_combinations_is_carried_out() {
         json!({ "task": "1.1" }),
         Value::Null,
     ];
-    // Every scope in every mode; isolation and coordination go with every row and take turns.
+    // Every scope in every mode; isolation and coordination alternate between the rows.
     for (at, scope) in scopes.iter().enumerate() {
         for (number, mode) in Mode::ALL.into_iter().enumerate() {
             let isolation = Isolation::ALL[(at + number) % 2];
@@ -90,7 +91,7 @@ fn a_sample_of_the_64_combinations_is_carried_out() {
             }
             let shown = carried_out(&sandbox, &request);
             let list = shown["list"].as_array().unwrap();
-            // One that chooses among the changes of others has no worker.
+            // A task that chooses among the changes of others has no worker.
             let chooses =
                 |task: &Value| list.iter().any(|other| other["id"] == format!("{}.c1", task["id"].as_str().unwrap()));
             let held: BTreeSet<_> = list
@@ -130,7 +131,7 @@ fn a_debate_about_a_milestone_is_decided_before_its_tasks_and_told_to_their_work
     assert_eq!(start(&sandbox, &alone).ends_with(2).failure()["where"], "mode");
 }
 
-/// Each task writes when it began and ended, in nanoseconds.
+/// Makes a plan in which each task writes the times of its beginning and end, in nanoseconds.
 fn timed(sandbox: &Sandbox, seconds: &str) -> String {
     let log = sandbox.folder().join("times").display().to_string();
     format!(
@@ -138,7 +139,7 @@ fn timed(sandbox: &Sandbox, seconds: &str) -> String {
     )
 }
 
-/// Begin (+1) and end (-1) of each task in their order, with the time in milliseconds.
+/// Returns begin (+1) and end (-1) of each task in order, with the time in milliseconds.
 fn times(sandbox: &Sandbox) -> Vec<(u64, i32, String)> {
     let text = std::fs::read_to_string(sandbox.folder().join("times")).unwrap();
     let mut times: Vec<_> = text
@@ -181,7 +182,7 @@ fn never_more_than_two_of_three_milestones_live_and_the_third_starts_as_soon_as_
     assert_eq!(most_at_once(&times), 2, "{times:?}");
     let at = |task: &str, step: i32| times.iter().find(|time| time.2 == task && time.1 == step).unwrap().0;
     assert!(at("3.1", 1) < at("2.1", -1), "no batch is waited for: {times:?}");
-    // Far below the five seconds and more for which 2.1 goes on after 1.1.
+    // Far below the five seconds and more for which 2.1 continues after 1.1.
     assert!(at("3.1", 1) - at("1.1", -1) < 5_000, "{times:?}");
     assert_eq!(sandbox.call(&["read_events", "kinds:=[\"message_sent\"]"])[sent], before[sent], "no row of the bus");
 }
@@ -189,7 +190,7 @@ fn never_more_than_two_of_three_milestones_live_and_the_third_starts_as_soon_as_
 #[test]
 fn eight_tasks_run_four_at_a_time_answer_in_their_order_and_one_that_fails_cancels_no_other() {
     let sandbox = Sandbox::new();
-    // The first four wait for each other, so that a slow machine doesn't count as fewer at once.
+    // The first four wait for each other, so that on a slow machine fewer are not counted as live at once.
     let begun = sandbox.folder().join("times").display().to_string();
     let barrier =
         format!("n=0; while [ $(grep -c begin {begun}) -lt 4 ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done");
@@ -250,7 +251,7 @@ fn slices_and_milestones_are_one_engine_whose_logs_differ_in_the_names_of_their_
 #[test]
 fn the_best_of_several_tries_is_merged_where_a_flag_asks_for_it() {
     let sandbox = Sandbox::new();
-    // The second try changes the fewest lines of those that the gate lets pass.
+    // The second try changes the fewest lines of those that pass the gate.
     let line = "case $SWITCHBOARD_TASK in *.c1) printf '1\\n2\\n3\\n' > made.txt;; *.c2) echo 2 > made.txt;; *) echo bad > bad.txt;; esac";
     sandbox.settings(&format!("[agents.maker]\ndriver = \"exec\"\ncommand = {}\n", json!(["sh", "-c", line])));
     let task = json!({ "id": "1.1", "phase": 1, "description": "make it" });

@@ -66,7 +66,7 @@ fn a_second_daemon_names_the_first_and_down_is_no_error_where_none_runs() {
 fn down_ends_a_daemon_that_is_still_being_started() {
     use std::time::Duration;
     let sandbox = Sandbox::new();
-    // The state folder is made by the first daemon.
+    // The first daemon creates the state folder.
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     sandbox.switchboard(&["down"]).ends_with(0);
     let states = sandbox.folder().join("state/switchboard");

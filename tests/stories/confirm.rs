@@ -1,4 +1,4 @@
-//! Changes that a person has to say yes to before they are merged into the run's branch.
+//! Changes that a person must approve before they are merged into the run's branch.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ fn a_change_that_a_person_gives_up_is_not_merged_and_the_run_has_failed() {
     assert_eq!((&report["merged"], &report["list"][0]["state"]), (&json!(0), &json!("blocked")), "{report}");
 }
 
-/// A task that leaves a weak password in a file that configures a running system.
+/// Makes a task that leaves a weak password in a file that configures a running system.
 fn weak_password(settings: &Value) -> Value {
     let script = "printf 'services:\n  db:\n    image: postgres\n    environment:\n      POSTGRES_PASSWORD: swordfish\n' > compose.yaml";
     let mut settings = settings.clone();

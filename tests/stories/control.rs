@@ -1,4 +1,4 @@
-//! Controls of running work: over the bus where a run is managed, by the verbs of the same names in every run.
+//! Controls of running work: by messages in a managed run, by the verbs of the same names in every run.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Done, MCP_CLIENT, Sandbox, within};
 
-/// How long something may take on a machine that is busy.
+/// Time limit for an effect on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
 /// Sends a control message as a person.
@@ -17,7 +17,7 @@ fn control(sandbox: &Sandbox, recipient: &str, body: &Value) -> Done {
     sandbox.switchboard(&["call", "send_message", &to, &payload, r#"options:={"kind":"control"}"#, "--json"])
 }
 
-/// A step that waits until a file is there.
+/// Makes a step that waits until a file exists.
 fn wait_for(file: &Path) -> Value {
     json!({ "do": "shell", "argv": ["sh", "-c", format!("while [ ! -e {} ]; do sleep 0.05; done", file.display())] })
 }
@@ -26,18 +26,18 @@ fn of(sandbox: &Sandbox, task: usize, field: &str) -> Value {
     sandbox.call(&["get_run"])["list"][task][field].clone()
 }
 
-/// Whether a task's field comes to a value.
+/// Returns whether a task's field reaches a value in time.
 fn comes_to(sandbox: &Sandbox, task: usize, (field, value): (&str, &str)) -> bool {
     within(SOON, || of(sandbox, task, field) == value)
 }
 
-/// A plan of tasks that write a file each.
+/// Makes a plan of tasks that write a file each.
 fn plan(sandbox: &Sandbox, tasks: &[&str]) -> String {
     let task = |id: &&str| json!({ "id": id, "phase": 1, "description": "d", "files_touched": [format!("{id}.txt")] });
     sandbox.plan(&json!(tasks.iter().map(task).collect::<Vec<_>>()))
 }
 
-/// Starts a run of a plan with `ada` and returns its id once `tasks` tasks are at work with a tool.
+/// Starts a run of a plan with `ada` and returns its id once a worker of each of `tasks` tasks is using a tool.
 fn started(sandbox: &Sandbox, plan: &str, tasks: usize, more: &[&str]) -> String {
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     let argv = [&[BINARY, "run", plan, "--agent", "ada", "--max-workers", "4", "--yes"], more].concat();
@@ -152,7 +152,7 @@ fn the_verbs_steer_a_standalone_run_and_its_worker_is_told_something_without_mai
     let sandbox = Sandbox::new();
     let go = sandbox.folder().join("go");
     let write = json!({ "do": "write", "path": "{{task}}.txt", "content": "x\n" });
-    // Costs inside a turn are told once a second.
+    // Costs inside a turn are reported once a second.
     let slow = json!({ "do": "sleep_ms", "ms": 1500 });
     sandbox.script(
         "ada",

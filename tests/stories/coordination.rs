@@ -1,4 +1,4 @@
-//! Managed runs: what the coordinator writes into the mail, and what it understands.
+//! Managed runs: what the coordinator sends, and what it accepts.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox, within};
 
-/// A step in which a worker sends something to the coordinator and keeps the answer in a file outside of its tree.
+/// Makes a step in which a worker sends something to the coordinator and keeps the answer in a file outside of its
+/// tree.
 fn to_coordinator(sandbox: &Sandbox, name: &str, body: &Value) -> Value {
     let file = sandbox.folder().join(name).display().to_string();
     let line = format!("{BINARY} call send_message recipient=coordinator 'payload={body}' > {file} 2>&1; true");
@@ -18,7 +19,7 @@ fn heard(sandbox: &Sandbox, name: &str) -> String {
     std::fs::read_to_string(sandbox.folder().join(name)).unwrap_or_default()
 }
 
-/// What the mail of the coordinator says, oldest first: sender, recipient and body.
+/// Returns the coordinator's mail, oldest first: sender, recipient and body.
 fn notes(sandbox: &Sandbox) -> Vec<(String, String, Value)> {
     let listed = sandbox.call(&["list_messages", "agent=coordinator"]);
     let messages = listed["messages"].as_array().unwrap();

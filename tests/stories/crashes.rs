@@ -1,4 +1,4 @@
-//! `kill -9` of the daemon at every named point of a run: `run --resume` ends it as if nothing had happened.
+//! `kill -9` of the daemon at every named point of a run: `run --resume` completes it as if nothing had happened.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::sandbox::{Sandbox, within};
 
-/// The points at which the daemon of a test dies; `dispatch` names the same.
+/// Points at which the daemon of a test dies; `dispatch` has the same names.
 const POINTS: [&str; 15] = [
     "run-recorded",
     "worker-intended",
@@ -30,7 +30,7 @@ fn plan(sandbox: &Sandbox) -> String {
         json!({ "id": id, "phase": 1, "description": format!("do {id}"),
         "depends": depends, "x-switchboard": { "command": ["sh", "-c", line] } })
     };
-    // The blank at the end is what the plan's `lint_fix` takes out.
+    // The plan's `lint_fix` removes the blank at the end.
     let tasks = json!([task("1.1", &[], "echo 'one ' >> one"), task("1.2", &["1.1"], "cat one one > two")]);
     let settings = json!({ "lint_fix": ["sh", "-c", "sed -i 's/ *$//' one two"] });
     sandbox.trusted_phases(&settings, &json!([{ "id": 1, "name": "P", "tasks": tasks }]))
@@ -44,8 +44,8 @@ fn survives(point: &str) {
     sandbox.set("SWITCHBOARD_CRASH_AT", point);
 
     let crashed = sandbox.switchboard(&["run", &plan, "--yes"]);
-    // A start that was recorded is answered again under its key, and the command goes on with the next daemon. An end that was recorded may be heard before
-    // the daemon dies.
+    // A recorded start is answered again under its key, and the command continues with the next daemon. A recorded end
+    // may be received before the daemon dies.
     if !["run-recorded", "run-finished"].contains(&point) {
         assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
     }
@@ -117,7 +117,7 @@ fn a_removal_that_a_crash_cut_short_is_recorded_as_such_and_can_be_made_again() 
     sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
 
-/// The points that the merge into the user's branch passes.
+/// Points that the merge into the user's branch passes.
 const OF_USER_BRANCH: [&str; 2] = ["user-merge-intended", "user-branch-moved"];
 
 #[test]
@@ -153,7 +153,7 @@ fn a_merge_that_waits_for_a_yes_is_asked_about_once_though_the_daemon_dies() {
     sandbox.switchboard(&["run", &plan, "--auto-merge", "confirm", "--yes"]);
 
     sandbox.unset("SWITCHBOARD_CRASH_AT");
-    // The daemon that is about to die may still answer.
+    // The dying daemon may still answer.
     let is_asked = || sandbox.switchboard(&["call", "list_needs"]).out.contains("\"kind\":\"merge\"");
     assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
     let needs = sandbox.call(&["list_needs"]);

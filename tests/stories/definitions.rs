@@ -1,17 +1,17 @@
-//! Agents that files define: instructions, a model and fewer tools for an agent that is configured.
+//! Agents defined by files: instructions, a model and fewer tools for a configured agent.
 
 use serde_json::{Value, json};
 
 use super::sandbox::{Done, Sandbox};
 
-/// A repository with an agent that is a command and says what it was told.
+/// Creates a repository with an agent that is a command and prints its prompt.
 fn with_echo() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.settings("[agents.echo]\ndriver = \"exec\"\ncommand = [\"cat\"]\n");
     sandbox
 }
 
-/// Writes a definition of the user's own.
+/// Writes a definition of the user's.
 fn define(sandbox: &Sandbox, file: &str, lines: &str, body: &str) {
     let folder = sandbox.folder().join("config/switchboard/agents");
     std::fs::create_dir_all(&folder).unwrap();

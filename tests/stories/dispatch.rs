@@ -1,4 +1,4 @@
-//! Work that is in no plan, and the dimensions of a run: isolation, coordination, scope, mode.
+//! Work without a plan, and the dimensions of a run: isolation, coordination, scope, mode.
 
 use serde_json::{Value, json};
 use switchboard_protocol::isolation::Isolation;
@@ -6,7 +6,7 @@ use switchboard_protocol::job::{Coordination, Mode};
 
 use super::sandbox::{Done, Sandbox};
 
-/// A repository with two agents that are commands: each says its task's id and what it was told.
+/// Creates a repository with two agents that are commands: each prints its task's id and its prompt.
 fn with_speakers() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["ann", "ben"] {
@@ -19,14 +19,14 @@ fn with_speakers() -> Sandbox {
     sandbox
 }
 
-/// Calls `start_run` with such a request.
+/// Calls `start_run` with this request.
 fn start(sandbox: &Sandbox, request: &Value) -> Done {
     let fields = request.as_object().unwrap().iter().map(|(name, value)| format!("{name}:={value}"));
     let words = ["call", "start_run"].map(str::to_owned).into_iter().chain(fields).chain(["--json".to_owned()]);
     sandbox.switchboard(&words.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What the task's worker said.
+/// Returns what the task's worker printed.
 #[track_caller]
 fn said(sandbox: &Sandbox, task: &str) -> String {
     sandbox.switchboard(&["show", task, "--answer"]).ends_with(0).out
@@ -159,7 +159,7 @@ fn each_of_the_64_combinations_is_prepared_or_refused_with_the_field() {
 fn tasks_that_write_the_same_files_are_shown_and_run_beside_each_other_where_that_is_asked_for() {
     let sandbox = Sandbox::new();
     let meet = sandbox.folder().join("meet").display().to_string();
-    // Each waits for the other, at most five seconds, and says whether it came.
+    // Each waits for the other, at most five seconds, and prints whether it came.
     let line = format!(
         "mkdir -p {meet}; touch {meet}/$SWITCHBOARD_TASK; for i in $(seq 50); do test $(ls {meet} | wc -l) = 2 && break; sleep 0.1; done; ls {meet} | wc -l > $SWITCHBOARD_TASK.txt"
     );

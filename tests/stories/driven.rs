@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Done, Sandbox, within};
 
-/// What an explorer reports that keeps its contract.
+/// Report of an explorer that fulfils its contract.
 const REPORT: &str = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\nRELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: shell\nOBSERVATIONS: one file";
 
 const REVIEW: &str = r#"{"verdict":"APPROVED","risk":"low","issues":[],"checked":{"correctness":true,"edge_cases":true,"performance":true}}"#;
@@ -17,7 +17,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// Each of `cases` is what is done in a step in place of the usual.
+    /// Makes a team; each of `cases` replaces what is usually done in a step.
     pub(super) fn new(cases: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new();
         let script = sandbox.folder().join("agent.sh");
@@ -62,20 +62,20 @@ impl Team {
         self.sandbox.switchboard(&[&usual, args].concat())
     }
 
-    /// The same beside the test.
+    /// Starts a run of the team on another thread.
     pub(super) fn run_aside(&self, args: &[&str]) -> std::thread::JoinHandle<Done> {
         let usual = ["--yes", "--team", "--agent", "ada"];
         self.sandbox.run_aside(&[&usual, args].concat())
     }
 
-    /// What an agent was told in a step, the nth time.
+    /// Returns the nth prompt of an agent in a step.
     #[track_caller]
     pub(super) fn told(&self, step: &str, nth: u32) -> String {
         let path = self.sandbox.folder().join(format!("agent.sh.told.{step}.{nth}"));
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// How often an agent was at a step.
+    /// Returns how often an agent worked on a step.
     pub(super) fn count(&self, step: &str) -> u32 {
         let path = self.sandbox.folder().join(format!("agent.sh.n.{step}"));
         std::fs::read_to_string(path).map_or(0, |count| count.trim().parse().unwrap())
@@ -96,7 +96,7 @@ impl Team {
     }
 }
 
-/// A plan with a task for each phase that makes a file of its name.
+/// Makes a plan with one task in each phase, which writes a file with its name.
 pub(super) fn plan(phases: &[u64]) -> Value {
     let phase = |id: &u64| {
         json!({ "id": id, "name": format!("phase {id}"), "tasks": [{ "id": format!("{id}.1"), "phase": id,
@@ -336,7 +336,7 @@ fn a_led_run_is_stopped_with_what_it_has_started_and_goes_on() {
     assert_eq!(team.shown()["merged"], 2);
 }
 
-/// The points of the modes at which the daemon of a test dies.
+/// Points of the modes at which the daemon of a test dies.
 const POINTS: [&str; 11] = [
     "mode-clarify",
     "mode-discover",
@@ -374,12 +374,12 @@ fn a_daemon_that_dies_in_any_mode_leads_to_the_same_end() {
     }
 }
 
-/// A team whose architect asks a person something first.
+/// Makes a team whose architect first asks a person something.
 fn asking() -> Team {
     Team::new(&[("questions", r#"say '{"questions":[{"question":"Which shell?"}]}'"#)])
 }
 
-/// Goes on with the newest run, answers its question, and insists on the end that it would have had without a crash.
+/// Resumes the newest run, answers its question, and asserts that it ends as without a crash.
 #[track_caller]
 fn ends_as_ever(team: &Team) {
     let run = team.sandbox.run_aside(&["--resume"]);

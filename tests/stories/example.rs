@@ -1,4 +1,4 @@
-//! The first thing a newcomer does.
+//! The first commands of a new user.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -126,26 +126,26 @@ fn an_example_that_does_not_exist_is_refused_before_anything_is_written() {
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
-/// The folder in which an example makes its scratch folder.
+/// Returns the folder in which an example creates its scratch folder.
 fn temporary(sandbox: &Sandbox) -> PathBuf {
     sandbox.folder().join("tmp")
 }
 
-/// The only scratch folder.
+/// Returns the only scratch folder.
 fn scratch(temporary: &Path) -> PathBuf {
     let mut folders: Vec<_> = std::fs::read_dir(temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(folders.len(), 1, "{folders:?}");
     folders.remove(0)
 }
 
-/// The events of an example's record.
+/// Returns the events of an example's record.
 fn record(scratch: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(scratch.join("record.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|event| event["kind"].is_string()).collect()
 }
 
-/// What refused a change: task, attempt, and the gate or step.
+/// Returns what refused changes: task, attempt, and the gate or step.
 fn refusals(events: &[Value]) -> BTreeSet<(String, u64, String)> {
     let failed = events.iter().map(|event| &event["facts"]).filter(|facts| facts["verdict"] == "fail");
     let refusal = |facts: &Value| {

@@ -1,10 +1,10 @@
-//! Runs of plain commands on a repository of some size: what they may touch, and what not.
+//! Runs of plain commands on a repository of some size: what they may change, and what not.
 
 use serde_json::json;
 
 use super::sandbox::Sandbox;
 
-/// A repository with a few hundred files.
+/// Creates a repository with a few hundred files.
 fn large() -> Sandbox {
     let sandbox = Sandbox::new();
     for number in 0..300 {
@@ -173,7 +173,7 @@ fn a_worker_starts_after_few_calls_of_git() {
 
     let asked = std::fs::read_to_string(&asked).unwrap();
     let (before, _) = asked.split_once("\nworker\n").expect("a worker that has begun");
-    // The command itself asks before, and for a dry run.
+    // The command itself calls git before, and for a dry run.
     let (_, start) = before.rsplit_once("--show-toplevel\n").expect("the tree in which the run was asked for");
     let is_about = |words: &str| start.lines().filter(|line| line.contains(words)).count();
     assert_eq!(is_about(" update-ref "), 1, "both branches by one call: {start}");

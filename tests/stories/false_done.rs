@@ -1,4 +1,4 @@
-//! Agents that say that they are done and are not.
+//! Agents that report success without having done the work.
 
 use serde_json::json;
 
@@ -105,7 +105,8 @@ fn a_change_with_a_secret_in_it_is_refused_without_showing_the_secret() {
 fn an_agent_that_can_write_nothing_and_says_nothing_of_it_is_found_out_by_what_its_tool_told() {
     let sandbox = Sandbox::new();
     let script = sandbox.folder().join("read-only.sh");
-    // As codex-acp 2.6 does on a read-only file system: the words stand in the terminal's, and the turn ends well.
+    // As codex-acp 2.6 does on a read-only file system: the error is only in the terminal's output, and the turn ends
+    // well.
     let told = json!({ "terminal_output_delta": { "data": "bwrap: Can't mkdir /w/.agents: Read-only file system\n" } });
     let update = |update: serde_json::Value| json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": update } });
     let call = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "printf hello > hello.txt",
@@ -148,7 +149,7 @@ fn an_agent_that_can_write_nothing_and_says_nothing_of_it_is_found_out_by_what_i
     sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("failed").says("Read-only file system");
     sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("Read-only file system");
 
-    // It may be silent altogether.
+    // It may print nothing at all.
     std::fs::write(sandbox.folder().join("answer-2"), format!("{}\n", lines[2][3])).unwrap();
     let done = sandbox.switchboard(&["run", &task(json!({ "permissions": "ask" })), "--yes"]).ends_with(1);
     done.says("it may change nothing without asking (permissions: ask), and it asked nobody");

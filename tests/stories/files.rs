@@ -1,4 +1,4 @@
-//! Agents that have nothing but files: they drop some, and find some.
+//! Agents that use only files: they drop some, and find some.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox, within};
 
-/// How long the daemon may take to see a file, on a machine that has much else to do.
+/// Time limit for the daemon to see a file, on a busy machine.
 const SEEN: Duration = Duration::from_secs(30);
 
 impl Sandbox {
@@ -18,7 +18,7 @@ impl Sandbox {
         self.root().join(".switchboard").join(path)
     }
 
-    /// Puts a file there as the protocol asks: under another name first.
+    /// Writes a file as the protocol requires: under another name first.
     fn drop_file(&self, path: &str, text: &str) {
         let file = self.file(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -49,7 +49,7 @@ impl Sandbox {
         self.switchboard(&["up", "--detach"]).ends_with(0);
     }
 
-    /// Waits until a message has come so far.
+    /// Waits until a message has reached this state.
     #[track_caller]
     fn reaches(&self, id: &str, state: &str) {
         let is_there = within(SEEN, || self.message(id).is_some_and(|message| message["state"] == state));
@@ -79,7 +79,7 @@ fn what_is_dropped_while_the_daemon_is_down_is_taken_once() {
     sandbox.drop_message("outbox/ada/send/first.json", &note("msg_1", "ada", "ben"));
     sandbox.drop_message("inbox/ben/second.json", &note("msg_2", "ada", "ben"));
     if rustix::process::getuid().is_root() {
-        // As a container with users of its own writes into a mounted folder.
+        // As a container with its own users writes into a mounted folder.
         std::os::unix::fs::chown(sandbox.file("inbox/ben/second.json"), Some(54_321), Some(54_321)).unwrap();
     }
 
@@ -90,7 +90,8 @@ fn what_is_dropped_while_the_daemon_is_down_is_taken_once() {
     sandbox.finds("outbox/ada/receipt_msg_2.json");
     sandbox.misses("inbox/ben/second.json");
     sandbox.misses("outbox/ada/send/first.json");
-    // The same file again, as an agent that saw no receipt would do it, is no second message; another under its id is none.
+    // Dropping the same file again, as an agent that saw no receipt does, makes no second message; other content under
+    // its id is refused.
     sandbox.drop_message("outbox/ada/send/first.json", &note("msg_1", "ada", "ben"));
     sandbox.misses("outbox/ada/send/first.json");
     let mut other = note("msg_1", "ada", "ben");
@@ -153,7 +154,7 @@ fn a_thousand_files_dropped_at_once_are_taken_in_order_and_leave_few_receipts() 
     assert_eq!((&older[0]["inReplyTo"], &older[0]["status"]), (&json!("msg_000"), &json!("delivered")));
     let order: Vec<_> = older.iter().map(|receipt| receipt["inReplyTo"].as_str().unwrap()).collect();
     assert!(order.is_sorted(), "they were not taken in the order of their names");
-    // A receipt for each, and beside them a file of the older ones and the folder of what is to be sent.
+    // One receipt for each, a file with the older ones, and the folder of files to send.
     let left = fs::read_dir(sandbox.file("outbox/ada")).unwrap().count();
     assert!(left <= files + 2, "{left} entries are left, {files} of them receipts");
     let page = sandbox.call(&["read_events", "after=0", "limit=1000", "kinds:=[\"message_sent\"]"]);
@@ -183,7 +184,7 @@ fn an_agent_with_nothing_but_files_talks_to_one_with_tools() {
     let inbox = |name: &str| sandbox.file(&format!("inbox/Coder 1/{name}"));
     fs::rename(inbox("msg_task.json"), inbox("seen-msg_task.json")).unwrap();
     sandbox.reaches("msg_task", "injected");
-    // Its own name for our file is no message of its own.
+    // An agent's own name for our file makes no message.
     sandbox.misses("inbox/Coder 1/seen-msg_task.json");
 
     let result = json!({ "id": "r1", "inReplyTo": "msg_task", "status": "completed", "processedAt": "now",
@@ -295,7 +296,7 @@ fn an_unsigned_command_waits_for_a_person() {
     assert_eq!(sandbox.call(&["list_messages"])["sent"], 1);
     let again = sandbox.switchboard(&["approve", &need("msg_no"), "--json"]).ends_with(2);
     assert_eq!(again.failure()["code"], "need.settled");
-    // Dropping it again asks nobody a second time.
+    // Dropping it again does not ask a second time.
     sandbox.drop_message("inbox/ben/two.json", &command("msg_no"));
     assert_eq!(sandbox.finds("set-aside/inbox/ben/two.json.reason")["code"], "file.denied");
 }
@@ -325,7 +326,7 @@ fn a_signed_command_goes_through_once_and_a_forged_one_does_not() {
         let reason = sandbox.finds(&format!("set-aside/inbox/ben/{name}.json.reason"));
         assert_eq!(reason["code"], "auth.bad-signature", "{name}");
     }
-    // A new key does not lose what was signed with the old one and waits; a revoked one does.
+    // A new key keeps waiting messages that were signed with the old one; a revoked key loses them.
     sandbox.switchboard(&["token", "rotate-key"]).ends_with(0);
     sandbox.drop_message("inbox/ben/queued.json", &queued);
     sandbox.finds("inbox/ben/msg_queued.json");
@@ -364,12 +365,12 @@ fn a_folder_that_is_swept_away_is_no_evidence_and_its_mail_is_written_again() {
     sandbox.call(&["send_message", "recipient=ben", "payload=x", "id=msg_1"]);
     sandbox.finds("inbox/ben/msg_1.json");
 
-    // The daemon may write again while git still deletes: then git says that the folder is not empty.
+    // The daemon may write while git still deletes: then git reports that the folder is not empty.
     sandbox.run(["git", "clean", "-fdxq"], &sandbox.root(), "");
 
     sandbox.finds("inbox/ben/msg_1.json");
     sandbox.reaches("msg_1", "offered");
-    // Somebody else's view of the team is written again, too.
+    // Another agent's view of the team is written again, too.
     sandbox.call(&["set_agent_status", "name=ben", "status=away"]);
     assert!(within(SEEN, || sandbox.finds("state.json")["chatAgents"]["ben"]["status"] == "away"));
     sandbox.call(&["set_team", "team=Builders", "members=[\"ben\"]"]);

@@ -1,4 +1,5 @@
-//! A disk that is full in the middle of a run: the run pauses and says why, everything is kept, and it goes on once there is room.
+//! A disk that fills up in the middle of a run: the run pauses with the reason, everything is kept, and it continues
+//! once there is room.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,16 +9,16 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A small file system of its own, which only root can mount.
+/// A small file system, which only root can mount.
 struct SmallDisk(PathBuf);
 
 // === impl SmallDisk ===
 
 impl SmallDisk {
-    /// `None` where nothing can be mounted.
+    /// Mounts the file system; returns `None` where nothing can be mounted.
     fn mount(at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
         let place = at.display().to_string();
@@ -33,7 +34,7 @@ impl SmallDisk {
         self.0.join("ballast")
     }
 
-    /// A shell line that leaves no room on the disk.
+    /// Makes a shell line that leaves no room on the disk.
     fn fill(&self) -> String {
         format!("dd if=/dev/zero of={} bs=4k 2>/dev/null; true", self.ballast().display())
     }
@@ -56,7 +57,7 @@ fn task(id: &str, depends: &[&str], line: &str) -> serde_json::Value {
         "x-switchboard": { "command": ["sh", "-c", line] } })
 }
 
-/// Insists that the newest run is paused for the disk, and that nothing of it was given up.
+/// Asserts that the newest run is paused for the disk, and that nothing of it was given up.
 #[track_caller]
 fn is_paused(sandbox: &Sandbox) {
     let is_paused = || sandbox.call(&["get_run"])["paused"] == "disk";
@@ -65,7 +66,7 @@ fn is_paused(sandbox: &Sandbox) {
     assert_eq!(given_up["events"], json!([]));
 }
 
-/// Makes room and lets the run go on to its end.
+/// Makes room and lets the run continue to its end.
 #[track_caller]
 fn goes_on(sandbox: &Sandbox, disk: &SmallDisk, merged: &str) {
     disk.make_room();
@@ -141,7 +142,7 @@ fn a_run_whose_budget_is_spent_when_the_disk_is_full_merges_what_it_has_and_then
     let line = format!("head -c 100000 /dev/urandom | base64 > one; {}", disk.fill());
     let plan = sandbox.trusted_plan(&json!([task("1.1", &[], &line), task("1.2", &["1.1"], "echo y > two")]));
 
-    // Commands tell no cost: each counts as its reservation.
+    // Commands report no cost: each counts as its reservation.
     let run = sandbox.run_aside(&[&plan, "--yes", "--budget", "1", "--reserve", "0.6"]);
     is_paused(&sandbox);
     run.join().unwrap().ends_with(4);

@@ -1,4 +1,4 @@
-//! What a plan says about gates, phases and agents, and what is refused before anything starts.
+//! Settings of a plan for gates, phases and agents, and what is refused before anything starts.
 
 use serde_json::{Value, json};
 

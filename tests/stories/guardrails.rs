@@ -1,4 +1,5 @@
-//! What keeps a team's work in bounds: tasks that are one, roles that may do no more than they may, workers that make progress, models that take over.
+//! Limits on a team's work: tasks of one purpose, roles that can't exceed their rights, workers that must make
+//! progress, models that take over.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,8 @@ const APPROVED: &str = r#"{"verdict":"APPROVED","risk":"low","issues":[],"checke
 
 const PASSED: &str = r#"{"verdict":"PASS","added":[]}"#;
 
-/// An agent that is a command, in whose cases stands what it does in each step, `work` the coder's. Each prompt is kept.
+/// Makes an agent that is a command, with its work in each step in `cases`, `work` for the coder's. Each prompt is
+/// kept.
 fn agent(sandbox: &Sandbox, name: &str, cases: &[(&str, &str)]) {
     let script = sandbox.folder().join(format!("{name}.sh"));
     let mut text = "#!/bin/sh\ncat > \"$0.told.$SWITCHBOARD_TASK.${SWITCHBOARD_STEP:-work}\"\n".to_owned();
@@ -24,7 +26,7 @@ fn agent(sandbox: &Sandbox, name: &str, cases: &[(&str, &str)]) {
         .settings(&format!("[agents.{name}]\ndriver = \"exec\"\ncommand = {command}\nspends = false\nattempts = 3\n"));
 }
 
-/// An agent that does its part of every step.
+/// Makes an agent that does its part in every step.
 fn honest(sandbox: &Sandbox, work: &str) {
     let (approved, passed) = (format!("say '{APPROVED}'"), format!("say '{PASSED}'"));
     let secure = r#"{"verdict":"APPROVED","findings":[],"categories":["broken_access_control","cryptographic_failures","injection","insecure_design","security_misconfiguration","vulnerable_components","authentication_failures","integrity_failures","logging_failures","server_side_request_forgery"]}"#;
@@ -41,7 +43,7 @@ fn task(id: &str, description: &str, files: &[&str]) -> Value {
     json!({ "id": id, "phase": phase, "description": description, "acceptance": "it is there", "files_touched": files })
 }
 
-/// Runs a plan whose changes a team judges, without being led by it.
+/// Runs a plan whose changes a team judges, without leading it.
 fn team(sandbox: &Sandbox, path: &str, more: &[&str]) -> Done {
     let text = std::fs::read_to_string(path).unwrap();
     let mut plan: Value = serde_json::from_str(&text).unwrap();
@@ -52,7 +54,7 @@ fn team(sandbox: &Sandbox, path: &str, more: &[&str]) -> Done {
     done
 }
 
-/// Writes a role file of the user's own.
+/// Writes a role file of the user's.
 fn role(sandbox: &Sandbox, name: &str, lines: &str) {
     let folder = sandbox.folder().join("config/switchboard/roles");
     std::fs::create_dir_all(&folder).unwrap();
@@ -230,7 +232,7 @@ fn a_refused_change_goes_back_with_gate_reason_fix_and_where_it_begins() {
     let sandbox = Sandbox::new();
     honest(&sandbox, "if test -e sum.sh; then echo 'echo 2' > sum.sh; else echo 'echo 3' > sum.sh; fi");
     let test = "test \"$(sh sum.sh)\" = 2";
-    // The command of the gate runs the file itself, which is not what is looked at here.
+    // The gate's command runs the file itself, which this test does not cover.
     let settings = json!({ "test": test, "gates": ["-test_integrity"] });
     let path = sandbox.trusted_plan_with(&settings, &json!([task("1.1", "Return the sum", &["sum.sh"])]));
 
@@ -260,7 +262,7 @@ fn an_excuse_is_no_reason_to_approve() {
     assert!(told(&sandbox, "1.1", "review").contains("run the gates"), "the next one is told what to do instead");
 }
 
-/// An agent that speaks ACP: `ada` with a script for each model that it may be told.
+/// Makes an agent that speaks ACP: `ada` with a script for each model that it may be given.
 fn scripted(sandbox: &Sandbox, models: &[(&str, Value)]) {
     let folder = sandbox.folder().join("scripts");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Calls that wait for a person's yes, by an agent that is connected over MCP.
+//! Calls that wait for a person's approval, by an agent connected over MCP.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use super::http::Server;
 use super::sandbox::{BINARY, MCP_CLIENT, Sandbox, within};
 
-/// A client of `switchboard mcp`, a line at a time.
+/// A client of `switchboard mcp` that exchanges lines.
 pub(super) struct Client {
     child: switchboard_process::spawn::Child,
     stdin: tokio::process::ChildStdin,
@@ -73,14 +73,14 @@ fn inbox_of_ben(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.call(&["check_inbox", "agent=ben"])["messages"].as_array().unwrap().clone()
 }
 
-/// A daemon with an agent named ben.
+/// Starts a daemon with an agent named ben.
 fn with_ben() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ben"]);
     sandbox
 }
 
-/// A client whose delegation to ben is call 2, and the question about it.
+/// Makes a client whose call 2 is a delegation to ben; returns it with the question about that.
 async fn delegating(sandbox: &Sandbox) -> (Client, Value) {
     let mut client = Client::open(sandbox).await;
     client.ask(2, "send_message", &delegation()).await;
@@ -114,7 +114,7 @@ fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
 }
 
-/// Answers all questions that are open once there are so many.
+/// Answers all open questions once there are `count`.
 fn answer_all(sandbox: &Sandbox, count: usize, word: &str) {
     let mut needs = Vec::new();
     let asked = within(Duration::from_secs(30), || {
@@ -242,7 +242,7 @@ fn a_handler_that_panics_is_a_failure_of_its_call_and_the_daemon_goes_on() {
     assert_eq!(sandbox.call(&["get_status"])["pid"], pid);
 }
 
-/// The first and the second answer to a call under one key.
+/// Returns the first and the second answer to a call under one key.
 fn twice(sandbox: &Sandbox, words: &[&str]) -> (Value, Value) {
     let key = format!("key-of-{}", words[0]);
     let words = [words, &["--key", &key]].concat();

@@ -1,4 +1,4 @@
-//! The loopback HTTP server: who may talk to it, and what it refuses.
+//! The loopback HTTP server: which clients it accepts, and what it refuses.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ impl Server {
         Self { port: info["port"].as_u64().unwrap(), token: sandbox.read(".switchboard/auth_token").trim().to_owned() }
     }
 
-    /// Sends a request; gives the status and the body.
+    /// Sends a request; returns the status and the body.
     pub(super) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(self.port).unwrap())).unwrap();
         let host = format!("127.0.0.1:{}", self.port);
@@ -41,7 +41,7 @@ impl Server {
         self.call_as(&self.token, verb, args)
     }
 
-    /// Calls a verb with some token.
+    /// Calls a verb with this token.
     pub(super) fn call_as(&self, token: &str, verb: &str, args: &Value) -> (u16, String) {
         let bearer = format!("Bearer {token}");
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
@@ -60,7 +60,7 @@ impl Server {
         self.ask("POST /mcp", &headers, &message.to_string())
     }
 
-    /// Calls a tool of MCP as a client without a session, with more headers; gives the tool's answer.
+    /// Calls a tool of MCP as a client without a session, with additional headers; returns the tool's answer.
     fn tool(&self, more: &[(&str, &str)], name: &str, args: &Value) -> Value {
         let bearer = format!("Bearer {}", self.token);
         let own = [

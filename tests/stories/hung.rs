@@ -1,4 +1,5 @@
-//! Workers that stand still: a shim that hangs is found and ended, one that is merely quiet is left alone, and nobody is taken for another.
+//! Workers that make no progress: a hanging shim is found and ended, a quiet one is left alone, and no process is
+//! mistaken for another.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,13 +12,13 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two beats of a shim. One that hangs is found after eight of them.
+/// Milliseconds between two beats of a shim. A hanging one is found after eight of them.
 const HEARTBEAT_MS: u64 = 150;
 
-/// A run of one task whose first worker, and no later one, works until it is ended.
+/// Starts a run of one task whose first worker, and no later one, works until it is ended.
 fn begun() -> (Sandbox, String) {
     let mut sandbox = Sandbox::new();
     sandbox.set("SWITCHBOARD_HEARTBEAT_MS", &HEARTBEAT_MS.to_string());
@@ -39,7 +40,7 @@ fn state(sandbox: &Sandbox) -> String {
     sandbox.switchboard(&["show", "--json"]).json()["state"].as_str().unwrap().to_owned()
 }
 
-/// The folder of the task's last worker.
+/// Returns the folder of the task's last worker.
 fn folder(sandbox: &Sandbox, run: &str) -> PathBuf {
     let task = sandbox.call(&["show_task", &format!("task={run}/1.1")]);
     PathBuf::from(task["folder"].as_str().unwrap())
@@ -49,14 +50,14 @@ fn shim(sandbox: &Sandbox, run: &str) -> Fingerprint {
     lock::holder(&folder(sandbox, run).join("lock")).unwrap().expect("a shim").fingerprint()
 }
 
-/// What the log says since a worker was lost; nothing where none was.
+/// Returns what the log records after a worker was lost; empty if none was.
 fn losses(sandbox: &Sandbox) -> String {
     let log = sandbox.switchboard(&["log", "1.1"]).out;
     let words: Vec<_> = log.split_whitespace().collect();
     words.join(" ").split_once("was lost").map(|(_, since)| since.to_owned()).unwrap_or_default()
 }
 
-/// The daemon's process.
+/// Returns the daemon's process.
 fn daemon(sandbox: &Sandbox) -> Fingerprint {
     let pid = sandbox.call(&["get_status"])["pid"].as_u64().unwrap();
     Fingerprint::of(u32::try_from(pid).unwrap()).unwrap()
@@ -127,7 +128,7 @@ fn a_process_under_the_pid_of_a_dead_shim_is_neither_taken_for_it_nor_signalled(
     assert!(dead.signal(Signal::KILL));
     let stranger = Spawn::new(["sleep", "300"]).env_only(sandbox.environment()).detached(None).unwrap();
     let stranger = stranger.fingerprint.unwrap();
-    // As if the kernel had given the stranger the shim's pid: everything that names the shim names that pid.
+    // As if the kernel had given the stranger the shim's pid: every file that names the shim names that pid.
     for file in ["lock", "shim.json"] {
         let path = folder.join(file);
         let text = std::fs::read_to_string(&path).unwrap();

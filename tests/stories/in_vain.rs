@@ -1,4 +1,5 @@
-//! Wishes that can't be heeded: they are refused where somebody relies on them, and else said before the run starts.
+//! Settings that can't be applied: they are refused where safety depends on them, and else reported before the run
+//! starts.
 
 use serde_json::{Value, json};
 

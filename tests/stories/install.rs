@@ -1,4 +1,4 @@
-//! `switchboard mcp install` in settings that belong to somebody else.
+//! `switchboard mcp install` in settings files of other programs.
 
 use super::sandbox::Sandbox;
 
@@ -11,7 +11,7 @@ fn the_rest_of_the_settings_stays_byte_for_byte_and_a_copy_is_kept() {
     sandbox.switchboard(&["mcp", "install", "gemini"]).ends_with(0).says(".gemini/settings.json");
 
     let after = sandbox.read(".gemini/settings.json");
-    // The object that gets an entry may be broken into lines; its other entries stay as they were.
+    // The object that gets an entry may be split into lines; its other entries stay as they were.
     assert!(after.starts_with("{\n  // mine\n  \"theme\" : \"dark\",\n  \"mcpServers\": {"), "{after}");
     assert!(after.contains("\"other\": { \"command\": \"o\" }"), "{after}");
     assert!(after.contains("\"switchboard\""), "{after}");

@@ -1,4 +1,4 @@
-//! What an agent is told besides its task: the repository's `AGENTS.md`, unless it reads that itself.
+//! Instructions that an agent gets besides its task: the repository's `AGENTS.md`, unless it reads that itself.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::sandbox::Sandbox;
 
 const SHARED: &str = "Write British English in this repository.";
 
-/// Describes agents that keep what they are told, and returns the plan of a task for whoever is named.
+/// Configures agents that keep their prompts, and returns the plan of a task for a named one.
 fn listeners(sandbox: &Sandbox, names: &[&str]) -> String {
     for name in names {
         let line = format!("cat > {}/told.{name}; echo {name} > done.txt", sandbox.folder().display());
@@ -18,7 +18,7 @@ fn listeners(sandbox: &Sandbox, names: &[&str]) -> String {
     sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write done.txt." }]))
 }
 
-/// What an agent was told in a run of its own.
+/// Returns the prompt of an agent in a new run.
 fn told(sandbox: &Sandbox, plan: &str, name: &str) -> String {
     sandbox.switchboard(&["run", plan, "--agent", name, "--yes"]).ends_with(0);
     std::fs::read_to_string(sandbox.folder().join(format!("told.{name}"))).unwrap()
@@ -27,7 +27,7 @@ fn told(sandbox: &Sandbox, plan: &str, name: &str) -> String {
 #[test]
 fn agents_md_is_told_to_those_who_do_not_read_it_themselves() {
     let sandbox = Sandbox::new();
-    // Two known agents read the file itself; the other three read one of their own, which may name it.
+    // Two known agents read the file themselves; the other three read one of their own, which may name it.
     let plan = listeners(&sandbox, &["mine", "codex", "opencode", "claude", "gemini", "qwen"]);
     sandbox.write("AGENTS.md", &format!("# Rules\n\n{SHARED}\n"));
     sandbox.write("GEMINI.md", "Be brief.\n");

@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use super::sandbox::{BINARY, Sandbox};
 
-/// A task of a constrained command that runs shell lines.
+/// Makes a task of a constrained command that runs shell lines.
 fn constrained(lines: &[&str]) -> Value {
     let command = json!(["bash", "-c", lines.join("\n")]);
     json!([{ "id": "1.1", "phase": 1, "description": "d",
         "x-switchboard": { "command": command, "isolation": "constrained" } }])
 }
 
-/// What a file says on the branch of the newest run.
+/// Returns the content of a file on the branch of the newest run.
 #[track_caller]
 fn on_the_branch(sandbox: &Sandbox, file: &str) -> String {
     let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
     sandbox.git(&["show", &format!("switchboard/{run}:{file}")])
 }
 
-/// Notes the outcome of each try by its name: 0 where it worked.
+/// Shell function that records the outcome of each try by its name: 0 where it succeeded.
 const NOTE: &str =
     r#"try() { name=$1; shift; "$@" > "$TMPDIR/out" 2>&1; echo "$name $? $(tail -n 1 "$TMPDIR/out")" >> tried.txt; }"#;
 
@@ -195,7 +195,7 @@ fn a_constrained_agent_speaks_acp_and_uses_our_tools_from_inside() {
 fn what_the_machine_can_not_enforce_is_refused_unless_that_is_accepted_and_then_recorded() {
     let sandbox = Sandbox::new();
     let plan = sandbox.trusted_plan(&constrained(&["echo x > own.txt"]));
-    // In this name space no further ones can be made; the daemon is started in it, too.
+    // In this name space no further ones can be created; the daemon is started in it, too.
     let poor = |args: &str| {
         let line = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {BINARY} {args}");
         sandbox.run(["unshare", "--map-root-user", "sh", "-c", &line], &sandbox.root(), "")
@@ -318,7 +318,7 @@ fn a_git_folder_that_a_constrained_worker_makes_itself_runs_nothing_outside() {
     assert!(!escaped.exists());
 }
 
-/// The processes of a sandbox that have the store's database open, by the descriptors of each.
+/// Returns the processes of a sandbox that have the store's database open, by the descriptors of each.
 fn holders(sandbox: &Sandbox) -> Vec<u32> {
     let opens = |pid: &u32| {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Files that are one agent's for a while, terminals, and teams.
+//! Leases of files, terminals, and teams.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Sandbox, within};
 
-/// What an agent of this name is answered when it calls a tool in a session of its own.
+/// Returns the answer to an agent of this name that calls a tool in a new session.
 #[track_caller]
 fn tool(sandbox: &mut Sandbox, who: &str, tool: &str, arguments: &Value) -> Value {
     sandbox.set("SWITCHBOARD_AGENT", who);
@@ -25,7 +25,7 @@ fn tool(sandbox: &mut Sandbox, who: &str, tool: &str, arguments: &Value) -> Valu
         .clone()
 }
 
-/// The reply of a tool that did what it was asked.
+/// Returns the reply of a tool call that succeeded.
 #[track_caller]
 fn reply(answer: &Value) -> Value {
     assert_ne!(answer["isError"], true, "{answer}");
@@ -115,7 +115,7 @@ fn teams_are_listed_with_the_agents() {
     assert_eq!(sandbox.call(&["get_team_roster"])["teams"], Value::Null);
 }
 
-/// A run whose first task changes a file that ada has reserved, and whose second one doesn't.
+/// Starts a run whose first task changes a file that ada has reserved, and whose second one doesn't.
 fn beside_ada(sandbox: &mut Sandbox) -> (String, Value) {
     reply(&tool(sandbox, "ada", "register_agent", &json!({ "name": "ada" })));
     let lease = reply(&tool(sandbox, "ada", "reserve_files", &json!({ "globs": ["notes/**"] })))["lease"].clone();

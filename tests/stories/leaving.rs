@@ -8,7 +8,7 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Done, Sandbox, within};
 
-/// A plan whose one task waits for a file before it is done.
+/// Makes a plan whose one task waits for a file before it is done.
 fn waiting_plan(sandbox: &Sandbox) -> String {
     let go = sandbox.folder().join("go").display().to_string();
     let line = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo done > done");
@@ -51,7 +51,7 @@ fn one_interrupt_leaves_the_run_at_work_and_says_how_to_come_back() {
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("1 of 1 tasks merged");
 }
 
-/// Suspends the command that follows a run while that ends and its daemon with it; returns what the command does then.
+/// Suspends the command that follows a run until the run and its daemon have ended; returns what the command does then.
 fn suspended(line: &str) -> (Sandbox, Done) {
     let sandbox = Sandbox::new();
     let [go, pidfile] = ["go", "pid"].map(|name| sandbox.folder().join(name).display().to_string());
@@ -120,7 +120,7 @@ fn a_run_that_is_stopped_is_tried_again_on_request() {
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("1 of 1 tasks merged");
 }
 
-/// How an agent of the roster is.
+/// Returns the status of an agent in the roster.
 fn status_of(sandbox: &Sandbox, agent: &str) -> String {
     let roster = sandbox.call(&["get_team_roster"]);
     let entry = roster["agents"].as_array().unwrap().iter().find(|entry| entry["name"] == agent).cloned();
@@ -159,7 +159,7 @@ fn an_agent_whose_run_ended_while_the_daemon_died_has_left_when_the_next_one_is_
     sandbox.switchboard(&["run", &plan, "--yes"]);
     sandbox.unset("SWITCHBOARD_CRASH_AT");
 
-    // Asking starts the next daemon, unless the command has done so before it gave up.
+    // The query starts the next daemon, unless the command has done so before it gave up.
     assert!(within(Duration::from_secs(30), || status_of(&sandbox, "exec") == "left"), "it is still there");
 }
 
@@ -195,7 +195,7 @@ fn an_agent_whose_task_is_tried_again_is_back() {
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0);
 }
 
-/// Processes whose command line names the sandbox.
+/// Returns processes whose command line names the sandbox.
 fn processes_of(sandbox: &Sandbox) -> Vec<String> {
     let folder = sandbox.folder().display().to_string();
     let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -232,7 +232,7 @@ fn a_runs_verbs_repeated_under_their_key_answer_as_the_first_time() {
     };
     state("stopped");
     let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
-    // What a verb records of itself, and nothing else: the run goes on meanwhile.
+    // Only the events of the verb itself: the run continues meanwhile.
     let events = |kinds: &[&str]| {
         let page = sandbox.call(&["read_events", "limit=1000", &format!("kinds:={}", json!(kinds))]);
         page["events"].as_array().unwrap().clone()

@@ -8,7 +8,7 @@ use super::driven::{Team, plan};
 use super::held_calls::{Client, runtime};
 use super::sandbox::{Done, Sandbox, within};
 
-/// An agent at the other end of `switchboard mcp`.
+/// An agent that uses `switchboard mcp`.
 struct Agent {
     client: Client,
     run: String,
@@ -37,7 +37,7 @@ impl Agent {
         Self { client: Client::open_as(sandbox, name).await, run: run.to_owned(), fence: 0, calls: 1 }
     }
 
-    /// Calls a verb; everything but the run and the fence is said.
+    /// Calls a verb with the run and the fence added to its arguments.
     async fn call(&mut self, verb: &str, args: Value) -> Result<Value, Refusal> {
         let mut all = args;
         all["run"] = json!(self.run);
@@ -64,7 +64,7 @@ impl Agent {
         answer.err().unwrap_or_else(|| panic!("{verb} {args} is not refused"))
     }
 
-    /// What may be done, once there is something.
+    /// Returns the open steps, once there are any.
     async fn open_steps(&mut self) -> Vec<Value> {
         for _ in 0..20 {
             let status = self.call("seat_status", json!({ "wait_ms": 5000 })).await.unwrap();
@@ -77,7 +77,7 @@ impl Agent {
         panic!("nothing may be done: {:?}", self.call("seat_status", json!({})).await)
     }
 
-    /// Does what is open as a patient architect does, until a task is.
+    /// Completes open steps as an architect would, until a task is open.
     async fn follow_remedies(&mut self) -> Value {
         loop {
             let open = self.open_steps().await.remove(0);
@@ -109,7 +109,7 @@ impl Agent {
     }
 }
 
-/// A run that lea leads, and its id.
+/// Starts a run that lea leads; returns it with its id.
 fn led(team: &Team, more: &[&str]) -> (std::thread::JoinHandle<Done>, String) {
     let wish = ["Print one and two", "--lead", "lea", "--budget", "50", "--auto", "--merge", "--without", "docs"];
     let run = team.run_aside(&[&wish[..], more].concat());
@@ -135,7 +135,7 @@ fn an_architect_over_mcp_is_refused_each_shortcut_and_gets_there_by_the_remedies
         let first = lea.open_steps().await.remove(0);
         assert_eq!((&first["verb"], &first["step"]), (&json!("report_step"), &json!("questions")), "{first}");
         assert!(first["question"].as_str().unwrap().contains("Print one and two"), "{first}");
-        // Nothing is planned before it is known what is there, and nobody else plans.
+        // No plan is accepted before the repository is explored, and no other agent plans.
         lea.refused("save_plan", json!({ "plan": plan(&[1]) })).await.is("seat.not-open", "report_step");
         lea.refused("begin_step", json!({})).await.is("seat.not-open", "is asked of the architect");
         lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-open", "no phase is carried out");
@@ -150,7 +150,7 @@ fn an_architect_over_mcp_is_refused_each_shortcut_and_gets_there_by_the_remedies
         assert_eq!((&task["task"], &task["step"]), (&json!("1.1"), &json!("work")), "{task}");
         shortcuts_of_a_task(&mut lea, &team).await;
 
-        // With its own hands, in a tree that is not the user's.
+        // By the architect itself, in a tree that is not the user's.
         let begun = lea.call("begin_step", json!({ "task": "1.1", "by": "seat" })).await.unwrap();
         let tree = begun["worktree"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
         assert!(begun["prompt"].as_str().unwrap().contains("Make 1.1.sh"), "{begun}");
@@ -162,7 +162,7 @@ fn an_architect_over_mcp_is_refused_each_shortcut_and_gets_there_by_the_remedies
         for step in ["review", "tests", "adversarial_tests"] {
             let open = loop {
                 let open = lea.open_steps().await.remove(0);
-                // What nothing in the change calls for is skipped once it is begun.
+                // A step that the change doesn't need is skipped when it is begun.
                 if open["step"] != "security_review" && open["step"] != "impact" {
                     break open;
                 }
@@ -210,7 +210,8 @@ async fn shortcuts_of_a_task(lea: &mut Agent, team: &Team) {
     lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "99");
     lea.fence = fence;
 
-    // A second architect is refused with the holder's name, though a person lets it ask; and another's fence helps nobody.
+    // A second architect is refused with the holder's name, though a person lets it ask; and the fence of another agent
+    // has no effect.
     let mut eve = Agent::open(&team.sandbox, "eve", &lea.run).await;
     eve.fence = fence;
     eve.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "lea has the architect's seat");
@@ -242,7 +243,7 @@ async fn end_of_both_phases(lea: &mut Agent) {
 fn a_seat_that_is_lost_is_a_persons_question_and_nothing_is_lost_with_it() {
     let team = Team::new(&[]);
     let (run, id) = led(&team, &[]);
-    // A shorter lease, which only a person gives.
+    // A shorter lease, which only a person can set.
     team.sandbox.call(&["lead_run", &format!("run={id}"), "agent=lea", "lease_ms=4000"]);
 
     let tree = runtime().block_on(async {
@@ -312,7 +313,7 @@ fn a_seat_wants_a_team_a_ceiling_and_an_agent_that_is_who_it_says() {
     }));
     team.sandbox.switchboard(&["lead", &id, "lea"]).ends_with(2).says("--budget USD");
     team.sandbox.switchboard(&["lead", &id, "lea", "--budget", "50"]).ends_with(0).says("may cost $50");
-    // A script that only says that it is lea.
+    // A script that only claims to be lea.
     let caller = team.sandbox.switchboard(&["call", "save_plan", &format!("run={id}"), "fence=1", "plan={}"]);
     caller.ends_with(2).says("lea has the architect's seat");
     team.sandbox.switchboard(&["lead", &id, "--end"]).ends_with(0);
@@ -328,7 +329,7 @@ fn a_daemon_that_dies_between_the_record_and_its_effect_goes_on_with_the_same_se
         let before = team.sandbox.call(&["get_status"])["pid"].clone();
         runtime().block_on(async {
             let mut lea = Agent::open(&team.sandbox, "lea", &id).await;
-            // The daemon dies below one of these calls, and the next one that is started has the seat's record.
+            // The daemon dies during one of these calls, and the next one has the seat's record.
             let open = lea.open_steps().await.remove(0);
             assert_eq!(open["step"], "questions");
             if point == "seat-recorded" {

@@ -1,4 +1,4 @@
-//! Another program holds a lock on the store's database: the daemon waits, says so, and goes on by itself.
+//! Another program holds a lock on the store's database: the daemon waits, reports it, and continues without help.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::{Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Holds the lock until a file is there, as a database browser does that has begun to write.
+/// Program that holds the lock until a file exists, as a database browser does that has begun to write.
 const HOLD: &str = "
 import os, sqlite3, sys, time
 database, held, go = sys.argv[1:]
@@ -53,7 +53,7 @@ fn a_lock_on_the_database_is_answered_with_busy_and_the_run_goes_on_once_it_is_g
     let holder = std::thread::spawn(move || holder.output().unwrap());
     assert!(within(PATIENCE, || sandbox.folder().join("held").exists()), "nobody holds the lock");
 
-    // The worker ends meanwhile, and what it did is recorded: commits need no lock.
+    // The worker ends meanwhile, and its work is recorded: commits need no lock.
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
     let is_busy = || {
         let done = sandbox.switchboard(&["call", "get_status", "--json"]);

@@ -1,4 +1,4 @@
-//! Agents without a login, and agents that never ask for our tools: what is said of them, and what to do.
+//! Agents without a login, and agents that never use our tools: what is reported, and with which remedy.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Done, Sandbox};
 
-/// Describes an agent that answers `session/new` and the prompt with these, below `program`, and runs a task with it.
+/// Configures an agent that answers `session/new` and the prompt with these, below `program`, and runs a task with it.
 fn run_with(sandbox: &Sandbox, program: &str, session: &Value, prompt: &Value) -> Done {
     let file = sandbox.folder().join(program);
     let answer = |id: u32, more: &Value| {
@@ -16,7 +16,7 @@ fn run_with(sandbox: &Sandbox, program: &str, session: &Value, prompt: &Value) -
     };
     let hello = json!({ "result": { "protocolVersion": 1, "authMethods": [{ "id": "key", "name": "An API key" }] } });
     let script = ["#!/bin/sh\n".to_owned(), answer(1, &hello), answer(2, session), answer(3, prompt)].concat();
-    // It goes on living and is noisy in colours, as real ones do.
+    // It keeps running and prints noise in colours, as real ones do.
     fs::write(&file, script + "printf '\\033[31mred\\033[0m noise\\n' >&2\nread -r line; sleep 30\n").unwrap();
     let command = json!(["sh", file]);
     sandbox.settings(&format!("[agents.one]\ndriver = \"acp\"\ncommand = {command}\nspends = false\n"));

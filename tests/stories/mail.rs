@@ -73,7 +73,7 @@ fn messages_survive_a_daemon_that_is_killed() {
     sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
 
-/// A message that its recipient has given back for the last time; the question that belongs to it.
+/// Makes a message that its recipient has returned for the last time; returns the question about it.
 fn dead_letter(sandbox: &Sandbox) -> String {
     sandbox.call(&["register_agent", "name=person", "kind=person"]);
     sandbox.call(&["send_message", "recipient=person", "payload=too hard", "options={\"max_attempts\":1}"]);

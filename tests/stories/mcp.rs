@@ -102,7 +102,7 @@ fn a_name_from_the_settings_joins_the_team_when_the_client_connects() {
     assert!(sandbox.call(&["get_team_roster"]).to_string().contains("\"ada\""));
 }
 
-/// A session that sends each line when the one before has been answered.
+/// Runs a session that sends each line when the one before has been answered.
 fn session_in_order(sandbox: &Sandbox, lines: &[Value]) -> Done {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

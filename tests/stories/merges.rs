@@ -1,4 +1,5 @@
-//! The run's branch goes into the user's: by itself, after a yes, or by hand; a conflict changes nothing; and what is removed unmerged is archived.
+//! The merge of the run's branch into the user's: automatic, after an approval, or by hand; a conflict changes nothing;
+//! and unmerged work is archived when it is removed.
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
-//! Tasks on which several work: chains, debates, the best of several tries; and reports.
+//! Tasks with several workers: chains, debates, the best of several tries; and reports.
 
 use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 
-/// A trusted plan of one task with these settings.
+/// Makes a trusted plan of one task with these settings.
 fn plan(sandbox: &Sandbox, plan_settings: &Value, settings: &Value) -> String {
     let task = json!({ "id": "1.1", "phase": 1, "description": "make it good", "x-switchboard": settings });
     sandbox.trusted_plan_with(plan_settings, &json!([task]))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Done, Sandbox, within};
 
-/// Starts a run whose agent asks before it writes, in the background, and waits for its question.
+/// Starts a run in the background whose agent asks before it writes, and waits for its question.
 fn asked(sandbox: &Sandbox) -> (JoinHandle<Done>, Value) {
     let steps =
         json!([{ "do": "ask_permission", "title": "rm -rf /tmp/x" }, { "do": "write", "path": "x", "content": "x\n" }]);
@@ -35,7 +35,7 @@ fn an_approved_question_lets_the_agent_go_on() {
     assert_eq!(again.failure()["code"], "need.settled");
 }
 
-/// The open question about the task whose worker was denied something.
+/// Returns the open question about the task whose worker was denied something.
 fn held(sandbox: &Sandbox) -> Value {
     let mut need = Value::Null;
     let is_asked = || {
@@ -117,7 +117,7 @@ fn a_stopped_task_takes_its_question_back() {
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
 }
 
-/// What all workers were told.
+/// Returns the prompts of all workers.
 fn prompts(folder: &Path) -> String {
     let mut prompts = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! What a worker prints is read in bounds: its ends, from an offset on, and while it grows.
+//! Output of workers is read in bounds: its ends, from an offset on, and while it grows.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox, within};
 
-/// A trusted plan whose one task is a shell line.
+/// Makes a trusted plan whose one task is a shell line.
 fn printing(sandbox: &Sandbox, line: &str) -> String {
     let command = json!(["sh", "-c", line]);
     sandbox.trusted_plan(

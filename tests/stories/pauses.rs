@@ -106,7 +106,7 @@ fn workers_of_a_paused_run_say_so_within_two_seconds_stay_alive_and_go_on_as_the
     assert!(within(Duration::from_secs(60), || (0..2).all(at_work)), "{}", sandbox.call(&["get_run"]));
     let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
 
-    // The command waits two seconds at most until its workers have heard of it.
+    // The command waits two seconds at most until its workers have received it.
     let paused = sandbox.switchboard(&["pause", &run, "--json"]).ends_with(0).json();
     assert_eq!(
         paused["workers"],

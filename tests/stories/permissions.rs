@@ -1,4 +1,4 @@
-//! What an agent may do without asking, and how a person answers what it asks.
+//! What an agent may do without asking, and how a person answers its questions.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Done, Sandbox};
 
-/// A plan of one task whose agent asks whether it may edit `path`, and then writes `done`.
+/// Makes a plan of one task whose agent asks whether it may edit `path`, and then writes `done`.
 fn asking(sandbox: &Sandbox, path: &str, settings: &Value) -> String {
     let steps = json!([{ "do": "ask_permission", "title": format!("Edit {path}"), "path": path },
         { "do": "write", "path": "done", "content": "x\n" }]);
@@ -112,7 +112,7 @@ fn an_agent_that_offers_no_model_is_told_it_by_the_argument_or_variable_of_its_s
     assert_eq!(std::fs::read_to_string(&told).unwrap(), "--model big-1 my-big-1\n");
 }
 
-/// Runs a plan in front of a terminal, and types an answer at each question.
+/// Runs a plan at a terminal, and types an answer at each question.
 fn run_at_terminal(sandbox: &Sandbox, plan: &str, answers: &[&str]) -> Done {
     let out = sandbox.folder().join("terminal.log");
     let line = format!(

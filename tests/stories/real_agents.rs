@@ -1,7 +1,8 @@
 //! Real agent CLIs against a scripted model on this machine: no key, no network, no money.
 //!
-//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them in every story, a list such as `qwen,claude` those; with `CI=true` alone they are driven where npm answers. They
-//! are installed as `tests/real/package-lock.json` pins them, below the target folder, once. Those of a story work beside each other, a few at a time.
+//! `SWITCHBOARD_REAL_AGENTS=1` runs all of them in every story, a list such as `qwen,claude` those; with `CI=true`
+//! alone they run where npm is reachable. They are installed as `tests/real/package-lock.json` pins them, below the
+//! target folder, once. Those of a story run at the same time, a few at once.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -16,16 +17,16 @@ use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::Sandbox;
 
-/// All that can be driven.
+/// All agents that can be run.
 const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
 
-/// What the repository's AGENTS.md says.
+/// Content of the repository's AGENTS.md.
 const FOR_ALL: &str = "Write British English in this repository.";
 
-/// How long npm may take.
+/// Time limit of npm.
 const INSTALL: Duration = Duration::from_secs(300);
 
-/// How long a question may take to come.
+/// Time limit for a question to appear.
 const RUN: Duration = Duration::from_secs(180);
 
 #[test]
@@ -57,13 +58,13 @@ fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_
     each(&agents, |agent| deny_note_allow(agent, &programs));
 }
 
-/// The first attempt's write is denied and tried again with a note; the second one's is denied and then allowed for the task, so that the third
-/// doesn't ask.
+/// Denies the first attempt's write, so that it is retried with a note; denies the second one's, then allows writes for
+/// the task, so that the third doesn't ask.
 fn deny_note_allow(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
-    // Codex works in a sandbox of its own and asks only where its model wants to leave that.
+    // Codex works in its own sandbox and asks only if its model wants to leave it.
     let mode = if agent == "codex" { "/escalate" } else { "" };
     equip(&mut sandbox, agent, programs, &format!("{}{mode}", model.url()));
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
@@ -94,7 +95,7 @@ fn deny_note_allow(agent: &str, programs: &Path) {
 fn a_real_agent_asks_for_the_model_that_the_run_names() {
     let Some((agents, programs)) = chosen_or_said() else { return };
     each(&agents, |agent| {
-        // OpenCode's models are its providers'; Codex asks for any name of its list.
+        // OpenCode's models are its providers'; Codex accepts only names of its list.
         let (said, asked) = match agent {
             "claude" => ("claude-scripted-7", "claude-scripted-7"),
             "gemini" => ("gemini-2.5-pro", "gemini-2.5-pro"),
@@ -126,7 +127,7 @@ fn codex_without_a_login_works_once_it_has_a_key() {
         return;
     }
     let _slot = Slot::take();
-    // By the command that the refusal names, or by a variable of its adapter, with which nobody has to type anything.
+    // By the command that the refusal names, or by a variable of its adapter, which needs no login.
     for (variable, by_itself) in [("OPENAI_API_KEY", false), ("CODEX_API_KEY", true)] {
         let mut sandbox = Sandbox::new();
         let worktrees = sandbox.folder().join("trees");
@@ -171,7 +172,7 @@ fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
     let model = Model::start(sandbox.folder(), &worktrees);
     equip(&mut sandbox, "codex", &programs, &model.url());
     sandbox.set("INITIAL_AGENT_MODE", "workspace-write");
-    // Its work tree is on a file system that it can only read.
+    // Its work tree is on a read-only file system.
     let line = "mount --bind \"$PWD\" \"$PWD\" && mount -o remount,bind,ro \"$PWD\" && cd \"$PWD\" && exec codex-acp";
     let unshare = ["unshare", "--map-root-user", "--mount", "sh", "-c"];
     let can_mount = sandbox.run([&unshare[..], &["mount --bind . ."]].concat(), &sandbox.root(), "").code == 0;
@@ -188,7 +189,7 @@ fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
     };
     if can_mount {
         let done = run(&sandbox, "held", &json!({}));
-        // Its adapter tells of a command that fails at once only now and then, and not always why.
+        // Its adapter reports a command that fails at once only sometimes, and not always with the reason.
         let tells = done.out.contains("could not: printf");
         let why = if tells {
             "no file had changed; it could not \"printf"
@@ -201,14 +202,14 @@ fn codex_that_can_write_nothing_says_nothing_and_is_found_out() {
         writeln!(std::io::stderr(), "skipped Codex on a read-only file system: nothing can be mounted here").unwrap();
     }
 
-    // In its mode that writes nothing without asking it tells of no failed command, and its model did not ask.
+    // In its mode that writes nothing without asking it reports no failed command, and its model did not ask.
     sandbox.unset("INITIAL_AGENT_MODE");
     let done = run(&sandbox, "codex", &json!({ "permissions": "ask", "attempts": 2 }));
     done.says("it may change nothing without asking (permissions: ask), and it asked nobody");
 }
 
-/// One task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not ask for what its
-/// sandbox lets it do.
+/// Runs one task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not
+/// ask for what its sandbox allows.
 fn drive(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
@@ -253,7 +254,7 @@ fn drive(agent: &str, programs: &Path) {
         assert_eq!(read, requests * 1000, "{agent}: {report}");
     }
     assert!((1000..=requests * 1000).contains(&read), "{agent}: {read} tokens in {requests} requests");
-    // Each attempt sent itself a message by the MCP server, was shown it in a turn of its own and acknowledged it.
+    // Each attempt sent itself a message by the MCP server, received it in a separate turn and acknowledged it.
     assert_eq!((&report["messages_sent"], &report["messages_acked"]), (&json!(2), &json!(2)), "{agent}: {report}");
     assert!(model.heard(FOR_ALL), "{agent} neither reads AGENTS.md nor is told it");
     assert!(model.heard("A person has denied what you asked for"), "{agent}: the second attempt does not know why");
@@ -261,7 +262,7 @@ fn drive(agent: &str, programs: &Path) {
     assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
 }
 
-/// Claude Code alone can be cut to the tools of a constrained worker.
+/// Only Claude Code can be limited to the tools of a constrained worker.
 #[test]
 fn a_real_agent_does_its_task_in_the_sandbox_and_reaches_its_model_and_nothing_else() {
     if let Some(why) = switchboard_process::sandbox::supported().no_namespaces.as_ref() {
@@ -292,7 +293,7 @@ fn a_real_agent_does_its_task_in_the_sandbox_and_reaches_its_model_and_nothing_e
     assert!(!offered.contains("WebFetch") && !offered.contains("WebSearch"), "it has more than its four tools");
 }
 
-/// Waits for a question and gives its id.
+/// Waits for a question and returns its id.
 fn asked(sandbox: &Sandbox, agent: &str) -> String {
     let need = sandbox.question_within(RUN);
     assert!(need["title"].as_str().unwrap().contains("hello.txt"), "{agent}: {need}");
@@ -301,10 +302,11 @@ fn asked(sandbox: &Sandbox, agent: &str) -> String {
 
 // === Which agents, and where their programs are ===
 
-/// Agents that work at once, over all stories. Each is a program of Node that takes a core while it starts, and waits then.
+/// Maximum number of agents that work at once, over all stories. Each is a Node program that takes a core while it
+/// starts, and then waits.
 const AT_ONCE: usize = 3;
 
-/// One of the agents that work at once.
+/// A permit for one of the agents that work at once.
 struct Slot;
 
 static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
@@ -324,7 +326,7 @@ impl Drop for Slot {
     }
 }
 
-/// Tells the story of each agent, beside those of others.
+/// Runs the story of each agent, at the same time as others.
 fn each(agents: &[String], story: impl Fn(&str) + Sync) {
     std::thread::scope(|scope| {
         for agent in agents {
@@ -337,7 +339,7 @@ fn each(agents: &[String], story: impl Fn(&str) + Sync) {
     });
 }
 
-/// The agents to drive and where their programs are; says why there are none.
+/// Returns the agents to run and where their programs are; prints why there are none.
 pub(super) fn chosen_or_said() -> Option<(Vec<String>, PathBuf)> {
     let chosen = chosen();
     if let Err(why) = &chosen {
@@ -356,7 +358,7 @@ fn chosen() -> Result<(Vec<String>, PathBuf), String> {
             (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
         };
     assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
-    // Several stories want them.
+    // Several stories need them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match install() {
@@ -365,7 +367,7 @@ fn chosen() -> Result<(Vec<String>, PathBuf), String> {
     }
 }
 
-/// Installs what the lock file pins, unless that was done before; gives the folder of the programs.
+/// Installs what the lock file pins, unless that was done before; returns the folder of the programs.
 fn install() -> Result<PathBuf, String> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agents");
@@ -381,7 +383,7 @@ fn install() -> Result<PathBuf, String> {
     fs::copy(from.join("package.json"), folder.join("package.json")).unwrap();
     fs::write(folder.join("package-lock.json"), &lock).unwrap();
     npm(&folder, &["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
-    // The only script that must run: it puts the binary for this machine in its place.
+    // The only script that must run: it installs the binary for this machine.
     npm(&folder, &["node", "node_modules/opencode-ai/postinstall.mjs"])?;
     fs::write(folder.join("installed"), lock).unwrap();
     Ok(programs)
@@ -397,9 +399,9 @@ fn npm(folder: &Path, argv: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Settings and variables with which an agent speaks to the scripted model, and asks before it writes.
+/// Writes settings and variables with which an agent uses the scripted model, and asks before it writes.
 ///
-/// `url` may go on with a mode of the model's script, such as `/err401`.
+/// `url` may end with a mode of the model's script, such as `/err401`.
 pub(super) fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
     let path = format!("{}:{}", programs.display(), var("PATH").unwrap_or_default());
     let mut set = vec![("PATH", path)];
@@ -432,7 +434,7 @@ pub(super) fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &s
             set.push(("OPENAI_API_KEY", key));
         }
         "gemini" => {
-            // The work tree is a folder that it was never told to trust.
+            // The agent has not been told to trust the folder of the work tree.
             write(".gemini", "gemini-api-key", true);
             set.extend([("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", key)]);
             set.push(("GEMINI_MODEL", "gemini-2.5-flash".to_owned()));
@@ -440,7 +442,7 @@ pub(super) fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &s
         "claude" => {
             set.extend([("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", key)]);
             let quiet = ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY"];
-            // Without the last one it refuses to work for root.
+            // Without the last variable it refuses to work for root.
             set.extend(on(&[&quiet[..], &["IS_SANDBOX"]].concat()));
         }
         _ => {
@@ -460,7 +462,7 @@ pub(super) fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &s
 
 // === The scripted model ===
 
-/// `tests/real/model.mjs`; it ends with its standard input.
+/// The scripted model, `tests/real/model.mjs`; it ends with its standard input.
 pub(super) struct Model {
     child: Child,
     port: u64,
@@ -488,14 +490,14 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// How many requests offered tools.
+    /// Returns how many requests offered tools.
     fn requests(&self) -> u64 {
         let log = fs::read_to_string(&self.log).unwrap();
         let requests = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         requests.filter(|request| request["tools"].as_array().is_some_and(|tools| !tools.is_empty())).count() as u64
     }
 
-    /// The models that requests with tools asked for.
+    /// Returns the models that requests with tools asked for.
     fn models(&self) -> Vec<String> {
         let log = fs::read_to_string(&self.log).unwrap();
         let requests = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -505,13 +507,13 @@ impl Model {
         models.into_iter().collect()
     }
 
-    /// Whether some request is such a one.
+    /// Returns whether any request meets a condition.
     fn saw(&self, is_it: impl Fn(&Value) -> bool) -> bool {
         let log = fs::read_to_string(&self.log).unwrap();
         log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).any(|request| is_it(&request))
     }
 
-    /// Whether some request held these words.
+    /// Returns whether any request contained these words.
     fn heard(&self, words: &str) -> bool {
         fs::read_to_string(&self.log).unwrap().contains(words)
     }

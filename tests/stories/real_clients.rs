@@ -1,4 +1,5 @@
-//! The real agent programs as clients of ours and before the first run: what they list after `mcp install`, and what the doctor says of them.
+//! The real agent programs as our clients and before the first run: what they list after `mcp install`, and what the
+//! doctor reports about them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,10 +10,10 @@ use serde_json::{Value, json};
 use super::real_agents::{Model, chosen_or_said, equip};
 use super::sandbox::Sandbox;
 
-/// Claude Code's own program, which its adapter brings under another name.
+/// Path of Claude Code's own program, which its adapter contains under another name.
 const CLAUDE: &str = "../@anthropic-ai/claude-agent-sdk-linux-x64/claude";
 
-/// A sandbox in which the real programs are on `PATH`, `claude` among them.
+/// Makes a sandbox with the real programs on `PATH`, `claude` among them.
 fn with_programs(programs: &Path) -> Sandbox {
     let mut sandbox = Sandbox::new();
     let bin = sandbox.folder().join("bin");
@@ -53,7 +54,7 @@ fn a_real_client_is_asked_after_the_install_and_lists_us_once_the_person_has_don
         );
     }
 
-    // What the person does in each of them.
+    // A person does this in each of them.
     fs::create_dir_all(home.join(".codex")).unwrap();
     let trusted = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", root.display().to_string());
     fs::write(home.join(".codex/config.toml"), trusted).unwrap();
@@ -99,6 +100,6 @@ fn the_doctor_shakes_hands_with_every_real_agent_and_names_what_each_lacks() {
         });
         assert!(tested, "{agent}: {looks:?}");
     }
-    // Its packages bring bubblewrap along, with which the stories of `real_agents.rs` write.
+    // Its packages contain bubblewrap, with which the stories of `real_agents.rs` write.
     assert!(!says("sandbox", "codex: "), "{looks:?}");
 }

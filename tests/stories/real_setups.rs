@@ -1,7 +1,9 @@
-//! Work trees that are set up by the real package managers, each with one small package of its registry or of the project itself. Those of npm and PyPI are
-//! installed below the target folder, once; bundler, composer and mix come from Debian's packages, which root installs where the machine lacks them.
+//! Work trees that are set up by the real package managers, each with one small package of its registry or of the
+//! project itself. Those of npm and PyPI are installed below the target folder, once; bundler, composer and mix come
+//! from Debian's packages, which root installs where the machine lacks them.
 //!
-//! With `SWITCHBOARD_REAL_SETUPS=1` a manager that can't be installed is a failure; with `CI=true` alone it is left out with a line.
+//! With `SWITCHBOARD_REAL_SETUPS=1` a manager that can't be installed is a failure; with `CI=true` alone it is skipped
+//! with a line.
 
 use std::fs;
 use std::io::Write as _;
@@ -15,16 +17,16 @@ use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::Sandbox;
 
-/// Packages of npm's registry that are managers.
+/// Managers from npm's registry.
 const OF_NPM: [&str; 3] = ["pnpm@10.34.9", "yarn@1.22.22", "bun@1.3.14"];
 
-/// Packages of PyPI that are managers.
+/// Managers from PyPI.
 const OF_PYPI: [&str; 2] = ["uv==0.13.9", "poetry==2.5.1"];
 
-/// Programs and the packages of Debian that bring them.
+/// Programs, and the packages of Debian that contain them.
 const OF_DEBIAN: [(&str, &str); 3] = [("bundle", "bundler"), ("composer", "composer"), ("mix", "elixir")];
 
-/// How long an installation may take.
+/// Time limit of an installation.
 const INSTALL: Duration = Duration::from_secs(300);
 
 const PACKAGE_JSON: &str =
@@ -32,12 +34,13 @@ const PACKAGE_JSON: &str =
 
 const PYPROJECT: &str = "[project]\nname = \"x\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"iniconfig==2.1.0\"]\n";
 
-/// A project of poetry, which installs a wheel that lies in it: poetry asks its registry in a way of its own, which not every mirror answers.
+/// A poetry project that installs a wheel inside it: poetry queries its registry in a way that not every mirror
+/// supports.
 const OF_POETRY: &str = "[project]\nname = \"x\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndynamic = [\"dependencies\"]\n\n\
                          [tool.poetry]\npackage-mode = false\n\n\
                          [tool.poetry.dependencies]\nown = { path = \"own-1.0.0-py3-none-any.whl\" }\n";
 
-/// Makes that wheel.
+/// Script that makes that wheel.
 const WHEEL: &str = "python3 - <<'END'
 import base64, hashlib, zipfile
 info = 'own-1.0.0.dist-info/'
@@ -55,7 +58,7 @@ with zipfile.ZipFile('own-1.0.0-py3-none-any.whl', 'w') as wheel:
 END
 poetry lock";
 
-/// Makes a gem that lies in the project, and the lock file.
+/// Script that makes a gem inside the project, and the lock file.
 const GEM: &str = "mkdir -p own/lib && echo 'OWN = 1' > own/lib/own.rb
 cat > own/own.gemspec <<'END'
 Gem::Specification.new do |spec|
@@ -71,7 +74,7 @@ bundle lock";
 const COMPOSER_JSON: &str = "{ \"name\": \"x/x\", \"require\": { \"own/own\": \"1.0.0\" },\n  \
                              \"repositories\": [{ \"type\": \"path\", \"url\": \"own\" }, { \"packagist.org\": false }] }\n";
 
-/// Makes a package of PHP that lies in the project, and the lock file.
+/// Script that makes a PHP package inside the project, and the lock file.
 const PACKAGE: &str = "mkdir -p own/src && echo '<?php namespace Own; class Own { const ONE = 1; }' > own/src/Own.php
 cat > own/composer.json <<'END'
 { \"name\": \"own/own\", \"version\": \"1.0.0\", \"autoload\": { \"psr-4\": { \"Own\\\\\": \"src/\" } } }
@@ -85,7 +88,8 @@ const MIX_EXS: &str = "defmodule X.MixProject do
 end
 ";
 
-/// Makes a repository beside the project that holds a package of Elixir, and the lock file: for a package that lies in the project mix has nothing to get.
+/// Script that makes a repository beside the project with a package of Elixir, and the lock file: mix fetches no
+/// package that is inside the project.
 const REPOSITORY: &str = "mkdir -p ../own/lib && echo 'defmodule Own do def one, do: 1 end' > ../own/lib/own.ex
 cat > ../own/mix.exs <<'END'
 defmodule Own.MixProject do
@@ -99,7 +103,7 @@ git -C ../own -c user.name=Own -c user.email=own@localhost commit --quiet --mess
 printf '/_build/\n/deps/\n' >> .gitignore
 mix deps.get && rm -rf deps";
 
-/// One manager: how its lock file is made, and what proves in a work tree that its packages are there.
+/// A manager: how its lock file is made, and what proves that its packages are in a work tree.
 struct Manager {
     name: &'static str,
     project: (&'static str, String),
@@ -173,7 +177,7 @@ fn set_up(manager: &Manager, path: &str, is_asked_for: bool) {
     sandbox.write(file, text);
     let made = sandbox.run(["sh", "-c", make], &sandbox.root(), "");
     if made.code != 0 && !is_asked_for {
-        // Its registry answers otherwise than it expects, or not at all.
+        // Its registry sends an unexpected answer, or none.
         return said(&format!("{name}: {}{}", made.out, made.err));
     }
     assert!(sandbox.root().join(lock).exists(), "{name} made no {lock}: {}{}", made.out, made.err);
@@ -212,7 +216,7 @@ fn of_npm() -> Result<PathBuf, String> {
     once(&folder, &OF_NPM, || {
         let options = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "."];
         run(&folder, &[&options[..], &OF_NPM].concat())?;
-        // The only script that must run: it puts the binary for this machine in its place.
+        // The only script that must run: it installs the binary for this machine.
         run(&folder, &["node", "node_modules/bun/install.js"])
     })?;
     Ok(folder.join("node_modules/.bin"))
@@ -227,7 +231,7 @@ fn of_pypi() -> Result<PathBuf, String> {
     once(&folder, &OF_PYPI, || {
         run(&folder, &["python3", "-m", "venv", "--clear", "venv"])?;
         run(&folder, &[&["venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"][..], &OF_PYPI].concat())?;
-        // Apart from the interpreter of the environment, which is not to be the project's.
+        // Separate from the interpreter of the environment, which must not become the project's.
         fs::create_dir_all(folder.join("bin")).map_err(|error| error.to_string())?;
         for program in ["uv", "poetry"] {
             let link = folder.join("bin").join(program);
@@ -240,7 +244,7 @@ fn of_pypi() -> Result<PathBuf, String> {
     Ok(folder.join("bin"))
 }
 
-/// Installs what the machine lacks of Debian's packages.
+/// Installs the packages of Debian that the machine lacks.
 fn of_debian() -> Result<(), String> {
     let lacks: Vec<_> =
         OF_DEBIAN.into_iter().filter(|(program, _)| which(program).is_none()).map(|(_, package)| package).collect();
@@ -256,7 +260,7 @@ fn of_debian() -> Result<(), String> {
     run(here, &[&apt[..], &["install", "--no-install-recommends"], &lacks].concat())
 }
 
-/// Does it unless it was done for the same packages.
+/// Runs an installation unless it was done for the same packages.
 fn once(folder: &Path, packages: &[&str], install: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

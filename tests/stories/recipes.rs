@@ -1,5 +1,5 @@
-//! `docs/recipes.md` and the workflows of `docs/ci.md`, carried out as they stand there: files are written, lines run, and what is said of them is
-//! looked for.
+//! Executes `docs/recipes.md` and the workflows of `docs/ci.md` as they are: writes the files, runs the lines, and
+//! searches their output for what the pages show.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox};
 
-/// The documents, from the folder of the tests' package.
+/// The documents, relative to the folder of the tests' package.
 const DOCS: &str = "../../docs";
 
-/// A block of the document: its form and the name of its file, if it is one; and its text.
+/// A block of a document: its form, the name of its file if it is one, and its text.
 struct Block<'a> {
     form: &'a str,
     file: &'a str,
@@ -49,14 +49,14 @@ fn carry_out(sandbox: &Sandbox, title: &str, lines: &str) {
     }
 }
 
-/// The lines that the steps of a workflow run, with what a runner knows filled in.
+/// Returns the lines that the steps of a workflow run, with a runner's variables filled in.
 fn steps(sandbox: &Sandbox, workflow: &str) -> String {
     let lines = workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
     let lines: Vec<_> = lines.collect();
     lines.join("\n").replace("${{ runner.temp }}", &sandbox.folder().display().to_string())
 }
 
-/// A repository in which the binary is on `PATH` and git knows who commits.
+/// Creates a repository with the binary on `PATH` and a git identity.
 fn repository() -> Sandbox {
     let mut sandbox = Sandbox::new();
     let bin = Path::new(BINARY).parent().unwrap();
@@ -73,7 +73,7 @@ fn document(name: &str) -> String {
 #[test]
 fn the_workflows_for_ci_do_what_their_page_says() {
     let mut sandbox = repository();
-    // In the place of the agent that the page names.
+    // Replaces the agent that the page names.
     sandbox.settings(
         "[agents.claude]\ndriver = \"exec\"\ncommand = [\"sh\", \"-c\", \"echo done > DONE.md\"]\nspends = false\n",
     );

@@ -1,4 +1,4 @@
-//! The record: backed up, put back, damaged and found out, searched.
+//! The record: backup, restore, detection of damage, search.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ fn sent(sandbox: &Sandbox, texts: &[&str]) {
     }
 }
 
-/// The folder of the store of the one repository that this sandbox has.
+/// Returns the folder of the store of the sandbox's only repository.
 fn state(sandbox: &Sandbox) -> PathBuf {
     let folders = std::fs::read_dir(sandbox.folder().join("state/switchboard")).unwrap();
     folders.map(|entry| entry.unwrap().path()).find(|path| path.join("store.db").exists()).unwrap()
 }
 
-/// Changes a byte of the text of a message in the closed store.
+/// Changes a byte of a message's text in the closed store.
 fn damage(sandbox: &Sandbox, text: &str) {
     let file = state(sandbox).join("store.db");
     let mut bytes = std::fs::read(&file).unwrap();
@@ -34,7 +34,7 @@ fn a_backup_is_made_while_the_daemon_works_and_put_back_when_it_does_not() {
 
     let made = sandbox.switchboard(&["backup", &file, "--json"]).ends_with(0).json();
     assert!(made["events"].as_u64().unwrap() >= 2, "{made}");
-    // An earlier backup of the same record gives way, a file of somebody else does not.
+    // An earlier backup of the same record is overwritten, another file is not.
     sandbox.switchboard(&["backup", &file, "--json"]).ends_with(0);
     let foreign = sandbox.folder().join("foreign.db");
     std::fs::write(&foreign, "mine").unwrap();
@@ -120,7 +120,7 @@ fn a_record_that_was_there_and_is_gone_is_found_and_stays_found() {
     sandbox.call(&["register_agent", "name=eve"]);
     sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
     sandbox.switchboard(&["doctor"]).ends_with(1).says("and is gone");
-    // One of the two places is enough.
+    // One of the two copies is enough.
     std::fs::remove_dir_all(folder.with_file_name("heads")).unwrap();
     sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
     sandbox.switchboard(&["down"]).ends_with(0);

@@ -1,4 +1,4 @@
-//! Which repository a command is about: copies, moves, work trees, and what a repository brings along.
+//! Which repository a command is about: copies, moves, work trees, and what a repository contains.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -34,7 +34,7 @@ fn a_copy_has_a_daemon_and_a_record_of_its_own() {
     at(&sandbox, &copy, &["down"]).ends_with(0);
 }
 
-/// Runs a command in front of a terminal, as `script` makes it, and types an answer.
+/// Runs a command at a terminal made by `script`, and types an answer.
 fn typed(sandbox: &Sandbox, folder: &Path, line: &str, answer: &str) -> Done {
     let argv = ["env", "--unset=CI", "script", "--quiet", "--return", "--command", line, "/dev/null"];
     sandbox.run(argv, folder, answer)
@@ -68,7 +68,7 @@ fn at_a_terminal_a_moved_repository_is_asked_about_in_place() {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ada"]);
     let first = pid(sandbox.switchboard(&["status", "--json"]));
-    // The daemon is still there, with the paths of before.
+    // The daemon still runs, with its old paths.
     let other = sandbox.folder().join("other");
     fs::rename(sandbox.root(), &other).unwrap();
     let ask = format!("{BINARY} status");
@@ -115,13 +115,14 @@ fn another_work_tree_reaches_the_daemon_of_the_first() {
     assert_eq!(second, first);
 }
 
-/// A plan of one task that writes a file, and that is trusted.
+/// Makes a trusted plan of one task that writes a file.
 fn writes(sandbox: &Sandbox, file: &str) -> String {
     sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": format!("write {file}"),
         "x-switchboard": { "command": ["sh", "-c", format!("cat own.txt > {file}; echo done >> {file}")] } }]))
 }
 
-/// A second work tree on a branch of its own with a commit that the first doesn't have, and an ignored file that is copied.
+/// Makes a second work tree on a new branch with a commit that the first doesn't have, and an ignored file that is
+/// copied.
 fn second_tree(sandbox: &Sandbox) -> std::path::PathBuf {
     sandbox.write(".gitignore", "local\n");
     sandbox.write(".worktreeinclude", "local\n");
@@ -318,7 +319,7 @@ fn an_export_is_a_new_file_that_only_its_owner_reads() {
     let first = sandbox.call(&["backup_store", &copy]);
     sandbox.call(&["register_agent", "name=ben"]);
     assert!(sandbox.call(&["backup_store", &copy])["events"].as_u64() > first["events"].as_u64());
-    // Each is a file of ours, of the other kind.
+    // Both are files of ours, but of the wrong kind.
     let crossed = format!("path={}", fresh.display());
     sandbox.switchboard(&["call", "backup_store", &crossed]).ends_with(1).says("no earlier copy of this record");
     sandbox.switchboard(&["call", "export_log", &copy]).ends_with(1).says("no earlier export of this record");

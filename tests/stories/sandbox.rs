@@ -1,4 +1,4 @@
-//! A repository with a home of its own, in which the binary runs. Nothing of the machine's user is read or written.
+//! A repository with its own home, in which the binary runs. Nothing of the machine's user is read or written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,16 +14,16 @@ use tempfile::TempDir;
 /// The binary under test.
 pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
 
-/// How long a run beside a test may take.
+/// Time limit of a run on another thread.
 const ASIDE: Duration = Duration::from_secs(180);
 
-/// Commands that want a person; in a CI session `--yes` is one.
+/// Commands that need a person; in a CI session `--yes` counts as one.
 const DECIDES: [&str; 9] = ["answer", "approve", "call", "deny", "merge", "restore", "session", "token", "up"];
 
-/// Plays the program that runs our MCP bridge. What that program starts is an agent, and the stories are not.
+/// Stands for the program that runs our MCP bridge. Processes below that program are agents, and the stories are not.
 pub(super) const MCP_CLIENT: [&str; 2] = ["timeout", "120"];
 
-/// What a command did.
+/// Result of a command.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) code: i32,
@@ -32,14 +32,14 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// Insists on an exit code.
+    /// Asserts an exit code.
     #[track_caller]
     pub(super) fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
         self
     }
 
-    /// Insists that standard output or standard error says something.
+    /// Asserts that standard output or standard error contains some words.
     #[track_caller]
     pub(super) fn says(self, words: &str) -> Self {
         let is_said = self.out.contains(words) || self.err.contains(words);
@@ -47,20 +47,20 @@ impl Done {
         self
     }
 
-    /// Standard output as one JSON value.
+    /// Returns standard output as one JSON value.
     #[track_caller]
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(self.out.trim()).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The one object that standard error holds.
+    /// Returns the only object in standard error.
     #[track_caller]
     pub(super) fn failure(&self) -> Value {
         serde_json::from_str(self.err.trim()).unwrap_or_else(|error| panic!("{error}: {}", self.err))
     }
 }
 
-/// A sandbox; dropped, it ends its daemon and insists that nothing of it still runs.
+/// A sandbox; when dropped, it ends its daemon and asserts that none of its processes still runs.
 #[derive(Debug)]
 pub(super) struct Sandbox {
     folder: TempDir,
@@ -68,7 +68,7 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// A folder that is no repository.
+    /// Creates a folder that is no repository.
     pub(super) fn empty() -> Self {
         let folder = tempfile::Builder::new().prefix("sb").tempdir().unwrap();
         for name in ["home", "repo", "tmp"] {
@@ -83,13 +83,13 @@ impl Sandbox {
             .set("TMPDIR", text("tmp"))
             .set("GIT_CONFIG_NOSYSTEM", "1")
             .set("SWITCHBOARD_LINGER_MS", "50")
-            // Nobody sits in front of a terminal here: the stories are a CI session.
+            // The stories have no terminal: they are a CI session.
             .set("CI", "1")
             .set("USER", "person");
         Self { folder, env }
     }
 
-    /// A repository on `main` with some files and one commit.
+    /// Creates a repository on `main` with some files and one commit.
     pub(super) fn new() -> Self {
         let sandbox = Self::empty();
         sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -107,7 +107,7 @@ impl Sandbox {
         self.folder.path()
     }
 
-    /// Sets a variable for every command from here on.
+    /// Sets a variable for every later command.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         self.env = self.env.clone().set(name, value);
     }
@@ -116,7 +116,7 @@ impl Sandbox {
         self.env = self.env.clone().without(name);
     }
 
-    /// The environment of every command.
+    /// Returns the environment of every command.
     pub(super) fn environment(&self) -> Env {
         self.env.clone()
     }
@@ -131,7 +131,7 @@ impl Sandbox {
         fs::read_to_string(self.root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Runs git and gives what it prints.
+    /// Runs git and returns what it prints.
     #[track_caller]
     pub(super) fn git(&self, args: &[&str]) -> String {
         let who = ["git", "-c", "user.name=Person", "-c", "user.email=person@localhost"];
@@ -157,7 +157,7 @@ impl Sandbox {
         self.run(before.iter().copied().chain([BINARY]).chain(args.iter().copied()).chain(yes), &self.root(), input)
     }
 
-    /// Runs `switchboard run` beside the test, with a daemon that outlives it.
+    /// Runs `switchboard run` on another thread, with a daemon that outlives it.
     pub(super) fn run_aside(&self, args: &[&str]) -> JoinHandle<Done> {
         let up = self.switchboard(&["up", "--detach"]);
         assert!(up.code == 0 || up.err.contains("daemon.running"), "{up:?}");
@@ -181,19 +181,19 @@ impl Sandbox {
         Done { code, out: output.stdout.text(), err: output.stderr.text() }
     }
 
-    /// Calls a verb and gives its reply.
+    /// Calls a verb and returns its reply.
     #[track_caller]
     pub(super) fn call(&self, args: &[&str]) -> Value {
         self.switchboard(&[&["call"], args].concat()).ends_with(0).json()
     }
 
-    /// The first open question, once there is one.
+    /// Returns the first open question, once there is one.
     #[track_caller]
     pub(super) fn question(&self) -> Value {
         self.question_within(Duration::from_secs(30))
     }
 
-    /// The first open question, for which there is so much time.
+    /// Returns the first open question, within a time limit.
     #[track_caller]
     pub(super) fn question_within(&self, limit: Duration) -> Value {
         let mut need = Value::Null;
@@ -205,7 +205,7 @@ impl Sandbox {
         need
     }
 
-    /// Describes a scripted agent in the user's settings; `sections` as scripts have them.
+    /// Adds a scripted agent to the user's settings; `sections` have the form of scripts.
     pub(super) fn script(&self, name: &str, sections: &Value) {
         let file = self.folder.path().join(format!("{name}.json"));
         fs::write(&file, json!({ "sections": sections }).to_string()).unwrap();
@@ -215,7 +215,7 @@ impl Sandbox {
         ));
     }
 
-    /// Adds to the user's settings.
+    /// Adds text to the user's settings.
     pub(super) fn settings(&self, text: &str) {
         let file = self.folder.path().join("config/switchboard/config.toml");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -231,7 +231,7 @@ impl Sandbox {
         fs::write(file, before.replace(from, to)).unwrap();
     }
 
-    /// Writes a plan outside of the repository, so that the repository stays as it is; gives its path.
+    /// Writes a plan outside of the repository, so that the repository stays unchanged; returns its path.
     pub(super) fn plan(&self, tasks: &Value) -> String {
         let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",
             "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
@@ -244,17 +244,17 @@ impl Sandbox {
         path.display().to_string()
     }
 
-    /// A plan whose commands are trusted.
+    /// Writes a plan whose commands are trusted.
     pub(super) fn trusted_plan(&self, tasks: &Value) -> String {
         self.trusted_plan_with(&json!({}), tasks)
     }
 
-    /// A plan with settings of its own, whose commands are trusted.
+    /// Writes a plan with these settings, whose commands are trusted.
     pub(super) fn trusted_plan_with(&self, settings: &Value, tasks: &Value) -> String {
         self.trusted_phases(settings, &json!([{ "id": 1, "name": "P", "tasks": tasks }]))
     }
 
-    /// A plan with settings and phases of its own, whose commands are trusted.
+    /// Writes a plan with these settings and phases, whose commands are trusted.
     pub(super) fn trusted_phases(&self, settings: &Value, phases: &Value) -> String {
         let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
             "phases": phases });
@@ -263,7 +263,7 @@ impl Sandbox {
         plan
     }
 
-    /// Everything in the work tree but `.switchboard` and `.git`, the index, and where the branch stands.
+    /// Returns everything in the work tree but `.switchboard` and `.git`, the index, and the commit of the branch.
     pub(super) fn state_of_user(&self) -> BTreeMap<String, Vec<u8>> {
         let root = self.root();
         let mut found = BTreeMap::new();
@@ -288,7 +288,7 @@ impl Sandbox {
         found
     }
 
-    /// Processes whose command line names this sandbox.
+    /// Returns processes whose command line names this sandbox.
     pub(super) fn processes(&self) -> Vec<u32> {
         processes_naming(&self.folder.path().display().to_string())
     }
@@ -307,7 +307,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// A process as `/proc` shows it: id, state, parent and command line.
+/// Describes a process from `/proc`: id, state, parent and command line.
 fn described(pid: &u32) -> String {
     let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let (status, line) = (read("status"), read("cmdline"));
@@ -316,7 +316,7 @@ fn described(pid: &u32) -> String {
     format!("{pid} {:?} {}", shown.collect::<Vec<_>>(), String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// Processes whose command line or work folder names something.
+/// Returns processes whose command line or work folder contains some words.
 pub(super) fn processes_naming(words: &str) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let names = |pid: &u32| {
@@ -328,7 +328,7 @@ pub(super) fn processes_naming(words: &str) -> Vec<u32> {
     pids.filter(names).collect()
 }
 
-/// Whether something comes true within a time; looks every few milliseconds.
+/// Returns whether a condition becomes true within a time limit; polls every few milliseconds.
 pub(super) fn within(limit: Duration, mut is_true: impl FnMut() -> bool) -> bool {
     let deadline = switchboard_process::clock::Deadline::after(limit);
     while !is_true() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Sandbox, within};
 
-/// A run with a task that is merged at its second attempt, and one that is blocked.
+/// Makes a run with a task that is merged at its second attempt, and one that is blocked.
 fn half_done() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.script(
@@ -64,7 +64,7 @@ fn what_failed_runs_left_is_listed_then_removed_and_unmerged_work_only_by_its_ow
     let sandbox = half_done();
     let ours = ["refs/heads/switchboard", "refs/heads/switchboard-task"];
     let branches = || sandbox.git(&[&["for-each-ref", "--format=%(refname:short)"], &ours[..]].concat());
-    // The run's branch and that of the blocked task; that of the merged one goes a moment after the run's end.
+    // The run's branch and that of the blocked task; that of the merged one is removed shortly after the run's end.
     assert!(within(Duration::from_secs(10), || branches().lines().count() == 2), "{}", branches());
 
     let listed = sandbox.switchboard(&["clean"]).ends_with(0).out;
@@ -166,7 +166,7 @@ fn a_task_at_work_says_that_it_waits_and_what_it_cost_and_whoever_follows_late_k
     assert!(within(Duration::from_secs(10), || sandbox.processes().len() > 3));
     sandbox.switchboard(&["approve", &need]).ends_with(0);
 
-    // What a turn costs is told now and then, and at its end.
+    // Costs of a turn are reported at intervals, and at its end.
     run.join().unwrap().ends_with(0).says("used: $0.0123");
     sandbox.switchboard(&["status"]).ends_with(0).says("$0.0123");
     let late = late.join().unwrap().ends_with(0);

@@ -1,4 +1,4 @@
-//! What a new work tree gets before its worker: a set-up command, ignored files, TCP ports of its own.
+//! What a new work tree gets before its worker starts: a set-up command, ignored files, its own TCP ports.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use switchboard_process::spawn::which;
 
 use super::sandbox::{Sandbox, within};
 
-/// A plan with settings of its own, of tasks that run a line each.
+/// Makes a plan with these settings, of tasks that run a line each.
 fn plan(sandbox: &Sandbox, settings: &Value, lines: &[&str]) -> String {
     let task = |(at, line): (usize, &&str)| {
         json!({ "id": format!("1.{}", at + 1), "phase": 1, "description": "do it",
@@ -26,7 +26,7 @@ fn trusted(sandbox: &Sandbox, settings: &Value, lines: &[&str]) -> String {
     plan
 }
 
-/// A repository that ignores `deps/` and `.env`.
+/// Creates a repository that ignores `deps/` and `.env`.
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(".gitignore", "deps/\n.env\nlocal-*\nnode_modules/\n");
@@ -130,7 +130,7 @@ fn packages_below_the_top_are_installed_where_their_lock_files_lie() {
             "": { "name": "app", "version": "1.0.0", "dependencies": { "dep": "file:dep" } },
             "dep": { "version": "1.0.0" }, "node_modules/dep": { "resolved": "dep", "link": true } } }"#,
     );
-    // A requirement that is no package of a registry: nothing is downloaded.
+    // A requirements file without a package: nothing is downloaded.
     sandbox.write("services/api/requirements.txt", "# nothing but the virtual environment\n");
     sandbox.write("services/old/Gemfile.lock", "GEM\n");
     sandbox.write("docs/requirements.txt", "sphinx\n");
@@ -192,7 +192,7 @@ fn each_tree_has_tcp_ports_of_its_own_which_its_gates_know_too() {
     let texts: Vec<_> = (1..=4).map(|n| sandbox.read(&format!("port{n}.txt"))).collect();
     let distinct: BTreeSet<_> = texts.iter().collect();
     assert!(texts.iter().all(|text| text.ends_with(" 10\n")), "{texts:?}");
-    // The trees of four workers at once; one that began after another was merged may have its ports.
+    // The trees of four workers at once; one that began after another was merged may have that one's ports.
     assert!(distinct.len() > 1, "{texts:?}");
 
     let none = trusted(&sandbox, &json!({ "ports": 0 }), &["echo \"<$SWITCHBOARD_PORT>\" > none.txt"]);

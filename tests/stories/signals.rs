@@ -10,10 +10,10 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run whose worker calls one tool after the other until a file is there.
+/// A run whose worker calls one tool after the other until a file exists.
 struct Stage {
     sandbox: Sandbox,
     run: String,
@@ -59,7 +59,7 @@ impl Stage {
         Broken { store, aside }
     }
 
-    /// What the worker's shim has written down, in the order in which it did.
+    /// Returns what the worker's shim has recorded, in order.
     fn pauses(&self) -> Vec<String> {
         let journal = std::fs::read_to_string(self.worker.join("frames.jsonl")).unwrap();
         let frames = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -103,7 +103,7 @@ fn a_worker_without_a_daemon_pauses_and_resumes_by_files_and_the_record_has_both
 
     broken.mend();
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    // A person's `run --resume` would end the pause, too, were it faster than the last of the files.
+    // A person's `run --resume` would end the pause, too, if it were faster than the last of the files.
     let is_recorded = || stage.signals().join("3.daemon.done.json").exists();
     assert!(within(PATIENCE, is_recorded), "the daemon does not record the signals");
     std::fs::write(sandbox.folder().join("go"), "").unwrap();

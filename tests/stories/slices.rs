@@ -12,7 +12,7 @@ fn task(id: &str, slice: &str, depends: &[&str], line: &str) -> Value {
     json!({ "id": id, "phase": 1, "description": format!("do {id}"), "depends": depends, "x-switchboard": settings })
 }
 
-/// The subjects of the commits of the last run's branch that the user's lacks, oldest first.
+/// Returns the subjects of the commits of the last run's branch that the user's lacks, oldest first.
 fn subjects(sandbox: &Sandbox) -> Vec<String> {
     let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     let range = format!("main..{}", run["branch"].as_str().unwrap());
@@ -51,7 +51,7 @@ fn a_slice_begins_where_the_milestone_stands_sees_no_other_and_lands_as_a_whole_
 fn two_slices_of_a_milestone_run_at_the_same_time_and_both_land_and_leave_no_tree_and_no_branch() {
     let sandbox = Sandbox::new();
     let at = |name: &str| sandbox.folder().join(name).display().to_string();
-    // Each waits until the other has begun: one after the other they would never end.
+    // Each waits until the other has begun: run one after the other they would never end.
     let meet = |own: &str, other: &str| {
         let (own_mark, other_mark) = (at(own), at(other));
         format!(

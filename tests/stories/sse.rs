@@ -1,5 +1,5 @@
 //! The older HTTP transport of MCP, as the protocol describes it: found by `server_info.json`, opened with a token, and
-//! spoken by the public client library.
+//! used by the public client library.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,7 +13,7 @@ use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::Sandbox;
 
-/// How long an answer may take.
+/// Time limit of an answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
 struct Server {
@@ -22,7 +22,7 @@ struct Server {
 }
 
 impl Server {
-    /// What the two files say, as any client would read them.
+    /// Reads the two files as any client would.
     fn of(sandbox: &Sandbox) -> Self {
         sandbox.switchboard(&["up", "--detach"]).ends_with(0);
         let info = serde_json::from_str(&sandbox.read(".switchboard/server_info.json")).unwrap();
@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-/// The data of the next event.
+/// Returns the data of the next event.
 fn event(stream: &mut impl std::io::BufRead) -> String {
     let mut line = String::new();
     loop {
@@ -84,7 +84,7 @@ fn a_client_finds_the_server_opens_a_session_and_calls_a_tool() {
     let answer: Value = serde_json::from_str(&event(&mut stream)).unwrap();
     assert_eq!(answer["result"]["structuredContent"]["agent"]["name"], "old client");
 
-    // The name is the session's, and free once that has ended.
+    // The name belongs to the session, and is free once that has ended.
     let register = || {
         let mut other = server.ask(&format!("GET /sse?token={}", server.token), "", "");
         let post = event(&mut other);
@@ -105,7 +105,7 @@ fn a_client_finds_the_server_opens_a_session_and_calls_a_tool() {
     let mut stream = server.ask(&format!("GET /sse?token={}", server.token), "", "");
     event(&mut stream);
 
-    // The token counts in an address here only, and no log has it.
+    // The token is accepted in a URL only here, and no log has it.
     assert_eq!(server.status(&format!("POST /v1/get_status?token={}", server.token), "", "{}"), "401");
     sandbox.switchboard(&["down"]).ends_with(0);
     let mut rest = String::new();
@@ -179,7 +179,7 @@ fn the_public_client_library_speaks_it() {
     assert_eq!(said["refused"], true);
 }
 
-/// Installs what the lock file pins, unless that was done before; gives the client.
+/// Installs what the lock file pins, unless that was done before; returns the client.
 fn install() -> Result<PathBuf, String> {
     if var("CI").as_deref() != Some("true") && var("SWITCHBOARD_SSE_CLIENT").is_none() {
         return Err("CI=true or SWITCHBOARD_SSE_CLIENT=1 runs it".to_owned());

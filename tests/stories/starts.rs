@@ -1,4 +1,4 @@
-//! Where a run starts, where its work trees lie, and what becomes of a start of what another run works on.
+//! Where a run starts, where its work trees are, and what happens if another run already works on a unit.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ fn the_command_of_a_run_that_is_at_work_already_follows_it_to_its_end() {
     first.join().unwrap().ends_with(0).says("2 of 2 tasks merged");
 }
 
-/// A plan whose tasks wait for a file, and the same with another text.
+/// Makes a plan whose tasks wait for a file, with this text.
 fn waiting(sandbox: &Sandbox, description: &str) -> String {
     let go = sandbox.folder().join("go").display().to_string();
     let line = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo $SWITCHBOARD_TASK > $SWITCHBOARD_TASK.txt");
@@ -159,7 +159,7 @@ fn two_runs_never_work_on_the_same_unit_also_of_an_edited_plan_and_the_same_star
     sandbox.switchboard(&["restart"]).ends_with(0);
     assert_eq!(start(&edited, "").ends_with(1).failure()["code"], "dispatch.already-running");
 
-    // What a run has given up is free for another one, and then no longer for itself.
+    // A unit that a run has given up is free for another run, and then no longer for the first.
     let run = first["run"].as_str().unwrap().to_owned();
     sandbox.switchboard(&["stop", &format!("{run}/1.1")]).ends_with(0);
     let stopped = || sandbox.call(&["get_run", &format!("run={run}")])["list"][0]["state"] == "stopped";
@@ -170,7 +170,7 @@ fn two_runs_never_work_on_the_same_unit_also_of_an_edited_plan_and_the_same_star
     assert_eq!(refused["code"], "dispatch.already-running");
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
     sandbox.switchboard(&["run", "--resume", second["run"].as_str().unwrap()]).ends_with(0);
-    // Once that has ended, the unit is free again.
+    // Once that run has ended, the unit is free again.
     sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("2 of 2 tasks merged");
 }

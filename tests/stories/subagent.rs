@@ -1,11 +1,12 @@
-//! Other agents as a tool: launched over MCP and by a person, shown, and gone on with.
+//! Other agents as a tool: launched over MCP and by a person, shown, and continued.
 
 use serde_json::{Value, json};
 
 use super::held_calls::{Client, runtime};
 use super::sandbox::{Done, Sandbox};
 
-/// A repository with an agent that says its task and what it was told, and fails while a file is there; and one that says nothing once.
+/// Creates a repository with an agent that prints its task and its prompt, and fails while a file exists; and one that
+/// once prints nothing.
 fn with_speakers() -> Sandbox {
     let sandbox = Sandbox::new();
     let line = "echo ann on $SWITCHBOARD_TASK:; cat; test -e fails && exit 3; true";
@@ -27,7 +28,7 @@ fn reply(sandbox: &Sandbox, request: &Value) -> Value {
     call(sandbox, request).ends_with(0).json()
 }
 
-/// The texts of a reply's results.
+/// Returns the texts of a reply's results.
 fn texts(reply: &Value) -> Vec<String> {
     let results = reply["results"].as_array().unwrap();
     results.iter().map(|result| result["text"].as_str().unwrap_or_default().to_owned()).collect()
@@ -72,7 +73,7 @@ fn an_agent_over_mcp_finds_the_tool_launches_once_a_person_agrees_sees_the_resul
     });
 }
 
-/// The reply that an answer over MCP holds.
+/// Returns the reply that an answer over MCP contains.
 fn structured(answer: &Value) -> Value {
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));

@@ -1,17 +1,17 @@
-//! A team: who made a change is not who reviews and tests it, and nothing is merged that has not earned it.
+//! A team: the author of a change does not review or test it, and nothing is merged without passing both.
 
 use serde_json::json;
 
 use super::sandbox::Sandbox;
 
-/// What a reviewer says.
+/// Makes the answer of a reviewer.
 fn review(verdict: &str, rest: &str) -> String {
     format!(
         r#"{{"verdict":"{verdict}","risk":"low","issues":[],"checked":{{"correctness":true,"edge_cases":true,"performance":true}}{rest}}}"#
     )
 }
 
-/// Makes agents of one script in the sandbox: each case of `cases` is what is done in a step, `work` the coder's.
+/// Makes agents with one script in the sandbox: each case of `cases` is the work in a step, `work` the coder's.
 fn agents(sandbox: &Sandbox, names: &[&str], cases: &[(&str, &str)]) {
     let script = sandbox.folder().join("agent.sh");
     let mut text = "#!/bin/sh\ncat > \"$0.told.$SWITCHBOARD_TASK.${SWITCHBOARD_STEP:-work}\"\n".to_owned();
@@ -345,7 +345,7 @@ fn a_repository_gives_itself_no_role_trusted_or_not() {
 fn tests_that_refuse_a_change_stay_and_the_next_attempt_has_to_pass_them() {
     let sandbox = Sandbox::new();
     let approved = format!("say '{}'", review("APPROVED", ""));
-    // The second attempt takes the test away, the third one passes it.
+    // The second attempt removes the test, the third one passes it.
     let work = r#"if ! test -e tests/attack.sh; then echo 'echo 2' > sum.sh;
         elif test -e "$0.once"; then echo '# mended' >> sum.sh;
         else touch "$0.once"; rm -r tests; echo '# other' >> sum.sh; fi"#;

@@ -1,4 +1,4 @@
-//! What a person sees at a terminal and what is said there in time: a status that goes on, a pager, colours, a log that is followed, and what a merge brings.
+//! Output at a terminal: a live status, a pager, colours, a log that is followed, and what a merge contains.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Done, Sandbox, within};
 
-/// How long anything here may take.
+/// Time limit of every wait here.
 const SOON: Duration = Duration::from_secs(60);
 
-/// Runs a command in front of a wide terminal, as `script` makes it; standard output and standard error come as one text.
+/// Runs a command at a wide terminal made by `script`; standard output and standard error come as one text.
 fn typed(sandbox: &Sandbox, line: &str) -> Done {
     typed_within(sandbox, 200, line)
 }
 
-/// The same with so many columns.
+/// Runs a command at a terminal with this many columns.
 fn typed_within(sandbox: &Sandbox, columns: u16, line: &str) -> Done {
     let line = format!("stty cols {columns}; {line}");
     let argv =
@@ -28,7 +28,7 @@ fn task(id: &str, depends: &[&str], line: &str) -> Value {
         "x-switchboard": { "command": ["sh", "-c", line] } })
 }
 
-/// Starts a run and leaves it alone; returns its id.
+/// Starts a run in the background; returns its id.
 fn started(sandbox: &Sandbox, tasks: &Value) -> String {
     let plan = std::fs::read_to_string(sandbox.trusted_plan(tasks)).unwrap();
     sandbox.call(&["start_run", &format!("plan={plan}")])["run"].as_str().unwrap().to_owned()
@@ -45,7 +45,7 @@ fn is_in(sandbox: &Sandbox, id: &str, state: &str) {
     assert!(within(SOON, || state_of() == Some(json!(state))), "{id} is {:?}", state_of());
 }
 
-/// A line that waits for a file in the sandbox's folder.
+/// Makes a line that waits for a file in the sandbox's folder.
 fn until(sandbox: &Sandbox, name: &str) -> String {
     format!("while ! test -e {}; do sleep 0.05; done", sandbox.folder().join(name).display())
 }
@@ -113,7 +113,7 @@ fn a_run_with_nothing_to_do_draws_no_bar_and_one_with_a_task_does() {
     assert!(one.out.contains("0/1 merged"), "{}", one.out);
 }
 
-/// Whether a process is a command that follows a log.
+/// Returns whether a process is a command that follows a log.
 fn follows(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).contains("--follow")
@@ -194,7 +194,7 @@ fn a_merge_in_a_copy_moves_the_branch_of_the_copy_alone() {
     sandbox.run(["cp", "-r", "repo", "copy"], sandbox.folder(), "").ends_with(0);
     let before = sandbox.git(&["rev-parse", "main"]);
 
-    // The copy's record is a new one, so that it knows no run; whatever it says, the original stays.
+    // The copy's record is new, so it has no run; whatever it prints, the original stays unchanged.
     let merged = sandbox.run([BINARY, "merge", "--yes"], &copy, "");
     let again = sandbox.run([BINARY, "run", &plan, "--yes"], &copy, "").ends_with(0);
     let in_copy = sandbox.run([BINARY, "merge", "--yes"], &copy, "").ends_with(0);
@@ -225,7 +225,7 @@ fn the_doctor_says_of_each_thing_whether_it_is_well() {
     ill.says("BAD").says("is open to others");
 }
 
-/// The lines of a table in what a command printed: from its heading to the next empty line.
+/// Returns the lines of a table in a command's output: from its heading to the next empty line.
 #[track_caller]
 fn table<'a>(printed: &'a str, heading: &str) -> Vec<&'a str> {
     let lines: Vec<_> = printed.lines().map(|line| line.trim_end_matches('\r')).collect();
@@ -281,7 +281,7 @@ fn every_table_fits_a_terminal_of_80_columns_whatever_stands_in_it() {
     let title = typed_within(&sandbox, 80, &format!("{BINARY} show")).out;
     let title = switchboard_protocol::text::cut(title.lines().next().unwrap().trim_end(), 1000);
     assert!(unicode_width::UnicodeWidthStr::width(title.as_str()) <= 80, "{title}");
-    // In a pipe nothing is cut.
+    // In a pipe nothing is shortened.
     sandbox.switchboard(&["agents"]).ends_with(0).says(&format!("{agent}-b"));
 }
 
@@ -307,7 +307,7 @@ fn help_and_refusals_fit_a_terminal_of_80_columns() {
     for line in printed.lines() {
         let line = switchboard_protocol::text::cut(line.trim_end(), 1000);
         let width = unicode_width::UnicodeWidthStr::width(line.as_str());
-        // A word that alone is wider is not broken.
+        // A single word that is wider is not broken.
         let is_a_word = !line.trim().contains(' ');
         assert!(width <= 80 || is_a_word, "{width} columns: {line}");
     }

@@ -1,4 +1,4 @@
-//! What happened in a run, with what caused it.
+//! The events of a run, with their causes.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::sandbox::{Sandbox, within};
 
-/// The entries of the newest run, an object a line.
+/// Returns the entries of the newest run, an object a line.
 fn entries(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
     let out = sandbox.switchboard(&[&["timeline", "--json"], more].concat()).ends_with(0).out;
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The entry of a kind about a task; the last of them.
+/// Returns the last entry of a kind about a task.
 #[track_caller]
 fn last<'a>(entries: &'a [Value], what: &str, task: &str) -> &'a Value {
     let found = entries.iter().rev().find(|entry| entry["what"] == what && entry["task"] == task);
@@ -82,7 +82,7 @@ fn a_run_that_goes_on_is_shown_as_far_as_it_is_and_what_a_person_does_bears_the_
     sandbox.switchboard(&["run", "--resume"]).ends_with(0);
     let all = entries(&sandbox, &[]);
     let (skipped, done): (Vec<_>, Vec<_>) = all.iter().partition(|entry| entry["state"] == "skipped");
-    // The file that was made is in no language.
+    // The new file is in no known language.
     assert_eq!(skipped.iter().map(|entry| &entry["name"]).collect::<Vec<_>>(), ["syntax_check"], "{all:#?}");
     assert!(done.iter().all(|entry| entry["state"] == "done"), "{all:#?}");
 }

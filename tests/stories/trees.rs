@@ -1,4 +1,4 @@
-//! Work trees that somebody removed, locked, moved or replaced while their task waits to be tried again.
+//! Work trees that were removed, locked, moved or replaced while their task waits to be retried.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::sandbox::{Sandbox, within};
 
-/// Longest wait for what must come.
+/// Maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run whose only task has failed, its work tree, and what it waits for to succeed.
+/// A run whose only task has failed, with its work tree; another attempt succeeds.
 struct Failed {
     sandbox: Sandbox,
     tree: PathBuf,
@@ -38,7 +38,7 @@ impl Failed {
         self.sandbox.switchboard(&["show", "--json"]).ends_with(0).json()
     }
 
-    /// Tries the task again; returns how the run ended.
+    /// Retries the task; returns how the run ended.
     fn retry(&self) -> String {
         let run = self.run()["run"].as_str().unwrap().to_owned();
         self.sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
@@ -47,7 +47,7 @@ impl Failed {
         state()
     }
 
-    /// Insists that the task is refused for its tree, by code and words.
+    /// Asserts that the task is refused because of its tree, by code and words.
     #[track_caller]
     fn is_refused(&self, words: &str) {
         assert_eq!(self.retry(), "failed");
@@ -108,7 +108,7 @@ fn a_link_or_another_repository_in_the_place_of_a_work_tree_is_refused_and_left_
     it.is_refused("it is a symbolic link");
     assert!(aside.join("README.md").exists() && !aside.join("done").exists());
 
-    // Where git knows no tree of ours any more, what lies there is somebody else's.
+    // If git has no tree of ours any more, the files there are not ours.
     std::fs::remove_file(&it.tree).unwrap();
     it.sandbox.git(&["worktree", "prune"]);
     std::fs::create_dir(&it.tree).unwrap();

@@ -1,4 +1,4 @@
-//! Commands that came with a repository are off until somebody has seen them.
+//! Commands that come with a repository are off until a person has seen them.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Which versions of the agents' programs are here, which were tried, and what to do where they differ. None is refused for its version.
+//! Which versions of the agents' programs are installed, which were tested, and the remedy if they differ. None is
+//! refused for its version.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,7 +22,7 @@ fn install(sandbox: &Sandbox, program: &str, package: &str, version: &str, text:
     std::os::unix::fs::symlink(file, bin.join(program)).unwrap();
 }
 
-/// An ACP agent that introduces itself with a version, or with none.
+/// Makes an ACP agent that reports a version, or none.
 fn agent(version: Option<&str>) -> String {
     let info = version.map_or(Value::Null, |version| json!({ "name": "agent", "version": version }));
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "result": { "protocolVersion": 1, "agentInfo": info } });
@@ -29,7 +30,7 @@ fn agent(version: Option<&str>) -> String {
     format!("#!/bin/sh\nread -r line; echo '{hello}'\nread -r line; echo '{opened}'\nread -r line\n")
 }
 
-/// What the doctor says of versions, by state.
+/// Returns what the doctor reports about versions, by state.
 fn versions(done: &Done) -> Vec<(String, String, String)> {
     let looks = done.json()["looks"].as_array().unwrap().clone();
     let text = |look: &Value, field: &str| look[field].as_str().unwrap_or_default().to_owned();
@@ -44,11 +45,11 @@ fn a_version_that_was_not_tried_is_named_with_the_one_that_was_and_what_to_do() 
     sandbox.set("PATH", &format!("{bin}:/usr/bin:/bin"));
     sandbox.set("INITIAL_AGENT_MODE", "agent-full-access");
     install(&sandbox, "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", "0.49.7", &agent(Some("0.49.7")));
-    // Another package brings a program of the same name, which can't write.
+    // Another package provides a program with the same name, which can't write.
     install(&sandbox, "codex-acp", "@zed-industries/codex-acp", "0.16.0", &agent(Some("0.16.0")));
     install(&sandbox, "gemini", "@google/gemini-cli", "1.2.3", &agent(Some("1.2.3")));
     install(&sandbox, "qwen", "@qwen-code/qwen-code", "nightly", &agent(None));
-    // This one npm did not install.
+    // npm did not install this one.
     let opencode = Path::new(&bin).join("opencode");
     fs::write(&opencode, agent(Some("1.18.2"))).unwrap();
     fs::set_permissions(&opencode, fs::Permissions::from_mode(0o755)).unwrap();
@@ -84,7 +85,7 @@ fn a_version_that_was_not_tried_is_named_with_the_one_that_was_and_what_to_do() 
     assert!(state == "note" && what.contains("no package") && what.contains("1.18"), "{what}");
     assert_eq!(hint, "switchboard doctor --agents asks it");
     assert_eq!(told(&asked, "opencode").1, "opencode: opencode 1.18.2, tested");
-    // Old as it is, it is started.
+    // An old version is started all the same.
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
     sandbox.switchboard(&["run", &plan, "--agent", "codex", "--dry-run"]).ends_with(0);
 }

@@ -21,26 +21,26 @@ use clap::Subcommand;
 /// A measurement.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Messages against the disk, brokers and databases
+    /// Measure messages against the disk, brokers and databases
     Bus(bus::Args),
-    /// How fast and how small a start is
+    /// Measure the time and memory of a start
     Start(start::Args),
-    /// How fast message files are taken
+    /// Measure how fast message files are processed
     Files(files::Args),
-    /// How fast and how right the checks are
+    /// Measure speed and accuracy of the checks
     Gates(gates::Args),
-    /// What workers cost, at their start and by the hundred
+    /// Measure the cost of workers: at their start, and with hundreds at once
     Dispatch(dispatch::Args),
-    /// Whether tree and daemon keep within their limits
+    /// Check whether tree and daemon keep within their limits
     House(house::Args),
-    /// Whether the gates of a run can be fooled
+    /// Check whether agents can cheat the gates of a run
     Team(team::Args),
 }
 
-/// Measures.
+/// Runs a measurement.
 ///
 /// # Errors
-/// When something that is to be measured does not run.
+/// When something to be measured does not run.
 pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Bus(args) => bus::run(root, args),

@@ -14,7 +14,7 @@ use anyhow::Context as _;
 
 use self::paths::Module;
 
-/// Most files that may import each other in a ring: a parent with two children is easily read as one.
+/// Maximum number of files that may import each other in a ring: a parent with two children is easily read as one unit.
 pub(crate) const MOST: usize = 3;
 
 /// Prints the rings of every crate, and the imports of those that are too large.
@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints which files of a ring each of them imports.
+/// Prints which files of a ring each of its files imports.
 fn print_imports(ring: &[String], imports: &BTreeMap<String, BTreeSet<String>>) {
     for file in ring {
         let inside: Vec<_> = imports[file].iter().filter(|other| ring.contains(other)).map(String::as_str).collect();
@@ -45,7 +45,7 @@ fn print_imports(ring: &[String], imports: &BTreeMap<String, BTreeSet<String>>) 
     }
 }
 
-/// Name and `src` of every crate.
+/// Lists name and `src` folder of every crate.
 ///
 /// # Errors
 /// When the folder can't be read.
@@ -63,7 +63,7 @@ pub(crate) fn crates(root: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     Ok(crates)
 }
 
-/// The rings of a crate's files, the largest first; the paths are those below its `src`.
+/// Returns the rings of a crate's files, the largest first; paths are relative to its `src`.
 ///
 /// # Errors
 /// When a file can't be read or is not Rust.
@@ -71,7 +71,7 @@ pub(crate) fn of_crate(src: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     Ok(rings::of(&imports(&modules(src)?)))
 }
 
-/// Every module of a crate, by its path.
+/// Returns every module of a crate by its path.
 fn modules(src: &Path) -> anyhow::Result<BTreeMap<Vec<String>, Module>> {
     let mut modules = BTreeMap::new();
     read(src, src, &mut modules)?;
@@ -99,7 +99,7 @@ fn read(src: &Path, folder: &Path, modules: &mut BTreeMap<Vec<String>, Module>) 
     Ok(())
 }
 
-/// The files that each file imports.
+/// Returns the files that each file imports.
 fn imports(modules: &BTreeMap<Vec<String>, Module>) -> BTreeMap<String, BTreeSet<String>> {
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (at, module) in modules {
@@ -115,10 +115,10 @@ fn imports(modules: &BTreeMap<Vec<String>, Module>) -> BTreeMap<String, BTreeSet
     imports
 }
 
-/// How many re-exports are followed: more than any crate has, so that a ring of them ends.
+/// Maximum number of re-exports followed: more than any crate has, so that following a ring of them ends.
 const DEPTH: usize = 16;
 
-/// A path from the crate's root; `None` if it leads out of the crate or is a name of the module itself.
+/// Returns a path from the crate's root; `None` if it leads out of the crate or names an item of the module itself.
 fn absolute(
     modules: &BTreeMap<Vec<String>, Module>,
     at: &[String],
@@ -150,7 +150,7 @@ fn absolute(
     }
 }
 
-/// The module that defines what a path from the root names.
+/// Returns the module that defines the item at a path from the root.
 fn home(modules: &BTreeMap<Vec<String>, Module>, path: Vec<String>, depth: usize) -> Vec<String> {
     let mut at = Vec::new();
     for (number, name) in path.iter().enumerate() {

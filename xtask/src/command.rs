@@ -1,4 +1,4 @@
-//! The chores' own spawning: cargo, git and the binary under measure.
+//! Starts processes for the chores: cargo, git and the binary under measure.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-/// A command in a folder, with nothing on standard input.
+/// Makes a command in a folder, with empty standard input.
 #[expect(clippy::disallowed_methods, reason = "chores are not shipped: they start cargo, git and the binary itself")]
 pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(program);
@@ -14,10 +14,10 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
-/// Runs it to its end and returns what it printed.
+/// Runs a command to its end and returns what it printed.
 ///
 /// # Errors
-/// When it can't be started or does not end with 0; what it said is in the error.
+/// When the command can't be started or does not exit with 0; its output is in the error.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let output = command.output().with_context(|| format!("{command:?} does not start"))?;
     if !output.status.success() {

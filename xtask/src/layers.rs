@@ -1,4 +1,4 @@
-//! `cargo xtask layers`: who may depend on whom, enforced, and links that lead somewhere.
+//! `cargo xtask layers`: checks the allowed dependencies between crates, and links.
 
 mod sources;
 mod table;
@@ -28,14 +28,14 @@ struct Package {
 #[derive(Debug, Deserialize)]
 struct Dependency {
     name: String,
-    /// `dev` or `build`; `None` for a normal one.
+    /// Kind of the dependency: `dev` or `build`; `None` for a normal one.
     kind: Option<String>,
 }
 
 /// Checks the workspace and prints every fault.
 ///
 /// # Errors
-/// When there is one.
+/// When there is a fault.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let text = output(command("cargo", root).args(["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: Metadata = serde_json::from_slice(&text).context("what cargo metadata printed")?;
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     bail!("{} faults: docs/architecture.md says who may depend on whom", faults.len());
 }
 
-/// The crate's name in the table: without the prefix under which it would be published.
+/// Returns the crate's name in the table: without the prefix under which it would be published.
 fn crate_name(package: &str) -> &str {
     package.strip_prefix("switchboard-").unwrap_or(package)
 }

@@ -1,4 +1,4 @@
-//! Links in documents and comments: whether what they name is there.
+//! Checks whether the targets of links in documents and comments exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::command::{command, output};
 
-/// Every link that leads nowhere: file, line and target.
+/// Returns every broken link: file, line and target.
 ///
 /// # Errors
 /// When git or a file can't be read.
@@ -29,7 +29,7 @@ pub(crate) fn broken(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(broken)
 }
 
-/// What a line names: relative links of a document, and the pages of `docs/` that a comment names in backticks.
+/// Returns the targets in a line: relative links of a document, and pages of `docs/` that a comment names in backticks.
 fn targets(path: &str, line: &str) -> Vec<String> {
     if path.ends_with(".md") {
         let links = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
@@ -41,7 +41,7 @@ fn targets(path: &str, line: &str) -> Vec<String> {
     named.filter(|name| !name.contains(['*', ' '])).map(|name| format!("/{name}")).collect()
 }
 
-/// Whether a target is there; one that begins with `/` starts at the root, others at their file.
+/// Returns whether a target exists; one that begins with `/` starts at the root, others at their file.
 fn leads_somewhere(root: &Path, from: &str, target: &str) -> bool {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
     let path = match file.strip_prefix('/') {
@@ -55,7 +55,7 @@ fn leads_somewhere(root: &Path, from: &str, target: &str) -> bool {
     fs::read_to_string(path).is_ok_and(|text| anchors(&text).contains(anchor))
 }
 
-/// The anchors of a document's headings, as GitHub makes them.
+/// Returns the anchors of a document's headings, as GitHub makes them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
     headings.map(|heading| slug(heading.trim_start_matches('#'))).collect()

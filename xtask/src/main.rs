@@ -36,12 +36,12 @@ enum Chore {
     /// Measure, and print one JSON object on the last line
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Break what can break, and look whether a promise breaks with it
+    /// Inject faults, and check whether a promise breaks
     #[command(subcommand)]
     Torture(torture::Torture),
 }
 
-/// That of the binary, because some measurements run its parts in here.
+/// The allocator of the binary, because some measurements run its parts in this process.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's root.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or(here.clone(), PathBuf::from)

@@ -1,4 +1,4 @@
-//! The processes of a machine as `/proc` shows them: the workers of a repository, and whatever else belongs to it.
+//! Reads the processes of the machine from `/proc`: the workers of a repository, and other processes that belong to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use switchboard_process::fingerprint::Fingerprint;
 
-/// A worker: its shim, and the agent below it once that runs.
+/// Processes of a worker: its shim, and the agent below it once that runs.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerProcesses {
-    /// The worker's id.
+    /// Id of the worker.
     pub(crate) worker: String,
-    /// Its task.
+    /// Id of its task.
     pub(crate) task: String,
-    /// Its shim.
+    /// Process of its shim.
     pub(crate) shim: Fingerprint,
-    /// Its agent.
+    /// Process of its agent.
     pub(crate) agent: Option<Fingerprint>,
 }
 
@@ -25,7 +25,7 @@ struct Process {
     argv: Vec<String>,
 }
 
-/// The live workers whose state lies below a folder.
+/// Lists the live workers whose state lies below a folder.
 pub(crate) fn workers(folder: &Path) -> Vec<WorkerProcesses> {
     let all = all();
     let mut children: BTreeMap<u32, Vec<&Process>> = BTreeMap::new();
@@ -48,7 +48,8 @@ pub(crate) fn workers(folder: &Path) -> Vec<WorkerProcesses> {
     all.iter().filter_map(worker).collect()
 }
 
-/// Processes that belong to a folder, by an argument, a variable or their working folder, but for a daemon and its own children that check changes.
+/// Lists processes that belong to a folder by an argument, a variable or their working folder, except a daemon and its
+/// children that run checks.
 pub(crate) fn of_folder(folder: &Path, daemon: u32) -> Vec<(u32, String)> {
     let name = folder.display().to_string();
     let names = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&name);
@@ -63,7 +64,7 @@ pub(crate) fn of_folder(folder: &Path, daemon: u32) -> Vec<(u32, String)> {
     others.filter(belongs).map(|process| (process.pid, process.argv.join(" "))).collect()
 }
 
-/// Resident memory of a process in megabytes of a million bytes.
+/// Returns the resident memory of a process in megabytes of a million bytes.
 pub(crate) fn resident_mb(pid: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -71,9 +72,9 @@ pub(crate) fn resident_mb(pid: u32) -> Option<f64> {
     Some(kib * 1024.0 / 1e6)
 }
 
-/// Seconds of processor time of a process, its own and the system's for it.
+/// Returns the processor time of a process in seconds, in user and system mode.
 pub(crate) fn cpu_seconds(pid: u32) -> Option<f64> {
-    /// Clock ticks a second, which Linux has fixed for programs.
+    /// Clock ticks per second, a constant in Linux's interface to programs.
     const TICKS: f64 = 100.0;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
@@ -81,7 +82,7 @@ pub(crate) fn cpu_seconds(pid: u32) -> Option<f64> {
     Some(ticks.sum::<f64>() / TICKS)
 }
 
-/// Open descriptors of a process.
+/// Returns the number of open descriptors of a process.
 pub(crate) fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
@@ -93,7 +94,7 @@ fn all() -> Vec<Process> {
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        // A zombie is over; only its parent has not looked yet.
+        // A zombie has ended; only its parent has not collected it yet.
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let argv = line.split(|byte| *byte == 0).filter(|arg| !arg.is_empty());

@@ -1,5 +1,6 @@
-//! `cargo xtask schemas`: what the types say, as files for clients, editors and the page: the JSON schemas of verbs, events, answers, plans and settings,
-//! TypeScript types of verbs and events, and the tables of fields in `docs/plan.md` and `docs/config.md`.
+//! `cargo xtask schemas`: generates files from the types for clients, editors and the page: the JSON schemas of verbs,
+//! events, answers, plans and settings, TypeScript types of verbs and events, and the tables of fields in
+//! `docs/plan.md` and `docs/config.md`.
 
 mod reference;
 mod typescript;
@@ -22,10 +23,10 @@ const TYPES: &str = "web/src/types.ts";
 const PLAN: [&str; 2] = ["schemas/plan.schema.json", "docs/plan.md"];
 const CONFIG: [&str; 2] = ["schemas/config.schema.json", "docs/config.md"];
 
-/// How to write.
+/// Options of the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when a file is not what it would be
+    /// Write nothing; fail if a file is out of date
     #[arg(long)]
     check: bool,
 }
@@ -60,13 +61,13 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The schema of the settings, which only the program itself has.
+/// Returns the schema of the settings, which only the binary has.
 fn config(root: &Path) -> anyhow::Result<Value> {
     let args = ["run", "--quiet", "--package", "switchboard-cli", "--", "schema", "config"];
     Ok(serde_json::from_slice(&output(command("cargo", root).args(args))?)?)
 }
 
-/// The schemas of all events by what they are about, and the definitions that they share.
+/// Returns the schemas of all events by subject, and their shared definitions.
 fn events() -> Value {
     let mut generator = SchemaGenerator::default();
     let mut subjects = Map::new();
@@ -80,7 +81,7 @@ fn events() -> Value {
         "$defs": generator.take_definitions(true) })
 }
 
-/// The TypeScript module.
+/// Returns the text of the TypeScript module.
 fn types() -> anyhow::Result<String> {
     let mut generator = SchemaGenerator::default();
     let mut module = Module::default();

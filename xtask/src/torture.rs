@@ -1,4 +1,4 @@
-//! `cargo xtask torture`: what is promised, under everything that a machine can do. Each prints one JSON object on its
+//! `cargo xtask torture`: checks the promises under faults of the machine. Each torture prints one JSON object on its
 //! last line and fails when a promise is broken.
 
 mod alone;
@@ -21,35 +21,35 @@ mod workers;
 
 use clap::Subcommand;
 
-/// A way to break things.
+/// A kind of fault injection.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Torture {
     /// Cut the power at every write of the store
     Power(power::Args),
-    /// Play histories of runs under simulated time
+    /// Simulate histories of runs under simulated time
     Dispatch(dispatch::Args),
     /// Flip bits in the files of a store
     Bits(bits::Args),
-    /// Have the disk fail at every write, sync and open
+    /// Make the disk fail at every write, sync and open
     Faults(faults::Args),
-    /// Kill the daemon at random while message files are dropped by the hundred
+    /// Kill the daemon at random moments while hundreds of message files are dropped
     Files(files::Args),
-    /// Kill the daemon at random under senders, receivers and holders of leases
+    /// Kill the daemon at random moments under senders, receivers and holders of leases
     Kill(kill::Args),
-    /// Give the daemon a disk that gets full, and few file descriptors
+    /// Give the daemon a disk that fills up, and few file descriptors
     Machine(machine::Args),
-    /// Send mail to agents in every state, and look whether it is seen in time
+    /// Send mail to agents in every state, and check whether it is seen in time
     Seen(seen::Args),
-    /// Play histories of the bus under simulated time
+    /// Simulate histories of the bus under simulated time
     Sim(sim::Args),
-    /// Hundreds of real workers, with a fault every few seconds
+    /// Run hundreds of real workers, with a fault every few seconds
     Workers(workers::Args),
 }
 
-/// Breaks things.
+/// Runs a torture.
 ///
 /// # Errors
-/// When a promise broke with them, or nothing could be tried.
+/// When a promise is broken, or nothing could be tried.
 pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<()> {
     match torture {
         Torture::Power(args) => power::run(args),
@@ -65,12 +65,12 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
     }
 }
 
-/// The hook of redo logs whose syncs [`count_syncs`] counts.
+/// Returns the hook of redo logs whose syncs [`count_syncs`] counts.
 pub(crate) fn io_hook() -> Option<std::sync::Arc<dyn switchboard_store::IoHook>> {
     tape::io_hook()
 }
 
-/// Listens to SQLite's file layer from now on, and says how many syncs it and the hook of redo logs have heard.
+/// Installs the hook into SQLite's file layer, and returns how many syncs it and the hook of redo logs have counted.
 ///
 /// # Errors
 /// When SQLite refuses the layer.

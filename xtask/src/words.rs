@@ -11,16 +11,16 @@ use anyhow::Context as _;
 use self::glossary::Glossary;
 use crate::command::{command, output};
 
-/// The page whose first table rules words out.
+/// Page with the table of ruled-out words.
 const PAGE: &str = "docs/glossary.md";
 /// Endings of the files that are searched.
 const ENDINGS: [&str; 10] = ["rs", "md", "toml", "sh", "ts", "mjs", "js", "rego", "json", "yml"];
-/// Generated files, and third-party licence texts.
+/// Files that are not searched: generated files, and third-party licence texts.
 const LEFT_OUT: [&str; 3] = [PAGE, "package-lock.json", "LICENSE-"];
 
 /// One use of a word that the glossary rules out.
 pub(crate) struct Use {
-    /// File, line and the word to write instead.
+    /// Text of a report line: file, line and the word to write instead.
     text: String,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every use of a word that the glossary rules out, by file and line.
+/// Returns every use of a word that the glossary rules out, by file and line.
 ///
 /// # Errors
 /// When git or a file can't be read.

@@ -1,4 +1,4 @@
-//! Findings that somebody accepted: by a comment with a reason, or by a baseline file.
+//! Marks findings as accepted: those named by an ignore comment with a reason, or by a baseline file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::error::Error;
 use crate::file_check::Look;
 use switchboard_syntax::Source;
 
-/// The largest baseline that is read.
+/// Maximum size of a baseline file, in bytes.
 const BASELINE_BYTES: u64 = 20_000_000;
-/// The longest reason that is repeated.
+/// Maximum length of a reason repeated in a report, in characters.
 const REASON_CHARS: usize = 120;
 
-/// Looks like `switchboard:allow(rule, other-rule) why it is all right`.
+/// Matches an ignore comment: `switchboard:allow(rule, other-rule) why it is all right`.
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"switchboard:allow\(([A-Za-z0-9_*/, -]{1,200})\)([^\r\n]{0,400})").expect("a constant pattern")
 });
 
-/// Accepts the findings of a file that stand on or right below a comment that names their rule.
+/// Accepts the findings that stand on, or on the line below, a comment that names their rule.
 pub(crate) fn allow_by_comment(look: Look, source: &Source) -> Look {
     let Look::Looked(mut findings) = look else {
         return look;
@@ -38,12 +38,12 @@ pub(crate) fn allow_by_comment(look: Look, source: &Source) -> Look {
     Look::Looked(findings)
 }
 
-/// Finds the comment for a finding; the inner `None` is one without a reason.
+/// Finds the ignore comment for a finding. The inner `None` means that the comment has no reason.
 fn comment_for(finding: &Finding, source: &Source) -> Option<Option<String>> {
     let line = finding.span.start_line as usize - 1;
     let same = source.lines().bytes(&source.text, line);
     let above = line.checked_sub(1).map(|above| source.lines().bytes(&source.text, above));
-    // A comment above counts only where it has the line to itself: one behind code is for that code.
+    // A comment above applies only if nothing else is on its line: a comment behind code applies to that code.
     let above = above.filter(|above| !above.trim_ascii_start().first().is_some_and(u8::is_ascii_alphanumeric));
     [Some(same), above].into_iter().flatten().find_map(|text| {
         let comment = COMMENT.captures(text)?;
@@ -53,7 +53,8 @@ fn comment_for(finding: &Finding, source: &Source) -> Option<Option<String>> {
     })
 }
 
-/// Reads the words up to the comment's end. Anything that is no plain word is left out: it might be what was found.
+/// Reads the reason up to the end of the comment. Leaves out anything but plain words: it could be the secret that was
+/// found.
 fn reason(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let text = ["*/", "-->", "#}", "%>"].iter().fold(text.as_ref(), |text, end| text.split(end).next().unwrap_or(text));
@@ -100,7 +101,7 @@ impl Baseline {
             .map_err(|error| unusable(format!("line {}: expected an object with `fingerprints`", error.line())))
     }
 
-    /// Accepts the findings that it knows.
+    /// Accepts the findings whose fingerprints the baseline lists.
     pub(crate) fn accept(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         for finding in findings.iter_mut().filter(|finding| self.fingerprints.contains(&finding.fingerprint)) {
             accept(finding, "in the baseline".into());

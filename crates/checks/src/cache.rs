@@ -1,7 +1,7 @@
-//! Remembers what a check said about a file, by the hash of all that it looked at and of its own rules.
+//! Caches the result of each check on a file, keyed by a hash of the check's inputs and of the rules.
 //!
-//! In memory it is bounded by two generations: the older one goes when the younger is full. On disk it is one file
-//! ([`pack`]) in a folder that the caller names.
+//! In memory the cache is bounded by two generations: the older one is dropped when the younger is full. On disk it is
+//! one file ([`pack`]) in a folder that the caller names.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,18 +15,18 @@ use switchboard_syntax::{Base, Source};
 
 mod pack;
 
-/// The version of all rules: what another version found is not known.
+/// Version of all rules. Results of another version are not used.
 pub(crate) const RULES: &str = env!("CHECK_RULES");
-/// The most that is kept in memory, in bytes.
+/// Maximum size of the cache in memory, in bytes.
 const MEMORY_BYTES: usize = 64 << 20;
-/// What an entry costs besides its content, roughly.
+/// Approximate overhead of an entry besides its content, in bytes.
 const ENTRY_BYTES: usize = 96;
 
-/// Names one answer.
+/// Key of one cached result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key(pub(crate) [u8; 32]);
 
-/// Answers of earlier runs.
+/// Results of earlier runs.
 #[derive(Debug)]
 pub struct Cache {
     file: Option<PathBuf>,
@@ -39,21 +39,22 @@ struct Kept {
     young_bytes: usize,
     old: HashMap<Key, Arc<[u8]>>,
     fresh: Vec<Key>,
-    /// Bytes of the file that are whole and ours; nothing where it must be written anew.
+    /// Length in bytes of the valid part of the file that this cache may append to; `None` if the file must be
+    /// rewritten.
     whole: Option<u64>,
 }
 
 // === impl Cache ===
 
 impl Cache {
-    /// Keeps answers in memory only, at most 64 MB.
+    /// Makes a cache that keeps results in memory only, at most 64 MB.
     #[must_use]
     pub fn in_memory() -> Self {
         Self { file: None, kept: Mutex::default() }
     }
 
-    /// Keeps answers in a file of `folder`, which only the user should be able to write. What is in it and is not ours, or
-    /// is torn, is ignored and goes at the next [`Cache::save`].
+    /// Makes a cache that keeps results in a file of `folder`, which only the user should be able to write. Content of
+    /// another version and damaged content is ignored and removed by the next [`Cache::save`].
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         let file = folder.join("checks.cache");
@@ -61,10 +62,10 @@ impl Cache {
         Self { file: Some(file), kept: Mutex::new(Kept { old, whole, ..Kept::default() }) }
     }
 
-    /// Writes what is new; does nothing for a cache in memory.
+    /// Writes new results; does nothing for a cache in memory.
     ///
     /// # Errors
-    /// When the file can't be written. The answers of this run are right all the same.
+    /// When the file can't be written. The results of this run are right all the same.
     pub fn save(&self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let mut kept = self.kept();
@@ -123,7 +124,7 @@ impl Kept {
     }
 }
 
-/// All that the checks of one file depend on, but for the check itself.
+/// Hash of everything that the checks of one file depend on, except the check itself.
 pub(crate) struct FileKey(Sha256);
 
 // === impl FileKey ===
@@ -150,7 +151,7 @@ impl FileKey {
         Self(hash)
     }
 
-    /// Adds the check, and what else it goes by.
+    /// Returns the key for one check and its settings.
     pub(crate) fn of(&self, check: CheckName, settings: &str) -> Key {
         let mut hash = self.0.clone();
         hash.update(check.as_str());

@@ -1,15 +1,15 @@
-//! A text that is too large to be held, read in chunks that overlap.
+//! Reads a text that is too large for memory in overlapping chunks.
 
 use std::io::{self, Read};
 
-/// Bytes that are read at a time.
+/// Number of bytes read at a time.
 const CHUNK: usize = 4 << 20;
-/// What the next chunk repeats, so that nothing is cut in two: the longest thing that is looked for is a private key, 12 kB.
+/// Number of bytes repeated in the next chunk, so that no match is cut in two: the longest is a private key, 12 kB.
 const OVERLAP: usize = 16 << 10;
-/// What it repeats before that: the words in front of a value tell what it is.
+/// Number of bytes repeated before the overlap: the words in front of a value show what the value is.
 const CONTEXT: usize = 2 << 10;
 
-/// Reads chunks.
+/// Reader of chunks.
 pub(crate) struct Chunks<R> {
     from: R,
     kept: Vec<u8>,
@@ -19,15 +19,15 @@ pub(crate) struct Chunks<R> {
     is_done: bool,
 }
 
-/// A part of a text.
+/// One chunk of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) text: Vec<u8>,
-    /// The bytes that this chunk answers for; what begins elsewhere in it is another chunk's.
+    /// Byte range of this chunk to report on; a match that begins outside it belongs to another chunk.
     pub(crate) own: std::ops::Range<usize>,
-    /// Lines before it.
+    /// Number of lines before the chunk.
     pub(crate) lines: u32,
-    /// Characters of its first line before it.
+    /// Number of characters before the chunk on its first line.
     pub(crate) column: u32,
 }
 
@@ -38,7 +38,7 @@ impl<R: Read> Chunks<R> {
         Self { from, kept: Vec::new(), lines: 0, column: 0, is_first: true, is_done: false }
     }
 
-    /// Reads the next chunk; `None` behind the last.
+    /// Reads the next chunk; returns `None` after the last.
     pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         if self.is_done {
             return Ok(None);

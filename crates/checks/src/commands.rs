@@ -1,4 +1,4 @@
-//! Runs commands that somebody asked for, under limits, and gives their output without secrets.
+//! Runs the commands of a request under limits and returns their output without secrets.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -20,12 +20,13 @@ mod memory;
 
 use memory::MemoryLimit;
 
-/// The checks that are made of commands.
+/// Checks whose work is to run commands.
 const MADE_OF_COMMANDS: [CheckName; 3] = [CheckName::Lint, CheckName::BuildCheck, CheckName::TestRunner];
-/// What a build tool needs beyond what every child may see, to find its toolchain; nothing here carries a credential.
+/// Variables that a build tool needs to find its toolchain, besides those that every child gets; none carries a
+/// credential.
 const TOOLCHAIN_ENV: [&str; 5] = ["CARGO_TARGET_DIR", "GOCACHE", "GOTOOLCHAIN", "DOTNET_ROOT", "LC_ALL"];
 
-/// The checks that a request may name and that this version does not have: they could not look.
+/// Reports the checks that a request names and this version does not have; their verdict is an error.
 pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = CheckReport> {
     let missing = [CheckName::SastScan, CheckName::QualityBudget].into_iter();
     missing.filter(|check| request.only.contains(check)).map(|check| {
@@ -33,7 +34,7 @@ pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = Chec
     })
 }
 
-/// Runs the commands that a request brings in turn, one report for each check that has one or was asked for by name.
+/// Runs the commands of a request in turn. Returns one report for each check that has a command or was named.
 pub(crate) fn reports(root: &Path, request: &CheckRequest, limits: &Limits) -> Vec<CheckReport> {
     let wanted = MADE_OF_COMMANDS.iter().filter(|check| request.only.is_empty() || request.only.contains(check));
     wanted
@@ -52,13 +53,13 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
     let (verdict, summary) = match (&runs[..], &failed[..]) {
         ([], _) => (CheckVerdict::Skip, "no command was given".into()),
         (runs, []) => match runs.iter().find(|run| run.kind == CommandKind::Test && totals::counts_none(&said(run))) {
-            // What tested nothing has not passed.
+            // A command that ran no test has not passed.
             Some(empty) => (CheckVerdict::Skip, format!("`{}` ran no test", empty.argv.join(" "))),
             None if runs
                 .iter()
                 .any(|run| run.kind == CommandKind::Test && totals::is_cut_short(&run.argv, &said(run))) =>
             {
-                // Something ended the runner before it had counted.
+                // Something ended the runner before it printed its count.
                 (CheckVerdict::Fail, "the test command ended with 0 before it said how many tests had run".into())
             }
             None => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
@@ -69,7 +70,7 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
     CheckReport { findings, runs, duration_ms: millis(started), ..CheckReport::new(check, verdict, summary) }
 }
 
-/// A command that ran and failed is a failure; one that could not start is an error of whoever named it.
+/// Returns the verdict: a failed command is a failure, one that could not start is an error.
 fn verdict(failed: &[&CommandRun]) -> CheckVerdict {
     if failed.iter().all(|run| has_started(run)) { CheckVerdict::Fail } else { CheckVerdict::Error }
 }
@@ -81,21 +82,21 @@ pub(crate) fn has_started(run: &CommandRun) -> bool {
     !run.ending.starts_with(NOT_STARTED)
 }
 
-/// Returns the program that a command lacked: a shell ends with 127 where it finds none.
+/// Returns the program that a command did not find; a shell exits with 127 in that case.
 pub(crate) fn lacked_program(run: &CommandRun) -> Option<String> {
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?m)^(?:[\w/.-]+: )(?:line \d+: |\d+: )?(?P<name>[\w@/.-]+): (?:(?:command )?not found|No such file or directory)$")
             .expect("a constant pattern")
     });
     let said = said(run);
-    // Make ends with its own code.
+    // `make` exits with a code of its own.
     let is_it = run.exit_code == Some(127) || (run.exit_code == Some(2) && said.contains("] Error 127"));
     is_it.then(|| {
         NAMED.captures(&said).map_or_else(|| "a program that it starts".to_owned(), |found| found["name"].to_owned())
     })
 }
 
-/// Runs one command below `root`. Whatever goes wrong is in its `ending`.
+/// Runs one command below `root`. Any error is in the `ending` of the result.
 pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> CommandRun {
     let asked = command.time_limit_s.map_or(limits.command_time, Duration::from_secs);
     let time_limit = asked.min(limits.command_time_most);
@@ -136,13 +137,14 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
     done
 }
 
-/// Both streams of a command, one after the other.
+/// Returns both streams of a command, standard output first.
 pub(crate) fn said(run: &CommandRun) -> String {
     let between = if run.stdout.is_empty() || run.stdout.ends_with('\n') { "" } else { "\n" };
     format!("{}{between}{}", run.stdout, run.stderr)
 }
 
-/// What the output of commands that failed says about files. A tool's own word for a file stands where ours would.
+/// Returns the findings that failed commands printed about files. The rule is the tool's own where it names one, else
+/// the check's name.
 fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> {
     let failed = runs.iter().filter(|run| run.exit_code != Some(0));
     let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &said(run)));
@@ -180,7 +182,8 @@ fn start(
     limits: &Limits,
 ) -> Result<Output, String> {
     let env = Env::plain().inherit(TOOLCHAIN_ENV);
-    // Test runners wait for changes where nobody tells them that nobody watches; builds may take it for strictness.
+    // Without `CI`, test runners may stay and watch for changes. Builds don't get it: some take it to mean stricter
+    // rules.
     let env = if command.kind == CommandKind::Test { env.set("CI", "1") } else { env };
     let env = command.env.iter().fold(env, |env, (name, value)| env.set(name, value));
     let program = command.argv.first().ok_or("it names no program")?;
@@ -214,8 +217,8 @@ fn ending(output: &Output, limit: Duration) -> String {
     }
 }
 
-/// Returns what was kept of a stream, without secrets. Around what is missing only whole lines stay: half a secret would not
-/// be known as one.
+/// Returns the kept part of a stream, without secrets. Next to a gap only whole lines stay: half a secret would not be
+/// recognised.
 fn shown(capture: &Capture) -> String {
     let text = capture.text();
     let mark = format!("\n… {} bytes left out …\n", capture.dropped());
@@ -230,7 +233,7 @@ fn shown(capture: &Capture) -> String {
     switchboard_secrets::redact(&text)
 }
 
-/// Finds the folder to run in; it must lie in the root.
+/// Returns the folder to run in; it must lie in the root.
 fn folder(root: &Path, cwd: &str) -> Result<PathBuf, String> {
     let folder = root.join(cwd).canonicalize().map_err(|error| format!("the folder `{cwd}`: {error}"))?;
     if folder.starts_with(root) { Ok(folder) } else { Err(format!("the folder `{cwd}` lies outside")) }

@@ -1,16 +1,16 @@
-//! Bytes of a file as text.
+//! Decodes the bytes of a file to text.
 
-/// How far a text is looked into to tell what it is written in, in bytes; git looks as far for a NUL.
+/// Number of bytes examined to detect the encoding; git examines as many for a NUL.
 const HEAD: usize = 8_000;
-/// Of the bytes at every other place of UTF-16, this share is zero where the text is mostly Latin: nine of ten. Text in one
-/// byte a character has none, and machine code and pictures have them at even and odd places alike.
+/// Minimum share of zero bytes at every second position of UTF-16: nine of ten in mostly Latin text. Text with one byte
+/// a character has none; machine code and pictures have them at even and odd positions alike.
 const ZEROS: f64 = 0.9;
 
-/// UTF-16: how long its mark is, and how two bytes are read.
+/// A UTF-16 encoding: the length of its byte order mark, and the function that reads two bytes.
 type Wide = (usize, fn([u8; 2]) -> u16);
 
-/// Returns a text as UTF-8 bytes: UTF-16 is translated, with its mark and without. `None` for a binary file: one with a NUL,
-/// as git tells it, unless its name says that it is text.
+/// Returns a text as UTF-8 bytes, converting UTF-16 with or without a byte order mark. Returns `None` for a binary
+/// file: one with a NUL, as git decides it, unless its name says that it is text.
 pub(crate) fn decoded(bytes: Vec<u8>, is_text_type: bool) -> Option<Vec<u8>> {
     match wide(&bytes) {
         Some((skip, read)) => {

@@ -1,4 +1,4 @@
-//! Runs the checks of one request: choose, read once, look with every check, join.
+//! Runs the checks of one request: selects the files, reads each once, runs every check on it and joins the results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,18 +31,18 @@ use crate::todo::TodoExtract;
 use switchboard_syntax::Parsers;
 use switchboard_syntax::{Base, Source};
 
-/// What all checks say about a file.
+/// Results of all checks on one file.
 struct Seen {
     path: String,
-    /// `None` of a check that does not look at what only the index holds.
+    /// Result of each check; `None` for a check that skips content that only the index holds.
     looks: Vec<Option<Look>>,
-    /// Whether the file is new or changed.
+    /// True if the file is new or changed.
     is_change: bool,
-    /// Whether this is what the index holds beside another content of the work tree.
+    /// True if the content comes from the index and differs from the work tree.
     is_staged_apart: bool,
 }
 
-/// Runs checks, within limits, and remembers what it saw if it is given a cache.
+/// Runs checks within limits, and caches results if it has a cache.
 #[derive(Debug, Default)]
 pub struct Engine {
     pub(crate) limits: Limits,
@@ -55,7 +55,7 @@ pub(crate) struct Outcome {
     pub(crate) looked_at: BTreeMap<CheckName, Vec<String>>,
 }
 
-/// Runs the checks that a request asks for, without a memory.
+/// Runs the checks that a request asks for, without a cache.
 #[must_use]
 pub fn run(request: &CheckRequest, limits: &Limits) -> CheckReply {
     Engine::new(limits.clone()).run(request)
@@ -70,14 +70,14 @@ impl Engine {
         Self { limits, cache: None }
     }
 
-    /// Has it remember.
+    /// Adds a cache.
     #[must_use]
     pub fn with_cache(mut self, cache: Cache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Writes what is to be remembered.
+    /// Writes the cache to its file.
     ///
     /// # Errors
     /// When the cache's file can't be written; nothing else depends on it.
@@ -85,7 +85,7 @@ impl Engine {
         self.cache.as_ref().map_or(Ok(()), Cache::save)
     }
 
-    /// Runs the checks that a request asks for. Whatever goes wrong is in the reply, beside what could be done.
+    /// Runs the checks that a request asks for. Errors are in the reply, beside the results of the other checks.
     #[must_use]
     pub fn run(&self, request: &CheckRequest) -> CheckReply {
         self.look(request, PlaceholderScan::default()).reply
@@ -95,7 +95,7 @@ impl Engine {
         self.look_within(&self.limits, request, placeholders)
     }
 
-    /// Runs with other limits than usual.
+    /// Runs a request with limits other than the engine's own.
     pub(crate) fn within(&self, limits: &Limits, request: &CheckRequest) -> Outcome {
         self.look_within(limits, request, PlaceholderScan::default())
     }
@@ -172,8 +172,8 @@ impl Engine {
         Ok((against.label(), reports))
     }
 
-    /// Shares the files out to threads and joins what the checks say, by path. Also says if the time was over before all
-    /// files were looked at.
+    /// Distributes the files to threads and joins the results by path. Also returns an error if the time ran out before
+    /// all files were checked.
     fn look_at_files(
         &self,
         limits: &Limits,
@@ -225,7 +225,7 @@ impl Engine {
         let late = pass.late.into_inner().then(|| Error::TimeLimit { program: "the checks".into(), limit });
         let mut reports: Vec<Looked> = reports.into_iter().map(|report| report.finish(millis(started))).collect();
         if late.is_some() {
-            // Who did not look at everything has not passed.
+            // A check that did not see every file has not passed.
             let could_not = |verdict: &CheckVerdict| *verdict != CheckVerdict::Fail;
             reports.iter_mut().filter(|(report, _)| could_not(&report.verdict)).for_each(|(report, _)| {
                 report.verdict = CheckVerdict::Error;
@@ -235,26 +235,26 @@ impl Engine {
     }
 }
 
-/// A check that was asked for, and what it goes by besides the file.
+/// A requested check and the settings that its results depend on.
 struct Asked {
     check: Box<dyn FileCheck>,
     settings: String,
 }
 
-/// The checks that look at a change as a whole.
+/// Checks that examine the change as a whole.
 const OF_CHANGE: [CheckName; 5] =
     [CheckName::TestIntegrity, CheckName::NewTests, CheckName::Diff, CheckName::Imports, CheckName::RegressionSweep];
 
-/// The checks that look at files.
+/// Checks that examine single files.
 const FILE_CHECKS: [CheckName; 4] =
     [CheckName::SyntaxCheck, CheckName::Secretscan, CheckName::PlaceholderScan, CheckName::TodoExtract];
 
-/// Returns whether a check was asked for. A list of notes is no gate: it is made only when it is named.
+/// Returns whether a check was requested. `todo_extract` is not a gate: it runs only if it is named.
 fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
     if only.is_empty() { check != CheckName::TodoExtract } else { only.contains(&check) }
 }
 
-/// Makes the checks that look at files, among those asked for.
+/// Creates the requested checks of single files.
 fn file_checks(only: &[CheckName], selection: &Selection, placeholders: PlaceholderScan) -> Vec<Asked> {
     let ignored = &selection.secretscan_ignore;
     let patterns = placeholders.settings();
@@ -303,7 +303,7 @@ impl Pass<'_> {
         Ok(seen)
     }
 
-    /// Takes files until none is left, or git broke for someone.
+    /// Takes files until none is left, or until git fails for any thread.
     fn work(&self) -> Result<Vec<Seen>, Error> {
         let mut parsers = Parsers::new(self.limits.parse_time);
         let mut seen = Vec::new();
@@ -352,7 +352,7 @@ impl Pass<'_> {
     }
 }
 
-/// Asks the cache, then the check. Why a file was skipped is not kept: a limit may be another one next time.
+/// Returns the cached result, or runs the check. Does not cache a skip: the limit may differ next time.
 fn remembered(asked: &Asked, source: &Source, parsers: &mut Parsers, key: Option<&(&Cache, FileKey)>) -> Look {
     let name = asked.check.name();
     let key = key.map(|(cache, file)| (cache, file.of(name, &asked.settings)));

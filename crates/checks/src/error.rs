@@ -1,108 +1,108 @@
-//! What can go wrong before or beside the findings.
+//! Errors that prevent a check or accompany its findings.
 
 use std::io;
 use std::time::Duration;
 
 use switchboard_protocol::finding::CheckFailure;
 
-/// Says why something could not be checked.
+/// Why something could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The root is missing, unreadable or no folder.
+    /// The root is missing, unreadable or not a folder.
     #[error("the folder to check, `{root}`, cannot be read")]
     Root {
-        /// The folder as it was asked for.
+        /// The root as requested.
         root: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
     /// A base was named, but the root is in no git work tree.
     #[error("`{root}` is not in a git work tree, so there is no base to compare with")]
     NotARepository {
-        /// The folder as it was asked for.
+        /// The root as requested.
         root: String,
     },
     /// The base names no commit.
     #[error("the base `{rev}` is not a commit of this repository")]
     UnknownBase {
-        /// The revision as it was asked for.
+        /// The revision as requested.
         rev: String,
     },
     /// A path lies outside the root.
     #[error("`{path}` lies outside the folder that is checked")]
     PathOutside {
-        /// The path as it was asked for.
+        /// The path as requested.
         path: String,
     },
     /// A path does not exist.
     #[error("`{path}` does not exist")]
     PathMissing {
-        /// The path as it was asked for.
+        /// The path as requested.
         path: String,
     },
-    /// Git did not do what it was asked.
+    /// A git command failed.
     #[error("`git {verb}` failed: {why}")]
     Git {
-        /// The sub-command.
+        /// Name of the git sub-command.
         verb: String,
-        /// The first line of what git said, or how it ended.
+        /// First line of git's error output, or how git ended.
         why: String,
     },
     /// A command could not be started or waited for.
     #[error("`{program}` could not be run")]
     Command {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// Error of the start or the wait.
         #[source]
         source: switchboard_process::Error,
     },
-    /// A command ran beyond its limit.
+    /// A command exceeded its time limit.
     #[error("`{program}` was stopped after {} s", limit.as_secs())]
     TimeLimit {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
     /// The baseline file cannot be used.
     #[error("the baseline `{path}` cannot be used: {why}")]
     Baseline {
-        /// The file as it was asked for.
+        /// The file as requested.
         path: String,
-        /// Why.
+        /// Reason that it cannot be used.
         why: String,
     },
     /// The repository's settings cannot be used.
     #[error("the settings in `{path}` cannot be used: {why}")]
     Settings {
-        /// The file, relative to the root.
+        /// Path of the file, relative to the root.
         path: String,
-        /// Why.
+        /// Reason that they cannot be used.
         why: String,
     },
     /// A glob that excludes files cannot be used.
     #[error("the glob `{glob}` cannot be used: {why}")]
     Glob {
-        /// The glob as it was written.
+        /// The glob as written.
         glob: String,
-        /// Why.
+        /// Reason that it cannot be used.
         why: String,
     },
-    /// A line that the checking child read is no request.
+    /// A line that `serve` read is not a valid request.
     #[error("the line is not a check request: {why}")]
     BadRequest {
-        /// What was expected, and where.
+        /// What was expected, and at which position.
         why: String,
     },
-    /// There are more files than a run takes.
+    /// The request selects more files than a run may check.
     #[error("there are more than {limit} files to check")]
     TooManyFiles {
-        /// The limit.
+        /// Maximum number of files.
         limit: usize,
     },
-    /// The reader or writer of the checking child broke.
+    /// Reading requests or writing replies failed.
     #[error("the caller of the checks is gone")]
     Channel(#[from] io::Error),
 }
@@ -128,7 +128,7 @@ impl Error {
         }
     }
 
-    /// Says what to do about it.
+    /// Returns what to do about the error.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ impl Error {
         }
     }
 
-    /// Makes the form that goes into a reply; causes follow the message.
+    /// Converts the error to the form of a reply; causes follow the message.
     #[must_use]
     pub fn to_failure(&self) -> CheckFailure {
         let mut what = self.to_string();

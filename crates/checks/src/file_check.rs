@@ -1,4 +1,4 @@
-//! A check that looks at one file at a time.
+//! The trait of checks that examine one file at a time.
 
 use switchboard_grammars::Language;
 use switchboard_protocol::finding::{CheckName, Finding};
@@ -10,10 +10,10 @@ use crate::reader::Large;
 pub(crate) trait FileCheck: Sync {
     fn name(&self) -> CheckName;
 
-    /// Looks at a file. Findings say themselves whether they are new and block.
+    /// Checks a file. Each finding says whether it is new and whether it blocks.
     fn look(&self, source: &Source, parsers: &mut Parsers) -> Look;
 
-    /// Looks at a file that is too large to be parsed.
+    /// Checks a file that is too large to be parsed.
     fn look_at_large(&self, large: &mut Large) -> Look {
         match Language::of(&large.path, b"") {
             Some(_) => Look::Unread(large.why.clone()),
@@ -21,22 +21,23 @@ pub(crate) trait FileCheck: Sync {
         }
     }
 
-    /// Returns whether it looks at what only the index holds, beside the work tree.
+    /// Returns whether the check examines content that only the index holds, besides the work tree.
     fn looks_at_index(&self) -> bool {
         false
     }
 
-    /// Returns whether a NUL among the characters of a text is nothing to it; to a parser it is the end.
+    /// Returns whether the check accepts text with NUL characters; a parser would stop at one.
     fn reads_nul(&self) -> bool {
         false
     }
 }
 
-/// What a check says about a file.
+/// Result of one check on one file.
 pub(crate) enum Look {
     Looked(Vec<Finding>),
-    /// Not a file for this check, and why.
+    /// The file is not one for this check; holds the reason.
     Skipped(String),
-    /// A file that it should have looked at and could not, and why: the check is incomplete if the change holds the file.
+    /// The check needed the file and could not examine it; holds the reason. The check is incomplete if the change has
+    /// the file.
     Unread(String),
 }

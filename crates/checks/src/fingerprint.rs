@@ -1,12 +1,12 @@
-//! Names a finding so that the name survives when lines above it move.
+//! Fingerprints of findings that stay the same when lines above a finding move.
 
 use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-/// Makes 32 hexadecimal digits out of the rule, the path, what was found, and which of several equal ones it is.
+/// Returns 32 hexadecimal digits made from the rule, the path, the text found and its number among equal ones.
 ///
-/// `what` is never a secret that could be guessed: a check for secrets hands in the line around it instead.
+/// `what` is never a secret that could be guessed: a check for secrets passes the line around it instead.
 pub(crate) fn fingerprint(rule: &str, path: &str, what: &[u8], occurrence: usize) -> String {
     let mut hash = Sha256::new();
     for part in [rule.as_bytes(), path.as_bytes(), what, &(occurrence as u64).to_le_bytes()] {
@@ -16,12 +16,12 @@ pub(crate) fn fingerprint(rule: &str, path: &str, what: &[u8], occurrence: usize
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Counts equal findings of one file, so that each gets a name of its own, and one more does not rename the others.
+/// Counter of equal findings of one file: each gets its own number, and a further one does not renumber the others.
 #[derive(Debug, Default)]
 pub(crate) struct Occurrences(HashMap<(String, Vec<u8>), usize>);
 
 impl Occurrences {
-    /// Says how many like this one came before.
+    /// Returns how many equal findings came before.
     pub(crate) fn next(&mut self, rule: &str, what: &[u8]) -> usize {
         let count = self.0.entry((rule.to_owned(), what.to_vec())).or_default();
         *count += 1;

@@ -1,8 +1,8 @@
-//! Asks git what changed, with the repository's hooks, monitors and filters off and without any settings but its own.
+//! Asks git what changed, with the repository's hooks, monitors, filters and foreign settings off.
 //!
-//! What is read is read with plumbing commands, and with `git log` in a fixed form: they compare recorded sizes and times and print the same bytes in
-//! every version and language. Only `put_back` writes, by `checkout` and `reset`, into checkouts of our own. No call runs a content filter: their
-//! commands are emptied.
+//! Reads use plumbing commands, and `git log` in a fixed format: they compare recorded sizes and times and print the
+//! same bytes in every version and language. Only `put_back` writes, by `checkout` and `reset`, into our own checkouts.
+//! No call runs a content filter: the commands of filters are emptied. commands are emptied.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,9 +22,10 @@ mod put_back;
 pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use history::{History, Reached};
 
-/// Paths of one call: their longest names together stay below what a process may be given.
+/// Maximum number of paths in one call, so that the longest names together stay below the limit for arguments of a
+/// process.
 const PATHS_OF_A_CALL: usize = 400;
-/// Half of the most that git may print in one call.
+/// Half of the maximum output of one git call, in bytes.
 const HALF_OUTPUT: usize = 256 * 1024 * 1024;
 /// Options before every sub-command.
 const GUARDS: &[&str] = &[
@@ -50,7 +51,7 @@ const ENV: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("LC_ALL", "C"),
 ];
-/// Branches that may be the main one, best first.
+/// Names of branches that may be the main branch, best first.
 const MAIN_BRANCHES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -66,19 +67,19 @@ const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
 pub(crate) struct Git {
     root: PathBuf,
     limits: Limits,
-    /// The environment of every call.
+    /// Environment of every call.
     env: Env,
 }
 
-/// How git sees a file: its kind of entry and its content.
+/// One side of a difference: the kind of entry and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) mode: Mode,
-    /// The object id; none where git has not looked at the file's content.
+    /// Object id of the content; `None` where git has not hashed the file.
     pub(crate) blob: Option<String>,
 }
 
-/// The kind of an entry.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Absent,
@@ -90,13 +91,13 @@ pub(crate) enum Mode {
 /// A path that differs from the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Relative to the folder that is checked.
+    /// Path relative to the folder that is checked.
     pub(crate) path: PathBuf,
     pub(crate) before: Side,
     pub(crate) after: Side,
 }
 
-/// How a work tree differs from a commit.
+/// Differences between a work tree and a commit.
 pub(crate) struct Differences {
     pub(crate) changes: Vec<Change>,
     pub(crate) untracked: Vec<PathBuf>,
@@ -106,7 +107,7 @@ pub(crate) struct Differences {
 // === impl Git ===
 
 impl Git {
-    /// Opens the work tree around `root`; `None` where there is none, or no git.
+    /// Opens the work tree around `root`; returns `None` where there is no work tree or no git.
     pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
         let mut git = Self { root: root.to_owned(), limits: limits.clone(), env: environment() };
         let (inside, filters) = at_once(
@@ -124,7 +125,7 @@ impl Git {
         }
     }
 
-    /// Has git read another index than the repository's own.
+    /// Makes git read another index than the repository's own.
     pub(crate) fn with_index(mut self, file: Option<&str>) -> Self {
         if let Some(file) = file.filter(|file| !file.contains('\0')) {
             self.env = self.env.set("GIT_INDEX_FILE", file);
@@ -132,7 +133,8 @@ impl Git {
         self
     }
 
-    /// Empties the commands of every content filter, by the names of its settings: git runs one where it compares a file whose time tells nothing.
+    /// Empties the commands of all content filters, given the names of their settings. Git runs a filter to compare a
+    /// file whose recorded time doesn't show whether it changed.
     fn switch_filters_off(&mut self, names: Option<Vec<u8>>) {
         let Some(names) = names else { return };
         let names: Vec<String> = fields(&names).map(text).collect();
@@ -185,8 +187,8 @@ impl Git {
         parse_raw(&self.ask(&call)?)
     }
 
-    /// Lists how the work tree differs from a commit, the files that git does not know, and where the index differs from the work tree. None of the
-    /// three waits for another one.
+    /// Lists the differences between the work tree and a commit, the untracked files, and the differences between index
+    /// and work tree. The three queries run at the same time.
     pub(crate) fn differences(&self, commit: &str) -> Result<Differences, Error> {
         let (changes, (untracked, staged_apart)) =
             at_once(|| self.changes(commit, false), || at_once(|| self.untracked(), || self.staged_apart()));
@@ -199,7 +201,7 @@ impl Git {
         parse_raw(&self.ask(&[&call[..], &[base, commit, "--"]].concat())?)
     }
 
-    /// Lists the files that the index holds otherwise than the work tree does: `before` is the index's side.
+    /// Lists the files whose index content differs from the work tree; `before` is the side of the index.
     pub(crate) fn staged_apart(&self) -> Result<Vec<Change>, Error> {
         parse_raw(&self.ask(&[
             "diff-files",
@@ -212,7 +214,7 @@ impl Git {
         ])?)
     }
 
-    /// Lists what the index holds.
+    /// Lists the entries of the index.
     pub(crate) fn index(&self) -> Result<Vec<(PathBuf, Side)>, Error> {
         let out = self.ask(&["ls-files", "-z", "--stage"])?;
         Ok(entries(&out, |head| {
@@ -221,7 +223,7 @@ impl Git {
         }))
     }
 
-    /// Lists what a commit holds below the folder that is checked.
+    /// Lists the entries of a commit below the folder that is checked.
     pub(crate) fn tree(&self, commit: &str) -> Result<Vec<(PathBuf, Side)>, Error> {
         Ok(tree_entries(&self.ask(&["ls-tree", "-r", "-z", commit])?))
     }
@@ -233,8 +235,8 @@ impl Git {
         Ok(answer.ok().map(|id| text(id.trim_ascii())))
     }
 
-    /// Returns the object ids of some files of a commit, by their paths from the folder that is checked. A path that is no
-    /// UTF-8 is in no answer.
+    /// Returns the object ids of some files of a commit, by their paths from the folder that is checked. Leaves out
+    /// paths that are not UTF-8.
     pub(crate) fn blobs_at(&self, commit: &str, paths: &[&Path]) -> Result<HashMap<PathBuf, String>, Error> {
         let paths: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
         let mut found = HashMap::new();
@@ -261,12 +263,12 @@ impl Git {
         Blobs::new(&self.root, &self.limits)
     }
 
-    /// Asks, where a refusal by git is an error.
+    /// Runs a git call; a refusal by git is an error.
     fn ask(&self, call: &[&str]) -> Result<Vec<u8>, Error> {
         self.try_ask(call)?.map_err(|why| Error::Git { verb: verb(call), why })
     }
 
-    /// Asks, where a refusal by git is an answer.
+    /// Runs a git call; a refusal by git is the inner `Err`.
     fn try_ask(&self, call: &[&str]) -> Result<Result<Vec<u8>, String>, Error> {
         let spawn = Spawn::new(guarded(call)).cwd(&self.root).env_only(self.env.clone()).ends_with_us();
         let output = spawn.wall(self.limits.git_time).keep(HALF_OUTPUT).output();
@@ -278,7 +280,7 @@ impl Git {
     }
 }
 
-/// Asks two things at the same time: most of a call is the start of git.
+/// Runs two queries at the same time: most of the duration of a call is the start of git.
 fn at_once<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let one = scope.spawn(one);
@@ -298,13 +300,13 @@ fn answer(verb: &str, output: &Output) -> Result<Result<Vec<u8>, String>, Error>
     }
 }
 
-/// What git may see of our environment, and what keeps it quiet.
+/// Returns the environment variables that git gets, and those that keep it quiet.
 fn environment() -> Env {
     let seen = Env::empty().inherit(["PATH", "HOME", "LANG"]);
     ENV.iter().fold(seen, |env, (name, value)| env.set(*name, *value))
 }
 
-/// Program, guards and the call itself.
+/// Returns the command line: program, guards and the call.
 fn guarded(call: &[&str]) -> Vec<String> {
     std::iter::once(&"git").chain(GUARDS).chain(call).map(|word| (*word).to_owned()).collect()
 }
@@ -347,7 +349,7 @@ fn mode(octal: &[u8]) -> Mode {
     }
 }
 
-/// Reads `HEAD TAB PATH` fields.
+/// Parses `HEAD TAB PATH` fields.
 fn entries(out: &[u8], read: impl Fn(&[u8]) -> Option<Side>) -> Vec<(PathBuf, Side)> {
     fields(out)
         .filter_map(|field| {
@@ -357,7 +359,7 @@ fn entries(out: &[u8], read: impl Fn(&[u8]) -> Option<Side>) -> Vec<(PathBuf, Si
         .collect()
 }
 
-/// Reads what `ls-tree -z` prints: `MODE KIND ID TAB PATH` fields.
+/// Parses the output of `ls-tree -z`: `MODE KIND ID TAB PATH` fields.
 fn tree_entries(out: &[u8]) -> Vec<(PathBuf, Side)> {
     entries(out, |head| {
         let mut words = head.split(|byte| *byte == b' ');
@@ -366,7 +368,7 @@ fn tree_entries(out: &[u8]) -> Vec<(PathBuf, Side)> {
     })
 }
 
-/// Reads `:MODE MODE ID ID STATUS` and a path, in turn.
+/// Parses pairs of `:MODE MODE ID ID STATUS` and a path.
 fn parse_raw(out: &[u8]) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
     let mut fields = fields(out);

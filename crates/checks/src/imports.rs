@@ -1,8 +1,8 @@
-//! `imports`: whether what a change imports is there, in the tree or in a manifest.
+//! `imports`: checks that what a change imports exists, in the tree or in a manifest.
 //!
-//! A path that is written out (`./cart`, `from .cart import x`, `mod cart;`) leads to a file or it does not: that blocks. A name may come from
-//! elsewhere than the manifests say, by another name than its package has, or from the machine: one that nothing names is told and blocks
-//! nothing. Only imports that the base's version of a file hasn't are looked at.
+//! A written path (`./cart`, `from .cart import x`, `mod cart;`) that leads to no file blocks. A name that no manifest
+//! has is reported and does not block: the package may have another name, or the machine may provide it. Only imports
+//! that the base's version of a file lacks are checked.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,10 +31,10 @@ use found::{Found, Import};
 use manifests::Manifests;
 use tree::Tree;
 
-/// The rules.
+/// Rules of the check.
 pub(crate) const RULES: [&str; 2] = ["imports/no-such-file", "imports/not-named"];
 
-/// Looks at the imports of the files of a change.
+/// Checks the imports of the files of a change.
 ///
 /// # Errors
 /// When git refuses or breaks.

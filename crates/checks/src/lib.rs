@@ -1,9 +1,9 @@
-//! Files in, findings out: the gates an agent's change is held to.
+//! Checks files and returns findings: the gates that an agent's change must pass.
 //!
-//! [`run`] answers one request: it chooses files, reads and parses each once, hands it to every check, and tells new
-//! findings from those that the base had. [`serve`] does the same for one request a line and stays warm.
-//! [`render`] shows a reply to a person or a machine. There is no store, no network, and no command but those that
-//! the request brings.
+//! [`run`] answers one request: it selects files, reads and parses each once, runs every check on it, and separates new
+//! findings from those of the base. [`serve`] does the same for one request a line and keeps its tables and patterns.
+//! [`render`] shows a reply to a person or a machine. The crate has no store and no network, and runs no command but
+//! those in the request.
 
 mod accepted;
 mod cache;

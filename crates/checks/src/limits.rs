@@ -1,34 +1,34 @@
-//! How much a run of the checks may take.
+//! Resource limits of a run of the checks.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-/// Bounds a run. The defaults suit a developer's machine; tests make them small.
+/// Limits of a run. The defaults suit a developer's machine; tests set smaller ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// A file larger than this is skipped, and the report says so. 5 MB.
+    /// Maximum size of a file in bytes; a larger one is skipped, and the report says so. Default 5 MB.
     pub file_bytes: u64,
-    /// More files than this are refused. 500,000.
+    /// Maximum number of files; a request with more is refused. Default 500,000.
     pub files: usize,
-    /// Findings a check lists; the rest is counted. 1,000.
+    /// Maximum number of findings a check lists; the rest is counted. Default 1,000.
     pub findings: usize,
-    /// Skipped files a check lists; the rest is counted. 1,000.
+    /// Maximum number of skipped files a check lists; the rest is counted. Default 1,000.
     pub skipped: usize,
-    /// How long one file may be parsed. 3 s.
+    /// Time limit for parsing one file. Default 3 s.
     pub parse_time: Duration,
-    /// How long all files together may take; those that are left then are skipped, and the reply says so. 600 s.
+    /// Time limit for all files together; files left then are skipped, and the reply says so. Default 600 s.
     pub files_time: Duration,
-    /// How long one git call may take. 60 s.
+    /// Time limit of one git call. Default 60 s.
     pub git_time: Duration,
-    /// How long a command may run that names no limit. 300 s.
+    /// Time limit of a command that names none. Default 300 s.
     pub command_time: Duration,
-    /// The most a command may ask for. 3,600 s.
+    /// Maximum time limit that a command may ask for. Default 3,600 s.
     pub command_time_most: Duration,
-    /// How much memory a command and all that it starts may use, where the system lets us say so. 8 GB.
+    /// Memory limit of a command and all its children, in bytes, where the system lets us set one. Default 8 GB.
     pub command_memory: u64,
-    /// How much of a command's output is kept, half of it from the start, half from the end. 20 kB a stream.
+    /// Maximum size of kept output, in bytes a stream: half from the start, half from the end. Default 20 kB.
     pub output_bytes: usize,
-    /// Threads that read and check files: one a core, at least 2, at most 16.
+    /// Number of threads that read and check files. Default one a core, at least 2, at most 16.
     pub threads: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What there is: the checks with their rules, and the build that a folder's files name.
+//! Lists the checks with their rules, and the build commands that a folder's files imply.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use crate::project::build::steps;
 use crate::project::{Project, Search};
 use switchboard_secrets::rules as secret_rules;
 
-/// A check, for people who choose one.
+/// Description of a check, for people who choose one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckAbout {
-    /// Its name.
+    /// Name of the check.
     pub name: &'static str,
-    /// What it finds, in a sentence.
+    /// What the check finds, in one sentence.
     pub about: &'static str,
-    /// Whether this version has it.
+    /// True if this version has the check.
     pub is_available: bool,
-    /// Whether it runs commands of the repository, and so only when it is asked for.
+    /// True if the check runs commands of the repository; it then runs only on request.
     pub runs_commands: bool,
-    /// Its rules, as findings name them; empty where they are the tools' own.
+    /// Rules as findings name them; empty if the rules are those of other tools.
     pub rules: Vec<String>,
 }
 
@@ -75,8 +75,8 @@ fn rules(check: CheckName) -> Vec<String> {
     }
 }
 
-/// Returns the commands that build a folder, by what its files say; a type check stands for a build of the same tool. Nothing
-/// is run.
+/// Returns the commands that build a folder, derived from its files; a type check replaces a build by the same tool.
+/// Runs nothing.
 #[must_use]
 pub fn build_commands(root: &Path) -> Vec<CheckCommand> {
     let mut found: Vec<(&str, CheckCommand)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Looks at one text that need not lie on a disk, e.g. an editor's buffer.
+//! Checks one text that need not be on disk, e.g. an editor's buffer.
 
 use switchboard_protocol::finding::Finding;
 
@@ -12,9 +12,9 @@ use crate::todo::TodoExtract;
 use switchboard_syntax::Parsers;
 use switchboard_syntax::{Base, Source};
 
-/// Looks at a text with every check that needs no command; `before` is what it was before the change.
+/// Runs every check that needs no command on a text; `before` is the text before the change.
 ///
-/// The path tells the language and the kind of file and is not opened. Bytes of any kind will do.
+/// The path determines the language and the kind of file; it is not opened. The text may hold any bytes.
 #[must_use]
 pub fn look_at(path: &str, text: &[u8], before: Option<&[u8]>) -> Vec<Finding> {
     let base =

@@ -1,4 +1,4 @@
-//! Recognises a new file as one that the base had under another name, so that its old findings stay old.
+//! Recognises a new file that the base had under another name, so that its old findings are not reported as new.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use crate::git::Blob;
 use crate::reader::Reader;
 
-/// The most vanished files that are read; beyond it, moved files count as new.
+/// Maximum number of removed files that are read; with more, moved files count as new.
 const MOST: usize = 200;
 
-/// The files that the base had and that are gone, read when the first new file asks.
+/// Files that the base had and the change removed, read when the first new file is compared.
 pub(crate) struct Moved {
     gone: Vec<(PathBuf, String)>,
     texts: OnceLock<Vec<Vec<u8>>>,
@@ -21,7 +21,7 @@ impl Moved {
         Self { gone, texts: OnceLock::new() }
     }
 
-    /// Returns the base's text of a new file, where more than half of its lines are those of one vanished file.
+    /// Returns the base's text of a new file if more than half of its lines are those of one removed file.
     pub(crate) fn base_of(&self, text: &[u8], reader: &Reader<'_>) -> Option<Vec<u8>> {
         if self.gone.is_empty() {
             return None;
@@ -46,7 +46,7 @@ impl Moved {
     }
 }
 
-/// Tells which part of the longer text's lines both have, from 0 to 1; blank lines do not count.
+/// Returns the share of the longer text's lines that both texts have, from 0 to 1; blank lines do not count.
 fn shared(old: &[u8], new: &[u8]) -> f64 {
     let lines =
         |text| <[u8]>::split(text, |byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());

@@ -1,4 +1,5 @@
-//! Reads what compilers, linters and test frameworks print. Whatever is not understood is left to the raw output.
+//! Parses the output of compilers, linters and test frameworks. Lines it does not recognise stay in the raw output
+//! only.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -9,11 +10,11 @@ use switchboard_protocol::verb::check::CommandFinding;
 
 pub(crate) mod totals;
 
-/// The most findings that are read out of one output.
+/// Maximum number of findings read out of one output.
 const MOST: usize = 200;
-/// The longest message that is kept, in characters.
+/// Maximum length of a message, in characters.
 const MESSAGE: usize = 400;
-/// The longest line that is looked at, in bytes.
+/// Maximum length of a line that is parsed, in bytes.
 const LINE: usize = 4_000;
 
 /// Forms of one line, more specific ones first. Sources: the GNU coding standards' form of error messages, and the
@@ -33,17 +34,17 @@ static LINES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .map(|pattern| Regex::new(pattern).expect("a constant pattern"))
     .collect()
 });
-/// The line below the file's name, as ESLint prints it.
+/// An ESLint line, which stands below the file's name.
 static BELOW: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error|warning)\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@\w/-]+))?$")
         .expect("a constant pattern")
 });
-/// What Cargo says of a manifest, over several lines: its path, the place, then the message below the marked line.
+/// Start of Cargo's message about a manifest: its path, then the position, then the message below the marked line.
 static MANIFEST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^error: (?:failed to (?:parse|load|read)|could not parse).*? manifest.*?`(?P<path>[^`]+)`")
         .expect("a constant pattern")
 });
-/// What Cargo says of a dependency that is not to be had, and of which package asks for it.
+/// Cargo's message about an unavailable dependency, and about the package that requires it.
 static DEPENDENCY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"^(?:error: (?P<message>failed to get `[^`]+` as a dependency) of|required by) package `\S+ v\S+ \((?P<folder>/[^)]+)\)`",
@@ -54,7 +55,7 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:TOML parse error )?at line (?P<line>\d+),? column (?P<column>\d+)$")
         .expect("a constant pattern")
 });
-/// What Maven says of a project file: its path on one line, then each mistake.
+/// Start of Maven's message about a project file: its path on one line, then each error.
 static POM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\[(?:ERROR|FATAL)\]\s+(?:The project \S+ \((?P<path>[^)]+)\) has \d+ errors?|(?:Non-parseable|Malformed) POM (?P<bad>[^\s:]+).*)$")
         .expect("a constant pattern")
@@ -63,7 +64,7 @@ static POM_LINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\[(?P<severity>ERROR|FATAL|WARNING)\]\s+(?P<message>.+?)\s+@ (?:[^,]*, )?line (?P<line>\d+), column (?P<column>\d+)(?:\s.*)?$")
         .expect("a constant pattern")
 });
-/// Rust's two lines: what, then where.
+/// First of Rust's two lines: the message. `WHERE` matches the second, the position.
 static WHAT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?P<severity>error|warning)(?:\[(?P<rule>\w+)\])?: (?P<message>.+)$").expect("a constant pattern")
 });
@@ -71,7 +72,7 @@ static WHERE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s+--> (?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+)$").expect("a constant pattern")
 });
 
-/// Lists what an output says about files, each thing once, paths relative to `root` where they lie in it.
+/// Lists what an output reports about files, each finding once, with paths relative to `root` where they lie in it.
 pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
     let mut found: Vec<CommandFinding> = Vec::new();
     let (mut file, mut what): (Option<String>, Option<Captures<'_>>) = (None, None);
@@ -95,7 +96,7 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
                 file = Some(line.to_owned());
             }
         }
-        // A compiler that builds twice, and a build tool that sums up, say the same again.
+        // A compiler that builds twice, and the summary of a build tool, repeat messages.
         let is_known = |finding: &CommandFinding| {
             found.iter().any(|other| {
                 (&other.path, other.line, &other.message) == (&finding.path, finding.line, &finding.message)
@@ -112,7 +113,8 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
     found
 }
 
-/// Makes a finding of a dependency that is not to be had, in the manifest that asks for it; `what` is the error above the line.
+/// Returns a finding for an unavailable dependency, in the manifest that requires it; `what` is the error above the
+/// line.
 fn of_dependency(root: &Path, asked: &Captures<'_>, what: Option<Captures<'_>>) -> Option<CommandFinding> {
     let said = asked.name("message").map(|said| said.as_str().to_owned());
     let message = said.or_else(|| what.map(|what| what["message"].to_owned()))?;
@@ -126,22 +128,22 @@ fn of_dependency(root: &Path, asked: &Captures<'_>, what: Option<Captures<'_>>) 
     })
 }
 
-/// A manifest of Cargo or Maven that an output is speaking of.
+/// A manifest of Cargo or Maven that the output reports on.
 #[derive(Default)]
 struct Manifest {
     path: Option<String>,
-    /// Where Cargo's message belongs, which comes below.
+    /// Line and column of Cargo's message, which follows below.
     place: Option<(u32, u32)>,
-    /// Whether the next line is what caused the error.
+    /// True if the next line is the cause of the error.
     is_cause: bool,
-    /// The innermost cause so far, which names no place in the manifest.
+    /// Innermost cause so far; used if no position in the manifest follows.
     cause: Option<String>,
 }
 
 // === impl Manifest ===
 
 impl Manifest {
-    /// Takes a line; returns a finding where one is complete.
+    /// Parses a line; returns a finding when it is complete.
     fn line(&mut self, root: &Path, line: &str) -> Option<CommandFinding> {
         let plain = |path: &str, line, column, message: &str| CommandFinding {
             path: relative(root, path),
@@ -192,7 +194,7 @@ impl Manifest {
         Some(finding)
     }
 
-    /// Returns what is left at the end: a manifest that is wrong, with no place in it.
+    /// Returns a finding for an error without a position, at the end of the output.
     fn rest(self, root: &Path) -> Option<CommandFinding> {
         let (path, cause) = (self.path?, self.cause?);
         Some(CommandFinding {
@@ -206,9 +208,9 @@ impl Manifest {
     }
 }
 
-/// Reads an output as every part of the checks does: what it says about files, and how many tests it counts, if any.
+/// Parses an output as the checks do: returns what it reports about files, and the test counts, if any.
 ///
-/// The text is somebody else's and may be anything; at most 200 findings are read out of it.
+/// The text is untrusted and may be anything; at most 200 findings are read out of it.
 #[must_use]
 pub fn read_output(text: &str) -> (Vec<CommandFinding>, Option<TestTotals>) {
     (findings(Path::new("/"), text), totals::guess(text))

@@ -1,7 +1,7 @@
-//! What a folder's files say about how it is linted, built and tested.
+//! Detects from a folder's files how it is linted, built and tested.
 //!
-//! Nothing is run to find that out. A tool that is set up but not installed is named as such: it is never taken for one
-//! that has nothing to say.
+//! Detection runs nothing. A tool that is configured but not installed is reported as such, never as one that found
+//! nothing.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ mod package;
 pub(crate) mod related;
 pub(crate) mod test;
 
-/// The largest settings file that is read.
+/// Maximum size of a settings file that is read, in bytes.
 const SETTINGS_BYTES: u64 = 1 << 20;
 
-/// A folder and its signs.
+/// A folder and the files that show its tools.
 pub(crate) struct Project {
     root: PathBuf,
     package: OnceCell<Value>,
@@ -29,21 +29,21 @@ pub(crate) struct Project {
     files: OnceCell<Vec<String>>,
 }
 
-/// A command that the signs lead to.
+/// A command that the folder's files imply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tool {
-    /// Its name, such as `eslint`.
+    /// Name of the tool, such as `eslint`.
     pub(crate) name: &'static str,
     pub(crate) argv: Vec<String>,
 }
 
-/// What a search for a tool comes to.
+/// Result of a search for a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Search {
     Found(Tool),
-    /// It is set up here, but its program is not there.
+    /// The tool is configured here, but its program is missing; holds the program's name.
     NotInstalled(&'static str),
-    /// It is set up here, but a step before it was not done; says which.
+    /// The tool is configured here, but a step before it was not done; holds that step.
     NotConfigured(&'static str),
     Nothing,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Search {
 // === impl Search ===
 
 impl Search {
-    /// Changes the tool, if there is one.
+    /// Changes the tool, if one was found.
     pub(crate) fn map(self, change: impl FnOnce(Tool) -> Tool) -> Self {
         match self {
             Self::Found(tool) => Self::Found(change(tool)),
@@ -67,7 +67,7 @@ impl Tool {
         Self { name, argv: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
-    /// A tool whose program lies at a path.
+    /// Returns a tool whose program lies at a path.
     pub(crate) fn at(name: &'static str, program: String, words: &[&str]) -> Self {
         let argv = std::iter::once(program).chain(words.iter().map(|word| (*word).to_owned())).collect();
         Self { name, argv }
@@ -98,7 +98,7 @@ impl Project {
         files.iter().any(|file| self.has(file))
     }
 
-    /// Returns whether a file right in the folder has one of these endings.
+    /// Returns whether a file directly in the folder has one of these endings.
     pub(crate) fn has_ending(&self, endings: &[&str]) -> bool {
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
         entries.take(10_000).any(|entry| {
@@ -108,7 +108,7 @@ impl Project {
         })
     }
 
-    /// Returns the text of a settings file; empty where there is none, or it is too large to be one.
+    /// Returns the text of a settings file; empty if there is none, or if it is too large for one.
     pub(crate) fn text(&self, file: &str) -> String {
         let path = self.root.join(file);
         let is_fit = path.metadata().is_ok_and(|data| data.is_file() && data.len() <= SETTINGS_BYTES);
@@ -119,25 +119,25 @@ impl Project {
         self.text(file).contains(word)
     }
 
-    /// The whole `package.json`; `null` where there is none.
+    /// Returns the whole `package.json`; `null` if there is none.
     pub(crate) fn package(&self) -> &Value {
         self.package.get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or(Value::Null))
     }
 
-    /// A script of `package.json` that is more than the stub of `npm init`.
+    /// Returns a script of `package.json`, unless it is the stub of `npm init`.
     pub(crate) fn script(&self, name: &str) -> Option<&str> {
         let script = self.package()["scripts"][name].as_str()?;
         (!script.trim().is_empty() && !script.contains("no test specified")).then_some(script)
     }
 
-    /// Finds a script of `composer.json`: the first of these names that has one.
+    /// Returns the first of these names that `composer.json` has a script for.
     pub(crate) fn composer_script(&self, names: &[&'static str]) -> Option<&'static str> {
         let scripts =
             self.composer.get_or_init(|| serde_json::from_str(&self.text("composer.json")).unwrap_or(Value::Null));
         names.iter().copied().find(|name| !scripts["scripts"][*name].is_null())
     }
 
-    /// Returns the solution or project file of .NET that stands highest, a solution before a project.
+    /// Returns the top-most .NET solution or project file, a solution before a project.
     pub(crate) fn dotnet(&self) -> Option<&str> {
         const ENDINGS: [&[&str]; 2] = [&[".sln", ".slnx"], &[".csproj", ".fsproj"]];
         ENDINGS.iter().find_map(|endings| {
@@ -168,7 +168,7 @@ impl Project {
         installed(tool, manager, words)
     }
 
-    /// Finds a program in `node_modules/.bin`, here or above, up to the repository.
+    /// Finds a program in `node_modules/.bin` of the folder or of one above it, up to the repository.
     pub(crate) fn local_bin(&self, name: &str) -> Option<String> {
         let mut folder = self.root.as_path();
         loop {
@@ -183,7 +183,7 @@ impl Project {
         }
     }
 
-    /// Every file that is not ignored, relative to the folder.
+    /// Returns every file that is not ignored, relative to the folder.
     pub(crate) fn files(&self) -> &[String] {
         self.files.get_or_init(|| {
             let found = walk::files(&self.root, Path::new(""), walk::Ignored::LeftOut).files;
@@ -194,7 +194,7 @@ impl Project {
     }
 }
 
-/// A tool on the search path, or the name of what is missing.
+/// Returns a tool on the search path, or the name of the missing program.
 pub(crate) fn installed(name: &'static str, program: &str, words: &[&str]) -> Search {
     if switchboard_process::spawn::which(program).is_some() {
         Search::Found(Tool::at(name, program.to_owned(), words))
@@ -203,7 +203,7 @@ pub(crate) fn installed(name: &'static str, program: &str, words: &[&str]) -> Se
     }
 }
 
-/// The project's own wrapper where it has one, else the program.
+/// Returns the project's own wrapper if it has one, else the program.
 pub(crate) fn wrapped(project: &Project, wrapper: &str, name: &'static str, program: &str, words: &[&str]) -> Search {
     if project.has(wrapper) {
         return Search::Found(Tool::at(name, format!("./{wrapper}"), words));

@@ -1,4 +1,4 @@
-//! Reads the files of a run, and what the base had.
+//! Reads the files of a run and their versions in the base.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,34 +14,34 @@ use crate::git::{Blob, Blobs};
 use crate::selection::{Before, Entry, Now};
 use crate::text_type::is_text_type;
 
-/// What reading gives.
+/// Result of reading a file.
 pub(crate) enum Loaded {
     Source(Source),
     /// A text that is too large to be parsed.
     Large(Large),
-    /// Nothing to look at, and why.
+    /// The file has nothing to check; holds the reason.
     Skipped(String),
-    /// There is something to look at, and it could not be read.
+    /// The file has something to check and could not be read; holds the reason.
     Unread(String),
 }
 
-/// A text that is too large to be parsed: it is read once, in chunks.
+/// A text that is too large to be parsed; it is read once, in chunks.
 pub(crate) struct Large {
     pub(crate) path: String,
-    /// Why it is not read whole.
+    /// Reason that the text is not read whole.
     pub(crate) why: String,
     pub(crate) text: Box<dyn Read>,
     pub(crate) base: Base,
 }
 
-/// The largest version of a base that is read to tell old findings of a large file from new ones, in bytes; beyond it all
-/// are new.
+/// Maximum size in bytes of a base version that is read to tell old findings of a large file from new ones. With a
+/// larger one all findings are new.
 const LARGE_BASE: u64 = 64 << 20;
 
 /// Reads files of one root.
 pub(crate) struct Reader<'a> {
     root: &'a Path,
-    /// The root, open: paths are resolved below it.
+    /// Descriptor of the root: paths are resolved below it.
     folder: Option<OwnedFd>,
     blobs: Option<&'a Blobs>,
     most: u64,
@@ -50,14 +50,15 @@ pub(crate) struct Reader<'a> {
 // === impl Reader ===
 
 impl<'a> Reader<'a> {
-    /// Opens a root, which is canonical; files larger than `most` are not read.
+    /// Opens a root, which must be canonical; files larger than `most` bytes are not read.
     pub(crate) fn new(root: &'a Path, blobs: Option<&'a Blobs>, most: u64) -> Self {
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         let folder = rustix::fs::open(root, flags, Mode::empty()).ok();
         Self { root, folder, blobs, most }
     }
 
-    /// Reads a file and its base. What cannot be read is told with the reason; only a broken git is an error.
+    /// Reads a file and its base. A file that can't be read is reported with the reason; only a failure of git is an
+    /// error.
     pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
         let path = shown(&entry.path);
         let text = match &entry.now {
@@ -91,7 +92,7 @@ impl<'a> Reader<'a> {
         Ok(Loaded::Source(Source::new(path, text, base)))
     }
 
-    /// Makes a file that is read in chunks.
+    /// Prepares a file to be read in chunks.
     fn large(&self, entry: &Entry, mut text: Box<dyn Read>) -> Result<Loaded, Error> {
         let path = shown(&entry.path);
         let is_text = is_text_type(&path);
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         self.blobs.map_or(Ok(Blob::Missing), |blobs| blobs.read_up_to(id, most))
     }
 
-    /// Reads a file of the work tree, never through a link and never a device.
+    /// Reads a file of the work tree; never follows a link, never opens a device.
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, Unreadable> {
         let full = self.root.join(path);
         let kind = full.symlink_metadata().map_err(|error| Unreadable::of(&error))?;
@@ -139,11 +140,12 @@ impl<'a> Reader<'a> {
         }
         let mut text = Vec::with_capacity(usize::try_from(kind.len()).unwrap_or(0));
         (&file).take(self.most + 1).read_to_end(&mut text).map_err(|error| Unreadable::of(&error))?;
-        // It grew in between.
+        // The file grew after its size was read.
         if text.len() as u64 > self.most { Err(Unreadable::Broken(too_large(self.most))) } else { Ok(text) }
     }
 
-    /// Opens a file that lies below the root, by the kernel's word; where that says no, or can't say, by the resolved path.
+    /// Opens a file below the root. The kernel checks the location; where it refuses or can't, the resolved path is
+    /// checked.
     fn open(&self, path: &Path, full: &Path) -> Result<File, Unreadable> {
         let below = self.folder.as_ref().and_then(|folder| open_below(folder, path));
         let file = match below {
@@ -167,7 +169,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a file is opened: never through a link at its end, never waiting for a writer.
+/// Flags to open a file: never follow a link in the last component, never wait for a writer.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 #[cfg(target_os = "linux")]
@@ -175,27 +177,27 @@ fn open_below(folder: &OwnedFd, path: &Path) -> Option<File> {
     rustix::fs::openat2(folder, path, FILE, Mode::empty(), rustix::fs::ResolveFlags::BENEATH).map(File::from).ok()
 }
 
-/// Other systems have no such call.
+/// Returns `None`: other systems have no such call.
 #[cfg(not(target_os = "linux"))]
 fn open_below(_: &OwnedFd, _: &Path) -> Option<File> {
     None
 }
 
-/// Why a file of the work tree was not read.
+/// Reason that a file of the work tree was not read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// It has no content of its own here.
+    /// The path has no content of its own in the work tree; holds the reason.
     Absent(String),
-    /// It has, and it could not be had.
+    /// The file has content that could not be read; holds the reason.
     Broken(String),
-    /// It is too large to be read whole.
+    /// The file is too large to be read whole.
     Large(File),
 }
 
 // === impl Unreadable ===
 
 impl Unreadable {
-    /// Returns the reason in words; `most` is what the reader was made with.
+    /// Returns the reason in words; `most` is the size limit of the reader.
     pub(crate) fn why(self, most: u64) -> String {
         match self {
             Self::Absent(why) | Self::Broken(why) => why,
@@ -233,7 +235,7 @@ pub(crate) fn too_large(most: u64) -> String {
     format!("larger than {} MB", most as f64 / 1e6)
 }
 
-/// Writes a path for people and for JSON.
+/// Formats a path for people and for JSON.
 pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,7 +1,8 @@
-//! `regression_sweep`: the tests that depend on what a change touches, found by the imports of the tree (scope `graph`), run by themselves.
+//! `regression_sweep`: runs the tests that depend on what a change touches, found by the imports of the tree (scope
+//! `graph`).
 //!
-//! It judges where the test command of a plan runs a part of the tests only. Where nothing depends on the change, or the runner can't be told one file
-//! from another, it is skipped and says why.
+//! It decides only where the test command of a plan runs a part of the tests. Where nothing depends on the change, or
+//! the runner can't run single files, it is skipped and gives the reason.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,11 +19,11 @@ use crate::reader::shown;
 use crate::selection::Against;
 use crate::test_integrity::{is_test, one_file};
 
-/// How far imports are followed beyond the tests that import a changed file themselves.
+/// Maximum number of imports followed beyond the tests that import a changed file themselves.
 const DEPTH: usize = 3;
-/// Changed files whose dependents are looked for.
+/// Maximum number of changed files whose dependents are searched.
 const CHANGED: usize = 50;
-/// Test files that are run.
+/// Maximum number of test files that are run.
 const FILES: usize = 20;
 
 /// Runs the tests of the dependents of a change.
@@ -56,7 +57,7 @@ pub(crate) fn report(
     Ok(report)
 }
 
-/// The commands that run the tests of the dependents, or why there are none.
+/// Returns the commands that run the tests of the dependents, or the reason that there are none.
 fn chosen(
     root: &Path,
     request: &CheckRequest,

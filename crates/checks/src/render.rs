@@ -1,4 +1,4 @@
-//! Shows a reply: to a person, to a program, to a code host.
+//! Renders a reply for a person, a program or a code host.
 
 mod answer;
 mod baseline;

@@ -1,4 +1,4 @@
-//! Gathers what one check says about many files, within limits, and gives the verdict.
+//! Collects what one check reports about many files, within limits, and decides the verdict.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Findin
 
 use crate::limits::Limits;
 
-/// A report in the making.
+/// A report under construction.
 pub(crate) struct Report {
     check: CheckName,
     findings: Vec<Finding>,
@@ -14,20 +14,20 @@ pub(crate) struct Report {
     most_skipped: usize,
     most_findings: usize,
     skipped_left_out: u64,
-    /// Files that the project or the caller leaves out; they are among the skipped ones.
+    /// Number of files that the project or the caller excludes; they are among the skipped ones.
     excluded: u64,
-    /// Files of the change that could not be read and are of a code or text type.
+    /// Number of files of the change that could not be read and are of a code or text type.
     missing: usize,
     looked_at: Vec<String>,
 }
 
-/// A report, and the files that it is about.
+/// A report, and the files that were checked for it.
 pub(crate) type Looked = (CheckReport, Vec<String>);
 
-/// What is counted for the summary, before any finding is left out.
+/// Counts for the summary, made before any finding is left out.
 struct Counts {
     blocking: usize,
-    /// New findings of medium severity that a person should see: of secrets, and of tests.
+    /// Number of new findings of medium severity that a person should see: those about secrets and tests.
     asking: usize,
     new: usize,
     old: usize,
@@ -56,12 +56,12 @@ impl Report {
         self.findings.extend(findings);
     }
 
-    /// Adds findings about files that are not looked at themselves.
+    /// Adds findings about files without counting the files as checked.
     pub(crate) fn add(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
     }
 
-    /// Adds what the index holds of a file and the work tree does not; what both have was told before.
+    /// Adds the findings in the index version of a file, except those that the work tree version has as well.
     pub(crate) fn looked_at_index(&mut self, path: &str, findings: Vec<Finding>) {
         let told: HashSet<String> = self
             .findings
@@ -95,8 +95,8 @@ impl Report {
         self.skip(file);
     }
 
-    /// Returns the verdict: findings that block fail it, a file of the change that could not be read leaves it incomplete, and
-    /// no file looked at is no pass.
+    /// Returns the report with its verdict: blocking findings fail it, an unreadable file of the change leaves it
+    /// incomplete, and a report on no file is not a pass.
     pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
         let files_checked = self.looked_at.len() as u64;
         let counts = Counts::of(&self.findings);
@@ -109,7 +109,7 @@ impl Report {
         };
         let skipped = self.skipped.len() as u64 + self.skipped_left_out;
         let summary = counts.summary(files_checked, skipped, self.missing as u64, self.excluded);
-        // Where some must be left out, it is never one that blocks before one that does not.
+        // If some findings must be left out, blocking ones stay before others.
         self.findings.sort_by(|a, b| b.blocks.cmp(&a.blocks).then_with(|| place(a).cmp(&place(b))));
         let left_out = self.findings.len().saturating_sub(self.most_findings);
         self.findings.truncate(self.most_findings);

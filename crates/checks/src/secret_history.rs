@@ -1,4 +1,4 @@
-//! Secrets in the history of a repository: what was committed once can be read for ever.
+//! Finds secrets in the history of a repository: a secret that was committed once stays readable.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,41 +20,41 @@ use crate::secretscan::Secretscan;
 use crate::text_type::is_text_type;
 use switchboard_syntax::{Base, Source};
 
-/// Versions that are looked at together, and the bytes they hold.
+/// Maximum number of versions that are checked together; `BATCH_BYTES` is the maximum of their total size.
 const BATCH: usize = 512;
 const BATCH_BYTES: usize = 64_000_000;
 
-/// Asks for the secrets of a repository's past.
+/// Request for the secrets in a repository's history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryRequest {
-    /// A folder of the repository's work tree, absolute.
+    /// Absolute path of a folder of the repository's work tree.
     pub root: String,
-    /// Only what came after this revision.
+    /// Revision to start after; without it the whole history is checked.
     pub since: Option<String>,
-    /// A file with the fingerprints of accepted findings, relative to the root.
+    /// Path of a file with the fingerprints of accepted findings, relative to the root.
     pub baseline: Option<String>,
 }
 
-/// A version of a file, ready to be looked at, or why it can't be.
+/// A version of a file with its text, or the reason that it can't be checked.
 struct Version {
     commit: String,
     path: String,
     text: Result<Vec<u8>, String>,
 }
 
-/// What a check says about a version.
+/// Result of the check on one version.
 struct Seen {
     commit: String,
     path: String,
     look: Look,
 }
 
-/// What is known so far.
+/// Results so far.
 #[derive(Default)]
 struct Tally {
-    /// By age, oldest first.
+    /// Findings by age, oldest first.
     found: Vec<Finding>,
-    /// Where each fingerprint stands in `found`.
+    /// Index in `found` of each fingerprint.
     places: HashMap<String, usize>,
     left_out: u64,
     checked: u64,
@@ -63,13 +63,13 @@ struct Tally {
 }
 
 impl Engine {
-    /// Looks for secrets in every version of every file that a branch, a tag, the stash or HEAD reaches.
+    /// Searches every version of every file that a branch, a tag, the stash or HEAD reaches for secrets.
     ///
-    /// The reply has one report of `secretscan`. A secret is told once for each path that had it, with the oldest commit;
-    /// ignore comments count in the version they stand in and for the same secret before, `.secretscanignore` as the current
-    /// commit has it. Versions are read one after another, so memory does not grow with them. Where the time
-    /// (`Limits::files_time`) or the number of versions (`Limits::files`) ends it early, the reply says so and keeps what was
-    /// found.
+    /// The reply has one report of `secretscan`. A secret is reported once for each path that had it, with the oldest
+    /// commit. Ignore comments count in their own version and for the same secret in earlier ones; `.secretscanignore`
+    /// counts as the current commit has it. Versions are read one after another, so memory does not grow with their
+    /// number. If the time (`Limits::files_time`) or the number of versions (`Limits::files`) ends the search early,
+    /// the reply says so and keeps what was found.
     #[must_use]
     pub fn secret_history(&self, request: &HistoryRequest) -> CheckReply {
         let started = Instant::now();
@@ -115,7 +115,7 @@ fn past(
     Ok((tally, history.commits))
 }
 
-/// Reads batch after batch; an error is why it could not go on.
+/// Reads one batch after another; returns the error that ended the search early.
 fn look_at_all(
     history: &mut History<'_>,
     blobs: &Blobs,
@@ -166,7 +166,7 @@ fn version(reached: Reached, blobs: &Blobs, scan: &Secretscan, limits: &Limits) 
     Ok(Version { commit: reached.commit, path, text })
 }
 
-/// Shares a batch out to threads and keeps its order.
+/// Distributes a batch to threads and keeps its order.
 fn scan_all(batch: Vec<Version>, threads: usize) -> Vec<Seen> {
     let share = batch.len().div_ceil(threads.max(1)).max(1);
     let mut rest = batch.into_iter();
@@ -199,7 +199,7 @@ fn look(source: &Source) -> Look {
     allow_by_comment(Look::Looked(Secretscan::findings(source)), source)
 }
 
-/// Reads `.secretscanignore` of the current commit; there may be none of either.
+/// Reads `.secretscanignore` of the current commit; empty if the file or the commit is missing.
 fn ignore_file(git: &Git) -> Result<String, Error> {
     let Some(head) = git.commit("HEAD")? else {
         return Ok(String::new());
@@ -232,7 +232,7 @@ impl Tally {
         }
     }
 
-    /// Keeps the oldest of equal findings; what a later version accepts is accepted.
+    /// Adds a finding, or keeps the oldest of equal ones. If a later version accepts the finding, it is accepted.
     fn tell(&mut self, finding: Finding, limits: &Limits) {
         if let Some(known) = self.places.get(&finding.fingerprint).and_then(|at| self.found.get_mut(*at)) {
             if known.allowed.is_none() && finding.allowed.is_some() {

@@ -1,6 +1,7 @@
 //! `secretscan`: keys, tokens, passwords and other credentials in files, as `switchboard-secrets` finds them.
 //!
-//! What is found never leaves this module: a finding holds the rule, the place and at most a vendor's public prefix.
+//! The text found never leaves this module: a finding holds the rule, the position and at most a vendor's public
+//! prefix.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::fingerprint;
 use crate::reader::Large;
 
-/// The check.
+/// Secret scan with the ignore file of one run.
 pub(crate) struct Secretscan {
     ignored: Gitignore,
 }
@@ -25,17 +26,17 @@ pub(crate) struct Secretscan {
 // === impl Secretscan ===
 
 impl Secretscan {
-    /// Makes the check; `ignore_file` is the content of `.secretscanignore`, with the patterns of a `.gitignore`.
+    /// Creates the check; `ignore_file` is the content of `.secretscanignore`, with the patterns of a `.gitignore`.
     pub(crate) fn new(ignore_file: &str) -> Self {
         let mut builder = GitignoreBuilder::new("");
         for line in ignore_file.lines() {
-            // A pattern that is none leaves its line out; every file it meant is then scanned.
+            // An invalid pattern is ignored; every file that it was to exclude is then scanned.
             let _unusable = builder.add_line(None, line);
         }
         Self { ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()) }
     }
 
-    /// Returns whether the ignore file names a path.
+    /// Returns whether the ignore file excludes a path.
     pub(crate) fn leaves_out(&self, path: &str) -> bool {
         self.ignored.matched_path_or_any_parents(path, false).is_ignore()
     }
@@ -65,7 +66,7 @@ impl Secretscan {
     }
 }
 
-/// Moves a place of a chunk to where it stands in the file.
+/// Moves a span in a chunk to its position in the file.
 fn below(span: Span, lines: u32, column: u32) -> Span {
     let moved = |line: u32, at: u32| (line + lines, if line == 1 { at + column } else { at });
     let ((start_line, start_column), (end_line, end_column)) =
@@ -73,10 +74,10 @@ fn below(span: Span, lines: u32, column: u32) -> Span {
     Span { start_line, start_column, end_line, end_column }
 }
 
-/// What was told of a file so far.
+/// Findings reported for a file so far.
 struct Told {
     known: Known,
-    /// How often each was told, by rule and what names it.
+    /// Number of findings by rule and identity.
     seen: HashMap<(&'static str, Vec<u8>), usize>,
 }
 
@@ -87,7 +88,7 @@ impl Told {
         Self { known, seen: HashMap::new() }
     }
 
-    /// Lists the secrets that begin in these bytes of a text.
+    /// Lists the secrets that begin in the byte range `own` of a text.
     fn findings(&mut self, source: &Source, own: Range<usize>) -> Vec<Finding> {
         let hits = scan(&source.text, &source.path);
         let owned = hits.iter().filter(|hit| own.contains(&hit.range.start));
@@ -158,7 +159,7 @@ impl Known {
         (hit.rule(), Sha256::digest(&text[hit.range.clone()]).into())
     }
 
-    /// Returns whether the base had this one, each of its copies once.
+    /// Returns whether the base had this secret; each copy in the base is used up once.
     fn take(&mut self, hit: &Hit, text: &[u8]) -> bool {
         match self {
             Self::All => true,
@@ -173,8 +174,8 @@ impl Known {
     }
 }
 
-/// Returns what names a finding. A long random value names itself, through a hash; of one that could be guessed, only the
-/// line around it does.
+/// Returns the bytes that identify a finding: the hash of a long random value, or, for a value that could be guessed,
+/// only the line around it.
 fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
     let value = &source.text[hit.range.clone()];
     if is_random(value) {

@@ -1,4 +1,4 @@
-//! Chooses the files of a run, and for each what it is compared with.
+//! Selects the files of a run, and what each is compared with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ pub(crate) mod walk;
 use asked::Asked;
 use excluded::Excluded;
 
-/// Most bytes of a file of settings.
+/// Maximum size of a settings file, in bytes.
 const SETTING: u64 = 1 << 20;
 
 /// A file to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Relative to the root.
+    /// Path relative to the root.
     pub(crate) path: PathBuf,
     pub(crate) now: Now,
     pub(crate) before: Before,
-    /// Whether this is what the index holds beside another content of the work tree.
+    /// True if the content comes from the index and differs from the work tree.
     pub(crate) is_staged_apart: bool,
 }
 
@@ -38,14 +38,14 @@ impl Entry {
     }
 }
 
-/// Where a file's content is.
+/// Location of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Now {
     WorkTree,
     Blob(String),
 }
 
-/// What the base had at a file's path.
+/// Content of the base at a file's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Before {
     Nothing,
@@ -53,23 +53,23 @@ pub(crate) enum Before {
     Blob(String),
 }
 
-/// What a run looks at.
+/// Files that a run checks.
 pub(crate) struct Selection {
     pub(crate) entries: Vec<Entry>,
-    /// Blobs of files that the base had and that are gone, by path: a new file may be one of them, moved.
+    /// Blobs of files that the base had and the change removed, by path: a new file may be one of them, moved.
     pub(crate) gone: Vec<(PathBuf, String)>,
     pub(crate) skipped: Vec<SkippedFile>,
-    /// What the project or the caller leaves out.
+    /// Files that the project or the caller excludes.
     pub(crate) excluded: Vec<SkippedFile>,
     pub(crate) problems: Vec<Error>,
-    /// Whether there is a commit to compare with.
+    /// True if there is a commit to compare with.
     pub(crate) has_base: bool,
-    /// The content of `.secretscanignore`.
+    /// Content of `.secretscanignore`.
     pub(crate) secretscan_ignore: String,
     pub(crate) blobs: Option<Blobs>,
 }
 
-/// What findings are told from, once git has been asked.
+/// State that the files are compared with, as git resolved it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Against {
     Nothing,
@@ -77,18 +77,18 @@ pub(crate) enum Against {
         id: String,
         staged: bool,
     },
-    /// The index before the first commit.
+    /// No commit exists yet; the index is checked and compared with nothing.
     UnbornIndex,
 }
 
-/// Opens the repository around `root`, where there is one, and finds what a request compares with.
+/// Opens the repository around `root`, if there is one, and resolves what a request compares with.
 pub(crate) fn open(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<(Option<Git>, Against), Error> {
     let git = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref()));
     let against = against(git.as_ref(), request)?;
     Ok((git, against))
 }
 
-/// Chooses the files that a request asks for below `root`, which is canonical.
+/// Selects the files that a request asks for below `root`, which must be canonical.
 pub(crate) fn select(
     root: &Path,
     request: &CheckRequest,
@@ -157,7 +157,7 @@ fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> 
 // === impl Against ===
 
 impl Against {
-    /// Returns the commit that is compared with.
+    /// Returns the commit to compare with.
     pub(crate) fn commit(&self) -> Option<&str> {
         match self {
             Self::Commit { id, .. } => Some(id),
@@ -165,7 +165,7 @@ impl Against {
         }
     }
 
-    /// Returns it in words.
+    /// Returns what is compared with, in words.
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Nothing => "nothing".into(),
@@ -187,7 +187,7 @@ impl Against {
 // === impl Selection ===
 
 impl Selection {
-    /// Takes what differs from a commit, untracked files included.
+    /// Adds the files that differ from a commit, untracked files included.
     fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &Asked) -> Result<(), Error> {
         if staged {
             git.changes(commit, true)?.into_iter().for_each(|change| self.take_change(change, true, asked));
@@ -200,8 +200,9 @@ impl Selection {
         Ok(())
     }
 
-    /// Takes what the next commit would hold and neither the work tree nor the base does, of where the index differs from the work tree; `base` is its
-    /// commit and how the work tree differs from it.
+    /// Adds files whose index content differs from both the work tree and the base: the next commit would hold it.
+    /// `index` lists the files whose index content differs from the work tree; `base` is its commit and how the work
+    /// tree differs from it.
     fn staged_apart(
         &mut self,
         git: &Git,
@@ -253,7 +254,7 @@ impl Selection {
         }
     }
 
-    /// Takes the whole index, where there is no commit yet.
+    /// Adds the whole index, where there is no commit yet.
     fn index(&mut self, git: &Git, asked: &Asked) -> Result<(), Error> {
         for (path, side) in git.index()? {
             if asked.wants(&path) && self.is_file(&path, side.mode) {
@@ -264,14 +265,14 @@ impl Selection {
         Ok(())
     }
 
-    /// Takes all files that git knows or would add.
+    /// Adds all files that git tracks or would add.
     fn everything(&mut self, paths: Vec<PathBuf>, asked: &Asked) {
         for path in paths {
             self.take_untracked(path, asked);
         }
     }
 
-    /// Takes all files below a folder without git, as its ignore files allow.
+    /// Adds all files below a folder without git that its ignore files don't exclude.
     fn walked(&mut self, root: &Path, asked: &Asked) {
         let found = walk::files(root, Path::new(""), walk::Ignored::LeftOut);
         self.skipped.extend(found.skipped);
@@ -280,7 +281,7 @@ impl Selection {
         }
     }
 
-    /// Adds what was asked for by name and is not changed, or is ignored by git.
+    /// Adds files that were requested by name and are unchanged, or ignored by git.
     fn named(&mut self, root: &Path, asked: &Asked, git: Option<&Git>, against: &Against) -> Result<(), Error> {
         if asked.is_everything() {
             return Ok(());
@@ -296,7 +297,7 @@ impl Selection {
             more.extend(files.into_iter().map(|path| (path, absent.clone())));
         }
         more.retain(|(path, _)| !taken.contains_key(path));
-        // In a large repository this list is long: it is asked for only where something is compared with it.
+        // In a large repository this list is long: it is read only where something is compared with it.
         let before = if more.is_empty() { HashMap::new() } else { before(git, against)? };
         for (path, side) in more {
             if self.is_file(&path, side.mode) {
@@ -307,7 +308,8 @@ impl Selection {
         Ok(())
     }
 
-    /// Lists the files under the asked paths: git's view of a folder, and every file that was named itself.
+    /// Lists the files under the requested paths: for a folder those that git lists, and every file that was named
+    /// itself.
     fn files_of(&mut self, root: &Path, asked: &Asked, git: Option<&Git>) -> Result<Vec<PathBuf>, Error> {
         let mut files: Vec<PathBuf> = asked.files().cloned().collect();
         if asked.folders().next().is_none() {
@@ -346,14 +348,14 @@ impl Selection {
         false
     }
 
-    /// Notes what the change adds and nobody can look at.
+    /// Records a file of the change that can't be checked.
     fn miss(&mut self, path: &Path, why: &str) {
         let path = path.to_string_lossy().into_owned();
         self.skipped.push(SkippedFile { path, why: why.into(), is_missing: true });
     }
 }
 
-/// Returns what a commit holds at some paths; git is asked only about those that are not among the changes.
+/// Returns the entries of a commit at some paths; queries git only for those that are not among the changes.
 fn base_blobs(
     git: &Git,
     commit: &str,
@@ -382,8 +384,8 @@ fn read_small(path: &Path) -> Option<Vec<u8>> {
     std::fs::read(path).ok()
 }
 
-/// Reads a file that takes others out of the checks, as the base has it: a change must not excuse itself. Without a base the
-/// work tree's counts.
+/// Reads a file that excludes others from the checks, in the version of the base: a change must not excuse itself.
+/// Without a base the work tree's version counts.
 fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) -> Result<String, Error> {
     let text = match (blobs, against) {
         (Some(blobs), Against::Commit { id, .. }) => match blobs.read(&format!("{id}:./{path}"))? {
@@ -397,7 +399,7 @@ fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) ->
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// What the base holds, by path, to tell unchanged files from new ones.
+/// Returns the entries of the base by path, to tell unchanged files from new ones.
 fn before(git: Option<&Git>, against: &Against) -> Result<HashMap<PathBuf, Side>, Error> {
     match (git, against) {
         (Some(git), Against::Commit { id, .. }) => Ok(git.tree(id)?.into_iter().collect()),

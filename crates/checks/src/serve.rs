@@ -1,4 +1,4 @@
-//! Answers requests, one a line, until the caller closes its end.
+//! Answers one request a line until the caller closes its end.
 
 use std::io::{BufRead, Write};
 
@@ -14,16 +14,16 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// The longest line that is read.
+/// Maximum length of a line, in bytes.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
 
-/// What tells a call of a verb from a request.
+/// Field that distinguishes a call of a verb from a request.
 #[derive(Deserialize)]
 struct Peek {
     verb: Option<IgnoredAny>,
 }
 
-/// An answer of either kind.
+/// Reply to a request, or answer to a call.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Answer {
@@ -33,8 +33,8 @@ enum Answer {
 
 /// Reads one `CheckRequest` or `CheckCall` a line and writes one `CheckReply` or `CheckAnswer` a line, in the same order.
 ///
-/// A line that is no request, or longer than 8 MB, is answered with an error, and the next one is read. Tables and
-/// patterns are made once and stay warm.
+/// A line that is not a valid request, or longer than 8 MB, is answered with an error, and the next one is read. Tables
+/// and patterns are made once and kept.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ fn answer(line: &[u8], engine: &Engine) -> Answer {
     })
 }
 
-/// Says what was wrong without repeating what was sent.
+/// Returns the kind of error without repeating the input.
 fn kind(error: &serde_json::Error) -> &'static str {
     match error.classify() {
         serde_json::error::Category::Syntax => "broken JSON",

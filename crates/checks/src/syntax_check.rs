@@ -1,4 +1,4 @@
-//! `syntax_check`: code that no longer parses, as `switchboard-syntax` judges it.
+//! `syntax_check`: finds code that no longer parses, as `switchboard-syntax` judges it.
 
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
 use switchboard_syntax::{Judged, Mistake, Parsers, Source, judge};
@@ -6,7 +6,7 @@ use switchboard_syntax::{Judged, Mistake, Parsers, Source, judge};
 use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::fingerprint;
 
-/// The check.
+/// Syntax check of single files.
 pub(crate) struct SyntaxCheck;
 
 // === impl SyntaxCheck ===

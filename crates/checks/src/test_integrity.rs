@@ -1,8 +1,8 @@
-//! `test_integrity`: what a change does to the tests, and to what runs and judges them.
+//! `test_integrity`: judges what a change does to the tests, and to what runs and judges them.
 //!
-//! Unlike the checks of single files it looks at the change as a whole: a test that left one file may stand in another. It reads
-//! the base and the change out of git, never the project's ignore files, ignore comments or baseline: a change can't excuse itself.
-//! `docs/gates.md` lists what is found and what is not.
+//! Unlike the checks of single files it examines the change as a whole: a test that left one file may be in another. It
+//! reads the base and the change out of git, never the project's ignore files, ignore comments or baseline: a change
+//! can't excuse itself. `docs/gates.md` lists what is found and what is not.
 
 use std::path::Path;
 use std::time::Instant;
@@ -99,17 +99,17 @@ pub(crate) fn report(
     Ok((report, looked_at))
 }
 
-/// What reading the change alone can tell, and what the summary says about it.
+/// Results of reading the change, without running anything.
 struct Judged {
     hits: Vec<Hit>,
     notes: Vec<String>,
-    /// How many tests fewer may run.
+    /// Number of tests that may be missing from a run because the comparison explains their absence.
     explained: u64,
-    /// Calls of the base's tests that are to be run with other inputs.
+    /// Calls of the base's tests to be repeated with other inputs.
     variants: Variants,
 }
 
-/// Everything that reading the change alone can tell.
+/// Judges the change by reading it, without running anything.
 fn judge(
     change: &Change,
     git: &Git,
@@ -157,7 +157,8 @@ fn judge(
     Ok(Judged { hits, notes: notes.into_iter().collect(), explained, variants })
 }
 
-/// Returns the summary: the counts, the test files that were judged by their names only, what else was cut short, and how the base's tests ended.
+/// Returns the summary: the counts, the test files judged by name only, what else was cut short, and how the base's
+/// tests ended.
 fn summary(change: &Change, counts: &str, notes: Vec<String>, runs: &[CommandRun]) -> String {
     let by_path =
         change.files.iter().filter(|file| paths::is_test(&file.path) && TestLanguage::of(&file.path).is_none());

@@ -1,4 +1,5 @@
-//! Which files are code or text by their names: not to be able to read one is not the same as not to read a picture.
+//! Decides by name which files are code or text: such a file that can't be read matters, an unreadable picture does
+//! not.
 
 use switchboard_grammars::Language;
 

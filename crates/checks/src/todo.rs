@@ -1,4 +1,4 @@
-//! `todo_extract`: the notes that people left in comments. It lists, it never blocks.
+//! `todo_extract`: lists the notes that people left in comments; it never blocks.
 
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
@@ -9,7 +9,7 @@ use switchboard_syntax::Parsers;
 use switchboard_syntax::Source;
 use switchboard_syntax::notes::{Note, notes};
 
-/// The check.
+/// Check that lists notes in comments.
 pub(crate) struct TodoExtract;
 
 impl FileCheck for TodoExtract {
@@ -53,7 +53,7 @@ fn finding(source: &Source, note: &Note, at: usize) -> Finding {
     }
 }
 
-/// Priorities as findings spell them: high, medium, low.
+/// Returns the priority of a tag, in the words of findings: high, medium, low.
 fn priority(tag: &str) -> Severity {
     match tag {
         "FIXME" | "HACK" | "XXX" => Severity::High,

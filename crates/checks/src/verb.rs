@@ -1,4 +1,4 @@
-//! The checks by their names, with their arguments and result keys: a file each.
+//! Verbs of the checks, with their arguments and result keys; one file each.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ mod todo_extract;
 // === impl Engine ===
 
 impl Engine {
-    /// Answers a call of one of the checks' verbs. Commands of the repository run only for `lint`, `build_check`,
-    /// `test_runner` and `pre_check_batch`, which are calls for just that.
+    /// Answers a call of one of the checks' verbs. Runs commands of the repository only for `lint`, `build_check`,
+    /// `test_runner` and `pre_check_batch`, whose purpose that is.
     #[must_use]
     pub fn call(&self, call: &CheckCall) -> CheckAnswer {
         let answer = self.dispatch(call);

@@ -4,7 +4,7 @@
 
 mod name;
 
-/// Makes the enum and its tables out of one list: variant, doc, name, title, grammar.
+/// Generates the enum and its tables from one list: variant, name, title, grammar.
 macro_rules! languages {
     ($($variant:ident, $name:literal, $title:literal, $grammar:expr;)*) => {
         /// A language that can be parsed.
@@ -17,7 +17,7 @@ macro_rules! languages {
             /// Lists every language.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the name in small letters, as plans and findings write it.
+            /// Returns the name in lower case, as plans and findings write it.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -25,7 +25,7 @@ macro_rules! languages {
                 }
             }
 
-            /// Returns the name as people write it.
+            /// Returns the name for people.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! languages {
                 }
             }
 
-            /// Returns the grammar.
+            /// Returns the tree-sitter grammar.
             #[must_use]
             pub fn grammar(self) -> tree_sitter::Language {
                 match self {
@@ -68,7 +68,7 @@ languages! {
 }
 
 impl Language {
-    /// Returns the language of a file from its name, or from its `#!` line where the name has no ending.
+    /// Returns the language of a file from its name, or from its `#!` line if the name has no ending.
     #[must_use]
     pub fn of(path: &str, head: &[u8]) -> Option<Self> {
         let file = path.rsplit('/').next().unwrap_or(path);

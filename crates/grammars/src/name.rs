@@ -1,4 +1,4 @@
-//! Which file names and first lines mean which language.
+//! Maps file names and first lines to languages.
 
 use crate::Language;
 
@@ -29,7 +29,7 @@ pub(crate) fn by_ending(ending: &str) -> Option<Language> {
     })
 }
 
-/// Returns the language from a whole name without an ending.
+/// Returns the language for a whole file name without an ending.
 pub(crate) fn by_name(file: &str) -> Option<Language> {
     Some(match file {
         "Gemfile" | "Rakefile" | "Podfile" | "Vagrantfile" | "Fastfile" => Language::Ruby,

@@ -1,4 +1,4 @@
-//! Credentials that are told by the name they are assigned to.
+//! Finds credentials by the name that they are assigned to.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::key::is_short_hex;
 use crate::name::{Promise, names_hash, promise};
 use crate::value::{is_made_of, is_made_up};
 
-/// The longest name, to either side of its keyword.
+/// Maximum length of a name on either side of its keyword, in bytes.
 const NAME: usize = 60;
-/// The longest value.
+/// Maximum length of a value, in bytes.
 const VALUE: usize = 512;
-/// The shortest hash of a password: MD5 in hexadecimal digits.
+/// Minimum length of a password hash: MD5 in hexadecimal digits.
 const HASH: usize = 32;
-/// How far from a hash its salt may stand.
+/// Maximum distance between a hash and its salt, in bytes.
 const SALT: usize = 200;
 /// Calls that only wrap a literal.
 const WRAPPERS: &[&[u8]] = &[
@@ -64,11 +64,12 @@ fn read(place: &Context<'_>, wanted: Promise) -> Option<Found> {
     let is_quoted = matches!(place.text[range.start - 1], b'"' | b'\'' | b'`');
     let (name, value) = (&place.text[name], &place.text[range.clone()]);
     let found = judge(wanted, &Assigned { name, value, kind: place.kind, is_compared, is_quoted }, range)?;
-    // A key that is called nothing else may be that of a cache.
+    // A name that is just `key` may be that of a cache entry.
     Some(if is_bare_key { Found { strength: found.strength.min(Strength::Fair), ..found } } else { found })
 }
 
-/// The hash of a password with its salt beside it: who has both can try words. Without a salt it may be any checksum.
+/// Reads the hash of a password with its salt beside it: with both, passwords can be guessed offline. Without a salt it
+/// may be any checksum.
 fn salted_hash(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
     let value = &place.text[range.clone()];
     let is_hash = value.len() >= HASH && is_made_of(value, b"+/=") && value.iter().any(u8::is_ascii_digit);
@@ -78,7 +79,7 @@ fn salted_hash(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
     (is_hash && has_salt && !is_made_up(value)).then_some(found)
 }
 
-/// Extends a keyword to the name it is part of.
+/// Returns the whole name that a keyword is part of.
 fn name_around(text: &[u8], keyword: Range<usize>) -> Range<usize> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     let before = text[..keyword.start].iter().rev().take(NAME).take_while(|byte| is_part(byte)).count();
@@ -93,7 +94,7 @@ fn name_around(text: &[u8], keyword: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// A position in a text that reads forward.
+/// A reading position in a text.
 struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
@@ -126,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.skip(40, |byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Skips a quote, also one that is itself in a string.
+    /// Skips a quote, also one that is escaped inside a string.
     fn quote(&mut self) -> Option<u8> {
         let escaped = self.peek() == b'\\' && self.rest().get(1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
         self.at += usize::from(escaped);
@@ -138,20 +139,20 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What stands between a name and its value.
+/// Operator between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     Assign,
     Compare,
-    /// A comma or an opening bracket of a call.
+    /// A comma, or the opening bracket of a call.
     Argument,
     /// `<name>value</name>`
     Element,
-    /// Only a space.
+    /// A space only.
     Space,
 }
 
-/// Finds the value that belongs to a name.
+/// Finds the value that belongs to a name. The flag is true for a comparison.
 fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>, bool)> {
     let text = place.text;
     let before = name.start.checked_sub(1).map_or(b'\n', |at| text[at]);
@@ -164,7 +165,7 @@ fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>
     let operator = labelled(&mut cursor, spaces > 0)
         .or_else(|| operator(&mut cursor, before, name_is_quoted, &text[name.clone()]))
         .or((spaces > 0).then_some(Operator::Space))?;
-    // `"Password:"` is the whole of a label.
+    // `"Password:"` is a label without a value.
     let behind = cursor.rest().strip_prefix(b"\\").unwrap_or(cursor.rest()).first();
     if !name_is_quoted && matches!(opening, b'"' | b'\'' | b'`') && behind == Some(&opening) {
         return None;
@@ -190,14 +191,14 @@ fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>
     let is_single = cursor.text[range.end.min(text.len() - 1)] == b'\'';
     let line = place.line_before(name.start).trim_ascii_end();
     let ends_line = || text.get(range.end + 1).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
-    // `ENV NAME value` of a container, and `storePassword "…"` of a build file.
+    // `ENV NAME value` of a container file, and `storePassword "…"` of a build file.
     let is_setting = line == b"ENV"
         || (line.is_empty() && text[range.start - 1] == b'"' && ends_line() && place.kind.form != Form::Docs);
     let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose && !is_setting;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
 }
 
-/// `["a", "spwd", "sqlite3", "b"]`: two of a list of strings are no name and its value.
+/// Returns whether two strings stand in a list of strings, `["a", "spwd", "sqlite3", "b"]`: they are no name and value.
 fn is_between_strings(text: &[u8], two: Range<usize>) -> bool {
     let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     let before = text[..two.start].trim_ascii_end().strip_suffix(b",").unwrap_or_default();
@@ -205,8 +206,8 @@ fn is_between_strings(text: &[u8], two: Range<usize>) -> bool {
     is_quote(before.trim_ascii_end().last()) && is_quote(behind.trim_ascii_start().first())
 }
 
-/// Reads what stands between the name of an entry and its value: `name="password" value="…"`, and `value: …` on the next
-/// line or behind a comma.
+/// Reads a `value` label between the name of an entry and its value: `name="password" value="…"`, and `value: …` on the
+/// next line or behind a comma.
 fn labelled(cursor: &mut Cursor<'_>, is_apart: bool) -> Option<Operator> {
     let start = cursor.at;
     let comma = cursor.take(b",");
@@ -223,7 +224,7 @@ fn labelled(cursor: &mut Cursor<'_>, is_apart: bool) -> Option<Operator> {
     is_label.then_some(Operator::Assign)
 }
 
-/// Skips to the default value of an option: `"--password", default="…"`.
+/// Skips a keyword argument before the default value of an option: `"--password", default="…"`.
 fn skip_keyword(cursor: &mut Cursor<'_>) {
     let ahead = &cursor.rest()[..cursor.rest().len().min(60)];
     let ahead = &ahead[..ahead.iter().position(|byte| matches!(byte, b')' | b'\n')).unwrap_or(ahead.len())];
@@ -246,7 +247,7 @@ fn operator(cursor: &mut Cursor<'_>, before: u8, name_is_quoted: bool, name: &[u
             return Some(Operator::Assign);
         }
     }
-    // `arn:…:secret:name` is a path with colons in it.
+    // `arn:…:secret:name` is a path that contains colons.
     if before != b':' && cursor.take(b":") {
         skip_type(cursor);
         return Some(Operator::Assign);
@@ -274,7 +275,7 @@ fn skip_type(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Skips the look at the environment before the value that is taken without it: `process.env.NAME || "…"`.
+/// Skips the environment lookup before a fallback value: `process.env.NAME || "…"`.
 fn skip_lookup(cursor: &mut Cursor<'_>) {
     let start = cursor.at;
     if cursor.take(b"process.env.") {
@@ -295,7 +296,7 @@ fn skip_lookup(cursor: &mut Cursor<'_>) {
     cursor.at = start;
 }
 
-/// Skips what stands before a literal: the letters of `b"…"`, or a call that only wraps it.
+/// Skips what precedes a literal: the letters of `b"…"`, or a call that only wraps it.
 fn skip_wrapping(cursor: &mut Cursor<'_>) {
     skip_lookup(cursor);
     for wrapper in WRAPPERS {
@@ -335,7 +336,8 @@ fn until(cursor: &mut Cursor<'_>, ends: impl Fn(u8) -> bool) -> Option<Range<usi
     (cursor.at > start).then_some(start..cursor.at)
 }
 
-/// Reads a value without quotes, where the file has such: in configuration, and in connection and query strings anywhere.
+/// Reads a value without quotes where the file may have one: in configuration, and in connection and query strings
+/// anywhere.
 fn bare(cursor: &mut Cursor<'_>, place: &Context<'_>, name: &Range<usize>, operator: Operator) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =
@@ -357,19 +359,19 @@ fn bare(cursor: &mut Cursor<'_>, place: &Context<'_>, name: &Range<usize>, opera
     cursor.spaces();
     let goes_on =
         !matches!(cursor.peek(), b'\n' | b'\r' | b'#' | b';' | b',' | b'"' | b'\'' | b'`' | b'<' | b'}' | b'/' | b'\\');
-    // In a configuration file a value with more words behind it is a sentence.
+    // In a configuration file, a value with more words behind it is a sentence.
     let is_sentence = goes_on && matches!(place.kind.form, Form::Config | Form::Docs) && !is_of_command(place, name);
     (is_embedded || !is_sentence).then_some(range)
 }
 
-/// A line of prose that is nothing but a setting, as in `- Password: …`, or a setting of a command there.
+/// Returns whether a line of prose consists of a setting, as in `- Password: …`, or shows a setting of a command.
 fn is_shown_setting(place: &Context<'_>, name: &Range<usize>) -> bool {
     let before = place.line_before(name.start).trim_ascii_end();
     let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'$' | b'>' | b'#' | b' ' | b'`' | b'"');
     place.kind.form == Form::Docs && (is_of_command(place, name) || before.iter().all(is_mark))
 }
 
-/// `export NAME=`, `docker run -e NAME=`, `tool --name`.
+/// Returns whether a setting belongs to a command: `export NAME=`, `docker run -e NAME=`, `tool --name`.
 fn is_of_command(place: &Context<'_>, name: &Range<usize>) -> bool {
     let before = place.line_before(name.start).trim_ascii_end();
     let is_command =

@@ -1,4 +1,4 @@
-//! Passwords that are told by their place among the arguments of a call.
+//! Finds passwords by their position among the arguments of a call.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use crate::context::{Context, Found};
 use crate::judge::judge;
 use crate::name::Promise;
 
-/// How far the arguments are read.
+/// Number of bytes in which the arguments are searched.
 const WINDOW: usize = 400;
 
-/// Calls, in small letters, and which of their arguments is the password.
+/// Calls in lower case, each with the index of its password argument.
 const CALLS: &[(&str, usize, Promise)] = &[
     ("auth=(", 1, Promise::Password),
     ("auth = (", 1, Promise::Password),
@@ -31,7 +31,7 @@ const CALLS: &[(&str, usize, Promise)] = &[
     ("createhmac(", 1, Promise::Key),
 ];
 
-/// The keywords of [`argument`].
+/// Keywords of [`argument`].
 pub(crate) const KEYWORDS: &[&str] = &{
     let mut words = [""; CALLS.len()];
     let mut at = 0;
@@ -57,7 +57,7 @@ pub(crate) fn argument(place: &Context<'_>) -> Option<Found> {
     judge(*promise, &assigned, range)
 }
 
-/// Finds an argument by its number, where it is a literal in quotes.
+/// Returns an argument by its index, if it is a quoted literal.
 fn literal(place: &Context<'_>, wanted: usize) -> Option<Range<usize>> {
     let end = place.text.len().min(place.keyword_end + WINDOW);
     let (mut at, mut number, mut depth) = (place.keyword_end, 0, 0_usize);

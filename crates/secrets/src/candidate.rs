@@ -1,15 +1,15 @@
-//! A value that may be a credential, with what is known of its surroundings.
+//! A value that may be a credential, with its context.
 
 use crate::file_kind::FileKind;
 
-/// How much speaks for a value being a live credential.
+/// Likelihood that a value is a live credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
-    /// Weak, made for a test or a manual, or locked: it is listed.
+    /// A weak, sample or locked credential: it is only listed.
     Weak,
-    /// A person should see it.
+    /// A credential that a person should see.
     Fair,
-    /// As live ones are.
+    /// A credential that looks live.
     Strong,
 }
 
@@ -18,8 +18,8 @@ pub(crate) struct Assigned<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) value: &'a [u8],
     pub(crate) kind: FileKind,
-    /// `==` instead of `=`.
+    /// True for `==` instead of `=`.
     pub(crate) is_compared: bool,
-    /// A literal in quotes, where a name may stand without them.
+    /// True if the value is a quoted literal rather than a bare word, which may be a name.
     pub(crate) is_quoted: bool,
 }

@@ -2,7 +2,7 @@
 
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// GitHub and npm: the last six characters are the CRC-32 of the random part, in base 62.
+/// Checks a token of GitHub or npm: its last six characters are the CRC-32 of the random part, in base 62.
 /// Source: github.blog, "Behind GitHub's new authentication token formats" (2021).
 pub(crate) fn crc32_base62(token: &[u8]) -> bool {
     let Some(random_at) = token.iter().position(|byte| *byte == b'_').map(|at| at + 1) else {
@@ -14,14 +14,14 @@ pub(crate) fn crc32_base62(token: &[u8]) -> bool {
     token[sum_at..] == base62(crc32(&token[random_at..sum_at]))
 }
 
-/// CRC-32 as in zip and Ethernet.
+/// Returns the CRC-32 as in zip and Ethernet.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 })
     })
 }
 
-/// Writes a number with six digits in base 62.
+/// Formats a number with six digits in base 62.
 pub(crate) fn base62(number: u32) -> [u8; 6] {
     let mut digits = [b'0'; 6];
     let mut rest = number as usize;

@@ -1,31 +1,31 @@
-//! Passwords on command lines: behind a flag that only the program gives its meaning.
+//! Finds passwords on command lines, behind flags whose meaning depends on the program.
 
 use crate::candidate::Assigned;
 use crate::context::{Context, Found};
 use crate::judge::judge;
 use crate::name::Promise;
 
-/// How far the flags of a command are read.
+/// Number of bytes in which the flags of a command are searched.
 const LINE: usize = 400;
 
-/// How a flag takes its value.
+/// Form in which a flag takes its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flag {
     /// `-p VALUE`, `-p=VALUE` or `-pVALUE`.
     Any(&'static str),
-    /// `-pVALUE` only: with a space the next word is something else.
+    /// `-pVALUE` only: with a space, the next word is not the value.
     Joined(&'static str),
     /// `-p VALUE` or `-p=VALUE`.
     Apart(&'static str),
-    /// The value is what stands behind the first `:` or `%` of the flag's own.
+    /// The value follows the first `:` or `%` in the flag's argument.
     Pair(&'static str, u8),
-    /// The value is the word with this number behind the keyword.
+    /// The value is the word at this index behind the keyword.
     Word(usize),
-    /// The value is in quotes behind the keyword itself.
+    /// The value is in quotes directly behind the keyword.
     Quoted,
 }
 
-/// Programs and statements, in small letters, and their flags for a password.
+/// Programs and statements in lower case, with their flags for a password.
 const COMMANDS: &[(&str, &[Flag])] = &[
     ("mysql ", &[Flag::Joined("-p")]),
     ("mysqldump ", &[Flag::Joined("-p")]),
@@ -70,10 +70,10 @@ const COMMANDS: &[(&str, &[Flag])] = &[
     ("identified by ", &[Flag::Quoted]),
 ];
 
-/// What curl takes its user and password from.
+/// Flags with which curl takes user and password.
 const CURL: &[Flag] = &[Flag::Pair("-u", b':'), Flag::Pair("--user", b':'), Flag::Pair("--proxy-user", b':')];
 
-/// The keywords of [`password`].
+/// Keywords of [`password`].
 pub(crate) const KEYWORDS: &[&str] = &{
     let mut words = [""; COMMANDS.len()];
     let mut at = 0;
@@ -84,14 +84,14 @@ pub(crate) const KEYWORDS: &[&str] = &{
     words
 };
 
-/// Reads the password of a command; the keyword is the program with the space behind it, one of the table or `curl `.
+/// Reads the password of a command; the keyword is a program from the table or `curl`, with the space behind it.
 pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     let keyword = &place.text[place.at..place.keyword_end];
     let flags = match COMMANDS.iter().find(|(name, _)| keyword.eq_ignore_ascii_case(name.as_bytes())) {
         Some((_, flags)) => flags,
         None => CURL,
     };
-    // `zip ` inside `gzip ` is another program.
+    // The `zip ` in `gzip ` is part of another program's name.
     if !place.begins_word() && !keyword.starts_with(b"-") {
         return None;
     }
@@ -105,7 +105,7 @@ pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     })
 }
 
-/// Cuts a text at the end of its command: a line may go on behind a backslash.
+/// Cuts a text at the end of its command; a backslash at a line end continues the command.
 fn command_of(text: &[u8]) -> &[u8] {
     let ends = |at: usize| match text[at] {
         b'\n' => !text[..at].trim_ascii_end().ends_with(b"\\"),
@@ -116,7 +116,7 @@ fn command_of(text: &[u8]) -> &[u8] {
     &text[..(0..text.len()).find(|at| ends(*at)).unwrap_or(text.len())]
 }
 
-/// Lists the words of a command with their places, quotes left out.
+/// Lists the words of a command as ranges without quotes.
 fn words(line: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut words = Vec::new();
     let mut at = 0;
@@ -148,7 +148,7 @@ impl Flag {
             let at = words.iter().position(|word| &line[word.clone()] == flag.as_bytes())?;
             words.get(at + 1).cloned()
         };
-        // A quote behind `=` or the flag itself begins a word of its own.
+        // After `=` or the flag, a quote begins a new word.
         let joined = |flag: &str, mark: &[u8]| {
             let start = [flag.as_bytes(), mark].concat();
             let at = words.iter().position(|word| line[word.clone()].starts_with(&start))?;
@@ -171,7 +171,7 @@ impl Flag {
             Self::Word(number) => words.get(number).cloned(),
             Self::Quoted => {
                 let first = words.first()?;
-                // `BY VALUES`, `BY PASSWORD '…'`, `pass:…` of OpenSSL.
+                // `BY VALUES`, `BY PASSWORD '…'`, and `pass:…` of OpenSSL.
                 if line[first.clone()].eq_ignore_ascii_case(b"password") {
                     return words.get(1).cloned().filter(|word| is_quoted(line, word));
                 }

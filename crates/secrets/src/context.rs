@@ -1,11 +1,11 @@
-//! Where a keyword stands in a text.
+//! The context of a keyword in a text.
 
 use std::ops::Range;
 
 use crate::candidate::Strength;
 use crate::file_kind::FileKind;
 
-/// Where a keyword stands.
+/// A keyword's position in a text.
 pub(crate) struct Context<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) at: usize,
@@ -13,12 +13,12 @@ pub(crate) struct Context<'a> {
     pub(crate) kind: FileKind,
 }
 
-/// What a reader found.
+/// A credential that a reader found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) range: Range<usize>,
     pub(crate) strength: Strength,
-    /// What speaks against it being a live one, for people.
+    /// Reason to doubt that the credential is live, in words for people.
     pub(crate) note: Option<&'static str>,
 }
 
@@ -37,14 +37,15 @@ impl Found {
 // === impl Context ===
 
 impl Context<'_> {
-    /// Returns what stands on the line before a place, without indentation.
+    /// Returns the text before a position on its line, without indentation.
     pub(crate) fn line_before(&self, at: usize) -> &[u8] {
         let from = at.saturating_sub(200);
         let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         line.trim_ascii_start()
     }
 
-    /// Returns whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
+    /// Returns whether a token may begin here: not inside a longer word, unless the letter before belongs to an escape
+    /// like `\n`.
     pub(crate) fn begins_word(&self) -> bool {
         let first = self.text[self.at];
         let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {

@@ -1,4 +1,4 @@
-//! What a detector is: data, in the tables of `table/`.
+//! Detectors: data, listed in the tables of `table/`.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -9,37 +9,37 @@ use switchboard_protocol::finding::Severity;
 use crate::candidate::Strength;
 use crate::context::{Context, Found};
 
-/// How many bytes from its keyword on a pattern may look at.
+/// Number of bytes from the keyword on that a pattern may match.
 const WINDOW: usize = 700;
-/// Between a vendor's name and the value: the rest of the name, quotes, an operator, quotes.
+/// Pattern between a vendor's name and the value: the rest of the name, quotes, an operator, quotes.
 const ASSIGNED: &str = r#"^(?i:[A-Za-z0-9_.\-]{2,60}["'`\])]{0,3}[ \t]{0,8}(?:=>|:=|\?=|={1,3}|:|,|>|\()[ \t]{0,8}(?:[brfu@$]{0,2}["'`]{1,3})?)("#;
 
-/// One kind of secret.
+/// Detector of one kind of secret.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Detector {
-    /// The rule id, e.g. `github-pat`.
+    /// Id of the rule, e.g. `github-pat`.
     pub(crate) rule: &'static str,
-    /// What it is, e.g. `GitHub personal access token`.
+    /// Name of the secret, e.g. `GitHub personal access token`.
     pub(crate) title: &'static str,
     /// Lower-case words, one of which stands at the beginning of every match.
     pub(crate) keywords: &'static [&'static str],
     pub(crate) find: Find,
     pub(crate) severity: Severity,
-    /// Bits a character that the secret must have at least.
+    /// Minimum entropy of the secret, in bits a character.
     pub(crate) min_entropy: f64,
-    /// The vendor's own checksum over the whole token.
+    /// Function that verifies the vendor's checksum in the token.
     pub(crate) checksum: Option<fn(&[u8]) -> bool>,
     pub(crate) cwe: u32,
 }
 
-/// How a detector finds its secret.
+/// Method by which a detector finds its secret.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Find {
     /// The pattern begins with the keyword. Group 1 is the secret, or the whole match.
     Token(&'static str),
     /// The keyword is a vendor's name; a value of this pattern is assigned to it.
     Assigned(&'static str),
-    /// A reader of its own; takes the text and where the keyword stands.
+    /// A function that reads the secret, given the text and the position of the keyword.
     Reader(fn(&Context<'_>) -> Option<Found>),
 }
 
@@ -50,7 +50,7 @@ impl Detector {
         Self { rule, title, keywords, find, severity: Severity::High, min_entropy: 0.0, checksum: None, cwe: 798 }
     }
 
-    /// A token that is told by its own form.
+    /// Makes a detector of a token that has a form of its own.
     pub(crate) const fn token(
         rule: &'static str,
         title: &'static str,
@@ -60,7 +60,7 @@ impl Detector {
         Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Token(pattern)) }
     }
 
-    /// A value that is told by the vendor's name before it.
+    /// Makes a detector of a value that follows the vendor's name.
     pub(crate) const fn assigned(
         rule: &'static str,
         title: &'static str,
@@ -70,7 +70,7 @@ impl Detector {
         Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Assigned(pattern)) }
     }
 
-    /// A secret that needs a reader of its own.
+    /// Makes a detector that uses a reader function.
     pub(crate) const fn reader(
         rule: &'static str,
         title: &'static str,
@@ -100,7 +100,7 @@ impl Detector {
         Self { checksum: Some(checksum), ..self }
     }
 
-    /// Returns the part of a token that its vendor publishes: the keyword it begins with.
+    /// Returns the public part of a token: the keyword that it begins with.
     pub(crate) fn public_prefix(&self, secret: &[u8]) -> Option<&'static str> {
         let is_prefix =
             |word: &&&str| secret.len() > word.len() + 8 && secret[..word.len()].eq_ignore_ascii_case(word.as_bytes());
@@ -110,7 +110,7 @@ impl Detector {
         }
     }
 
-    /// Finds the secret behind a keyword; `regex` is where this detector's pattern is kept once it is built.
+    /// Finds the secret behind a keyword; `regex` caches the compiled pattern of this detector.
     pub(crate) fn find(&self, place: &Context<'_>, regex: &OnceLock<Option<Regex>>) -> Option<Found> {
         let pattern = match self.find {
             Find::Reader(read) => return read(place),
@@ -127,12 +127,12 @@ impl Detector {
     }
 }
 
-/// Builds a pattern over bytes. A pattern of ours that does not build is caught by the test of the tables.
+/// Compiles a pattern over bytes; `None` if it is invalid, which the test of the tables catches.
 pub(crate) fn build(parts: &[&str]) -> Option<Regex> {
     RegexBuilder::new(&parts.concat()).unicode(false).size_limit(20_000_000).build().ok()
 }
 
-/// Returns whether a secret is whole: what follows is not more of it.
+/// Returns whether a secret is complete: the text behind does not continue it.
 fn ends_word(text: &[u8], range: &Range<usize>) -> bool {
     let last = text.get(range.end.wrapping_sub(1)).copied().unwrap_or(b' ');
     let next = text.get(range.end).copied().unwrap_or(b' ');

@@ -1,4 +1,4 @@
-//! Secrets behind one level of base64, as in Kubernetes manifests and pasted headers.
+//! Finds secrets inside one level of base64, as in Kubernetes manifests and pasted headers.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
-/// Base64 as people copy it: with the padding or without.
+/// Base64 decoder that accepts missing padding.
 pub(crate) const LENIENT_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
-/// The shortest run that may hold a token: 16 characters behind base64.
+/// Minimum length of a run that may hold a token: 16 characters, encoded with padding.
 const LEAST: usize = 24;
-/// The longest run that is decoded.
+/// Maximum length of a run that is decoded.
 const MOST: usize = 64 * 1024;
-/// Bytes of one file that are decoded.
+/// Maximum number of bytes of one file that are decoded.
 const BUDGET: usize = 1024 * 1024;
 
-/// A run of base64 and the text behind it.
+/// A run of base64 and its decoded text.
 pub(crate) struct Encoded {
     pub(crate) range: Range<usize>,
     pub(crate) text: Vec<u8>,
 }
 
-/// Decodes the runs of a text that hold printable text themselves.
+/// Decodes the base64 runs of a text whose content is printable text.
 pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
     let mut found = Vec::new();
     let (mut at, mut budget) = (0, BUDGET);
     while at + LEAST <= text.len() && budget > 0 {
-        // From its end back: one other byte rules out all the places before it.
+        // Searched from the end: a byte outside base64 rules out all positions before it.
         if let Some(other) = text[at..at + LEAST].iter().rposition(|byte| !PART[usize::from(*byte)]) {
             at += other + 1;
             continue;
@@ -50,7 +50,7 @@ pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
     found
 }
 
-/// The bytes of base64 in both its alphabets.
+/// Lookup table of the bytes of base64, in both alphabets.
 static PART: [bool; 256] = {
     let mut part = [false; 256];
     let mut byte = 0_u8;
@@ -61,7 +61,7 @@ static PART: [bool; 256] = {
     part
 };
 
-/// Rules out names and hexadecimal numbers, which are most long runs.
+/// Returns whether a run may be base64; excludes names and hexadecimal numbers, which most long runs are.
 fn looks_encoded(run: &[u8]) -> bool {
     let has = |want: fn(&u8) -> bool| run.iter().any(want);
     has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && !run.iter().all(u8::is_ascii_hexdigit)

@@ -1,16 +1,17 @@
-//! JSON in a string: `"{\\"password\\": \\"…\\"}"`. Its quotes are escaped, so nothing reads as it would.
+//! JSON inside a string, `"{\\"password\\": \\"…\\"}"`: its quotes are escaped, so it must be unescaped before it is
+//! read.
 
 use std::ops::Range;
 
-/// Bytes of one file that are read again.
+/// Maximum number of bytes of one file that are unescaped.
 const BUDGET: usize = 1 << 20;
-/// The longest line that is read again.
+/// Maximum length of a line that is unescaped.
 const LINE: usize = 64 << 10;
 
-/// A line without its escapes.
+/// A line with its escapes resolved.
 pub(crate) struct Unescaped {
     pub(crate) text: Vec<u8>,
-    /// Where each byte stood, and where the line ended.
+    /// Original position of each byte, and of the end of the line.
     from: Vec<usize>,
 }
 
@@ -36,13 +37,13 @@ impl Unescaped {
         Self { text: plain, from }
     }
 
-    /// Returns where a range of the line stands in the text.
+    /// Returns the position in the text of a range of the unescaped line.
     pub(crate) fn range(&self, range: &Range<usize>) -> Range<usize> {
         self.from[range.start]..self.from[range.end]
     }
 }
 
-/// Unescapes the lines that hold JSON in a string: two names or more with an escaped quote before a colon.
+/// Unescapes the lines that hold JSON in a string: at least two names with an escaped quote before a colon.
 pub(crate) fn lines(text: &[u8]) -> Vec<Unescaped> {
     let marks = memchr::memmem::find_iter(text, b"\\\":").chain(memchr::memmem::find_iter(text, b"\\\" :"));
     let (mut found, mut budget, mut behind) = (Vec::new(), BUDGET, 0);

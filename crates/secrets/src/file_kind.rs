@@ -1,16 +1,16 @@
-//! What kind of file a text is, as far as credentials are concerned.
+//! Classifies a file by what matters for credentials.
 
-/// Decides which detectors look, whether a value needs quotes, and how much must speak for a password.
+/// Properties that decide which detectors run, whether a value needs quotes, and how much evidence a password needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileKind {
     pub(crate) form: Form,
-    /// Tests and samples, of any form: made-up credentials are usual there.
+    /// True for tests and samples of any form: made-up credentials are usual there.
     pub(crate) is_test: bool,
-    /// Configures a running system: a literal there is what is in use.
+    /// True if the file configures a running system: a literal there is in use.
     pub(crate) is_deployed: bool,
 }
 
-/// How values are written in a file.
+/// The way values are written in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A value is a literal in quotes.
@@ -21,15 +21,15 @@ pub(crate) enum Form {
     Shell,
     /// Prose with examples in it.
     Docs,
-    /// Full of checksums: only what is told by its own form counts.
+    /// A file full of checksums: only tokens with a form of their own count.
     Lock,
-    /// Texts for people in their languages.
+    /// Texts for people in several languages.
     Translation,
     /// Output of a program.
     Log,
 }
 
-/// Folders and words in names that mean tests and samples.
+/// Names of folders that hold tests and samples.
 const TEST_FOLDERS: &[&str] = &[
     "test",
     "tests",
@@ -144,7 +144,7 @@ const DEPLOYED_ENDINGS: &[&str] = &[
     "secrets",
     "ovpn",
 ];
-/// Endings of text that the other lists do not hold.
+/// Endings of text files that are in no other list.
 const TEXT_ENDINGS: &[&str] = &[
     "log",
     "svg",
@@ -207,7 +207,7 @@ impl FileKind {
         Self { form, is_test, is_deployed }
     }
 
-    /// Returns the kind of what is only shown in such a file: a setting that is switched off.
+    /// Returns the kind for text that the file only shows, such as a setting that is commented out.
     pub(crate) const fn shown(self) -> Self {
         Self { is_test: true, is_deployed: false, ..self }
     }
@@ -245,7 +245,7 @@ impl Form {
     }
 }
 
-/// Returns whether a path names a file of text by its ending, or one of those that have none.
+/// Returns whether a path names a text file, by its ending or by a known name without one.
 #[must_use]
 pub fn is_text_type(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
@@ -282,7 +282,7 @@ fn is_test(path: &str, file: &str) -> bool {
         .any(|mark| file.contains(mark))
 }
 
-/// Files of settings that a program starts with; other files of the same form are data.
+/// Returns whether a file holds settings that a program reads at its start; other files of the same form are data.
 fn is_deployed(form: Form, file: &str) -> bool {
     let stem = file.trim_start_matches('.');
     let ending = stem.rsplit_once('.').map_or(stem, |(_, ending)| ending);

@@ -1,16 +1,18 @@
 //! Credentials in HTTP headers.
 //!
-//! The characters of a bearer's token are those of RFC 6750, section 2.1; a user name holds no colon by RFC 7617, section 2. What is random was
-//! measured on the draws that [`crate::key`] speaks of. Of random tokens, and of the 75,179 identifiers, pass:
+//! The characters of a bearer's token are those of RFC 6750, section 2.1; a user name holds no colon by RFC 7617,
+//! section 2. Randomness was measured on the samples that [`crate::key`] describes. The share of random tokens, and of
+//! the 75,179 identifiers, that pass:
 //!
 //! | limit of a bearer's token | letters and digits | hexadecimal | identifiers |
 //! |---|--:|--:|--:|
 //! | 20 characters | 94 % | 97 % | 1.5 % of those as long |
 //! | 32 characters | 99 % | 98 % | |
 //!
-//! A decoded password counts as weak where `wordiness > 0.6` and it has one class of characters: that holds for 92 % of the identifiers in small
-//! letters, for 3 % of eight letters that were drawn and for none of eight letters and digits. In manuals and tests it takes three classes, which 88 % of
-//! passwords of twelve letters and digits have and 11 % of identifiers.
+//! A decoded password counts as weak where `wordiness > 0.6` and it has one class of characters: that holds for 92 % of
+//! the identifiers in lower case, for 3 % of random strings of eight letters and for none of eight letters and digits.
+//! In manuals and tests a strong one needs three classes, which 88 % of passwords of twelve letters and digits have and
+//! 11 % of identifiers.
 //!
 //! Chosen without a measurement, as limits of work: 2,000 characters of a token, 400 of a header, 20 of the name of a scheme.
 
@@ -21,13 +23,13 @@ use crate::name::Promise;
 use crate::value::{is_made_up, is_reference};
 use crate::words::{HEX_BITS, LONG_BITS, classes, entropy, wordiness};
 
-/// The least length of a bearer's token: 80 bits in hexadecimal digits.
+/// Minimum length of a bearer's token: 80 bits in hexadecimal digits.
 const TOKEN: usize = 20;
-/// The longest token that is read.
+/// Maximum length of a token that is read.
 const LONGEST: usize = 2_000;
-/// The least base64 of a user and a password: one character, a colon and three more are five bytes.
+/// Minimum length of the base64 of user and password: one character, a colon and three more are five bytes.
 const PAIR: usize = 8;
-/// The shortest decoded password. Shorter ones are flags and numbers.
+/// Minimum length of a decoded password. Shorter ones are flags and numbers.
 const PASSWORD: usize = 3;
 
 /// Reads the token of `Bearer TOKEN`; the keyword is `bearer `.
@@ -49,7 +51,7 @@ pub(crate) fn basic(place: &Context<'_>) -> Option<Found> {
     if place.begins_word() { user_and_password(place, place.keyword_end) } else { None }
 }
 
-/// Reads base64 of a user and a password, at a place behind the keyword.
+/// Reads the base64 of a user and a password, at a position behind the keyword.
 pub(super) fn user_and_password(place: &Context<'_>, start: usize) -> Option<Found> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let length = place.text[start..].iter().take(LONGEST).take_while(|byte| is_part(**byte)).count();
@@ -70,11 +72,11 @@ pub(super) fn user_and_password(place: &Context<'_>, start: usize) -> Option<Fou
         || user == password
         || (wordiness(password) > 0.6 && classes(password) < 2)
         || (place.kind.is_for_show() && classes(password) < 3);
-    // Nobody reads what stands behind base64: a placeholder would be of no use there.
+    // A placeholder is not expected here: nobody could read it in base64.
     Some(Found::new(range, if is_weak { Strength::Weak } else { Strength::Strong }))
 }
 
-/// Reads the token of `Authorization: token …` or of a scheme of somebody's own; the keyword is `authorization`.
+/// Reads the token of `Authorization: token …` or of another scheme; the keyword is `authorization`.
 pub(crate) fn authorization(place: &Context<'_>) -> Option<Found> {
     // The quotes, colons and blanks between the name and its value take less than twelve characters.
     let end = place.text.len().min(place.keyword_end + 400);

@@ -1,4 +1,4 @@
-//! Whether what is assigned to a name is a credential.
+//! Decides whether the value assigned to a name is a credential.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::name::Promise;
 use crate::value::{is_pattern, is_possible, is_reference};
 use crate::{key, password};
 
-/// Judges a value by what its name promises; `None` if it is no credential.
+/// Judges a value by what its name promises; returns `None` if it is no credential.
 pub(crate) fn judge(promise: Promise, assigned: &Assigned<'_>, range: Range<usize>) -> Option<Found> {
     let value = assigned.value;
     if !is_possible(assigned) || is_reference(value) || is_pattern(value) {

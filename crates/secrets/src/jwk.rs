@@ -4,15 +4,15 @@ use crate::candidate::Strength;
 use crate::context::{Context, Found};
 use crate::words::entropy;
 
-/// The members, in quotes.
+/// Names of the members, in quotes.
 pub(crate) const KEYWORDS: &[&str] = &[
     "\"d\"", "\"p\"", "\"q\"", "\"k\"", "\"dp\"", "\"dq\"", "\"qi\"", "'d'", "'p'", "'q'", "'k'", "\"d\\\"", "\"k\\\"",
 ];
-/// How far to either side the type of the key is looked for: a key of 4,096 bits takes 4 kB.
+/// Distance in bytes to either side in which the type of the key is searched: a key of 4,096 bits takes 4 kB.
 const REACH: usize = 4_500;
-/// The shortest value: 128 bits in base64.
+/// Minimum length of a value: 128 bits in base64.
 const LEAST: usize = 22;
-/// Bits a character: 22 random characters of base64 have 4.0 to 4.5.
+/// Minimum entropy in bits a character: 22 random characters of base64 have 4.0 to 4.5.
 const BITS: f64 = 3.5;
 
 /// Reads a member that belongs to a key.

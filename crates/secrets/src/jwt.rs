@@ -7,9 +7,9 @@ use crate::candidate::Strength;
 use crate::context::{Context, Found};
 use crate::words::entropy;
 
-/// The longest token.
+/// Maximum length of a token, in bytes.
 const LONGEST: usize = 8_000;
-/// Names in the well-known token of jwt.io and its copies.
+/// Texts in the well-known sample token of jwt.io and its copies.
 const SHOWN: &[&str] = &["john doe", "jane doe", "1234567890", "example.com", "example.org"];
 
 /// Reads a signed token; the keyword is `eyj`.

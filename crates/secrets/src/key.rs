@@ -1,7 +1,8 @@
-//! Whether a value that is called a key, token or secret is one.
+//! Decides whether a value that is called a key, token or secret is one.
 //!
-//! The limits were set by what they let through of 4,000 random strings of letters and digits, and of the 75,172 identifiers of at least
-//! eight characters in CPython 3.11's library (`grep -oE '\b[A-Za-z_]\w{7,}'`, each once). Of strings of 20 characters and of identifiers:
+//! The limits were set by what passes them of 4,000 random strings of letters and digits, and of the 75,172 identifiers
+//! of at least eight characters in CPython 3.11's library (`grep -oE '\b[A-Za-z_]\w{7,}'`, each once). Of strings of 20
+//! characters and of identifiers:
 //!
 //! | limit | strings | identifiers |
 //! |---|--:|--:|
@@ -12,8 +13,8 @@
 //! | at least 3 digits and 5 changes | 66 % | 1.3 % |
 //! | 3 classes or 2 digits | 97 % | 12 % |
 //!
-//! A value has to pass one of the rows on words and the last one. Lengths: 16 hexadecimal digits are 64 bits, 10 letters and digits 60; where keys are
-//! shown rather than used it takes 20, that is 80 and 119 bits.
+//! A value has to pass one of the rows on words and the last one. Lengths: 16 hexadecimal digits are 64 bits, 10
+//! letters and digits 60; in files that only show keys, 20 are required, that is 80 and 119 bits.
 
 use crate::candidate::{Assigned, Strength};
 use crate::file_kind::Form;
@@ -21,7 +22,7 @@ use crate::password::{is_random_letters, looks_like_code};
 use crate::value::{count, is_made_of, is_made_up, is_mashed};
 use crate::words::{HEX_BITS, LONG_BITS, SHORT_BITS, changes, classes, entropy, wordiness};
 
-/// Returns how strong a key is; `None` if it is none.
+/// Returns how strong a key is; `None` if the value is no key.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
     if value.len() < 5 || kind.form == Form::Translation || is_made_up(value) || is_mashed(value) {
@@ -41,20 +42,20 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     }
 }
 
-/// Sixteen hexadecimal digits, letters among them: 64 bits, the shortest key that is written so.
+/// Returns whether a value is 16 hexadecimal digits with letters: 64 bits, the shortest key written in hexadecimal.
 pub(crate) fn is_short_hex(value: &[u8]) -> bool {
     let digits = count(value, u8::is_ascii_digit);
     value.len() == 16 && value.iter().all(u8::is_ascii_hexdigit) && (2..=14).contains(&digits)
 }
 
-/// A UUID where the name speaks of a token, or in a sample, is the id of something.
+/// Returns whether a value is an id: a UUID whose name ends in `token`, or in a sample.
 fn is_id(assigned: &Assigned<'_>) -> bool {
     let parts: Vec<usize> = assigned.value.split(|byte| *byte == b'-').map(<[u8]>::len).collect();
     let is_token = assigned.name.to_ascii_lowercase().ends_with(b"token");
     parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
 }
 
-/// Returns whether a key is as random as live ones are.
+/// Returns whether a key is as random as live keys.
 fn is_live(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();

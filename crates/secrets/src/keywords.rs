@@ -1,39 +1,39 @@
-//! Finds a few hundred short words in a text: one look at a bit for every byte, and a comparison where it is set.
+//! Finds a few hundred short words in a text: one lookup of a bit for every byte, and a comparison where it is set.
 //!
 //! An automaton over the same words is several times slower: its table does not fit the first cache.
 
 use std::ops::Range;
 
-/// Bits of a byte's class: 63 kinds of bytes and one for all that no word holds.
+/// Number of bits of a byte's class: 63 classes, and one for all bytes that are in no word.
 const CLASS: u32 = 6;
-/// Three classes in a row.
+/// Number of sequences of three classes.
 const THREES: usize = 1 << (3 * CLASS);
 
-/// Words of at least three bytes in small letters, found whatever their case.
+/// Words of at least three bytes in lower case, found in any case.
 pub(crate) struct Keywords {
-    /// Sorted by their beginnings.
+    /// Words, sorted by their first three bytes.
     words: Vec<&'static str>,
     classes: [u8; 256],
-    /// A bit for each three classes that begin a word.
+    /// One bit for each sequence of three classes, set if a word begins with it.
     begins: Box<[u64; THREES / 64]>,
-    /// How many beginnings stand before those of each element of `begins`.
+    /// Number of beginnings before those of each element of `begins`.
     before: Box<[u16; THREES / 64]>,
-    /// One for each beginning, in the same order.
+    /// One group for each beginning, in the same order.
     groups: Vec<Group>,
 }
 
-/// The words that begin alike.
+/// Words with the same first three bytes.
 #[derive(Clone)]
 struct Group {
     words: Range<usize>,
-    /// A bit for each class that the fourth byte of one of them has; all where one has no fourth byte.
+    /// Bits of the classes of the words' fourth bytes; all bits if a word has no fourth byte.
     fourth: u64,
 }
 
 // === impl Keywords ===
 
 impl Keywords {
-    /// Makes it of words without doubles.
+    /// Builds the search from words without duplicates.
     pub(crate) fn new(mut words: Vec<&'static str>) -> Self {
         let mut classes = [0_u8; 256];
         let mut next = 0;
@@ -68,12 +68,12 @@ impl Keywords {
         Self { words, classes, begins, before, groups }
     }
 
-    /// Returns the words, in the order of their numbers.
+    /// Returns the words in the order of their indices.
     pub(crate) fn words(&self) -> &[&'static str] {
         &self.words
     }
 
-    /// Calls back with where each word stands and its number, by place; stops when it gives `false`.
+    /// Calls `found` with position and index of each word, by position; stops when it returns `false`.
     pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(usize, usize) -> bool) {
         let mut from = 2;
         while let Some((end, three)) = self.next(text, from) {
@@ -93,13 +93,13 @@ impl Keywords {
         }
     }
 
-    /// Returns the words of a beginning that some have: the bits before its own count the groups before it.
+    /// Returns the words with a beginning whose bit is set: the number of set bits before it is the index of its group.
     fn group(&self, three: usize) -> &Group {
         let bits = self.begins[three / 64] & ((1 << (three % 64)) - 1);
         &self.groups[usize::from(self.before[three / 64]) + bits.count_ones() as usize]
     }
 
-    /// Finds the next place from `from` on, where the third byte of a word may stand.
+    /// Finds the next position at or after `from` where the third byte of a word may be.
     #[inline(never)]
     fn next(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
         let rest = text.get(from..)?;
@@ -114,7 +114,7 @@ impl Keywords {
     }
 }
 
-/// Joins the classes of the first three bytes.
+/// Joins the classes of the first three bytes to one number.
 fn threes(classes: &[u8; 256], text: &[u8]) -> usize {
     text.iter().take(3).fold(0, |three, byte| three << CLASS | usize::from(classes[usize::from(*byte)]))
 }

@@ -1,7 +1,7 @@
-//! Text in, places of credentials out: keys, tokens and passwords in any kind of file.
+//! Finds credentials in text: keys, tokens and passwords in any kind of file.
 //!
-//! [`scan`] makes one pass of a keyword search over a text; behind every keyword the detectors that own it look at a few
-//! hundred bytes. A [`Hit`] says where a value stands and which rule found it, never the value itself.
+//! [`scan`] makes one pass of a keyword search over a text; behind every keyword, its detectors examine a few hundred
+//! bytes. A [`Hit`] holds the position of a value and the rule that found it, never the value itself.
 
 mod assignment;
 mod call;

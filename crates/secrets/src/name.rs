@@ -1,15 +1,15 @@
-//! What the name of a variable, field or flag promises about its value.
+//! Decides by the name of a variable, field or flag whether its value is a credential.
 //!
-//! The words were chosen by hand, not counted: those that manuals of services and frameworks use for a credential, and those that stood before
-//! `token`, `secret` or `key` in published code where the value was none. What they find and tell wrongly is measured by `secrets_generated` and
-//! `clean_findings_per_10k` of `cargo xtask bench gates`.
+//! The words were chosen by hand, not counted: those that manuals of services and frameworks use for a credential, and
+//! those that stood before `token`, `secret` or `key` in published code where the value was none. Their hits and false
+//! hits are measured by `secrets_generated` and `clean_findings_per_10k` of `cargo xtask bench gates`.
 
-/// The kind of credential that a name promises.
+/// Kind of credential that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Promise {
-    /// Chosen by a person: may be short and readable.
+    /// A password chosen by a person: may be short and readable.
     Password,
-    /// Made by a machine: long and random.
+    /// A key made by a machine: long and random.
     Key,
 }
 
@@ -58,7 +58,7 @@ const KEYS: &[&str] = &[
     "accountkey",
     "bearer",
 ];
-/// Words that make a `key` a secret one.
+/// Words before `key` that make it secret.
 const KEY_BEFORE: &[&str] = &[
     "api",
     "access",
@@ -97,7 +97,7 @@ const KEY_BEFORE: &[&str] = &[
     "sas",
     "symmetric",
 ];
-/// Words behind the credential's name that change nothing.
+/// Words behind the credential's name that don't change its meaning.
 const NOISE: &[&str] = &[
     "value",
     "val",
@@ -130,7 +130,7 @@ const NOISE: &[&str] = &[
     "hardcoded",
     "base",
 ];
-/// Words before `secret` or `token` that make it something public.
+/// Words before `secret` or `token` that make it public.
 const PUBLIC: &[&str] = &[
     "csrf",
     "request",
@@ -185,7 +185,7 @@ const PUBLIC: &[&str] = &[
     "comment",
 ];
 
-/// Returns what a name promises; `None` where it promises no credential, e.g. `password_field` or `max_tokens`.
+/// Returns the kind of credential that a name promises; `None` for none, e.g. `password_field` or `max_tokens`.
 pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     let words = split(name);
     let words = without_noise(&words);
@@ -225,7 +225,7 @@ pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     (is_key && !is_public).then_some(Promise::Key)
 }
 
-/// Returns whether a name is that of the hash of a password.
+/// Returns whether a name is that of a password hash.
 pub(crate) fn names_hash(name: &[u8]) -> bool {
     let words = split(name);
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
@@ -248,7 +248,7 @@ fn without_noise(words: &[String]) -> &[String] {
     words
 }
 
-/// Splits `dbPassword`, `DB_PASSWORD` and `db.password` into small words.
+/// Splits `dbPassword`, `DB_PASSWORD` and `db.password` into lower-case words.
 fn split(name: &[u8]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();

@@ -4,7 +4,7 @@
 use crate::candidate::Strength;
 use crate::context::{Context, Found};
 
-/// A seed, the kind of key, and `A`, whose bits are always zero.
+/// Beginnings of seeds: `S`, the kind of key, and `A`, whose bits are always zero.
 pub(crate) const KEYWORDS: &[&str] = &["sua", "saa", "soa", "sna", "sca", "sxa"];
 const LENGTH: usize = 58;
 
@@ -38,7 +38,7 @@ fn base32(token: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// CRC-16 with the polynomial of XMODEM.
+/// Returns the CRC-16 with the polynomial of XMODEM.
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |sum, byte| {
         (0..8).fold(sum ^ u16::from(*byte) << 8, |sum, _| if sum & 0x8000 == 0 { sum << 1 } else { sum << 1 ^ 0x1021 })
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_seed_fits_its_checksum_and_a_word_is_none() {
-        // Of the keys that nats-io/nkeys tests with.
+        // One of the keys in the tests of nats-io/nkeys.
         let text = ["SUAMLK2ZNL35WSMW37E7UD4VZ7", "ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU"].concat();
         let read = |text: &str| {
             seed(&Context { text: text.as_bytes(), at: 0, keyword_end: 3, kind: FileKind::LOG })

@@ -1,10 +1,11 @@
 //! Whether a value that is called a password is one, and how weak.
 //!
-//! Where the limits come from. Lengths: a PIN has 4 to 12 digits (ISO 9564-1), 5 is the `PASS_MIN_LEN` of the login.defs that Red Hat shipped before PAM took its
-//! place, 6 the `minlen` of pam_unix and the least of Windows' rule, 8 the least that people may choose by NIST SP 800-63B, section 5.1.1 (third revision); 40 is
-//! the most that pam_passwdqc allows. Windows' rule (*Password must meet complexity requirements*) asks for three of four classes of characters.
-//! The other limits separate passwords that a program drew (4,000 of 8 letters and digits; in brackets of 12 with marks) from the 75,172
-//! identifiers that [`crate::key`] speaks of:
+//! Sources of the limits. Lengths: a PIN has 4 to 12 digits (ISO 9564-1), 5 is the `PASS_MIN_LEN` of the login.defs
+//! that Red Hat shipped before PAM took its place, 6 the `minlen` of pam_unix and the minimum of Windows' rule, 8 the
+//! minimum that people may choose by NIST SP 800-63B, section 5.1.1 (third revision); 40 is the maximum that
+//! pam_passwdqc allows. Windows' rule (*Password must meet complexity requirements*) asks for three of four classes of
+//! characters. The other limits separate passwords that a program drew (4,000 of 8 letters and digits; in brackets of
+//! 12 with marks) from the 75,172 identifiers that [`crate::key`] describes:
 //!
 //! | limit | drawn | identifiers |
 //! |---|--:|--:|
@@ -16,7 +17,7 @@
 //! | letters alone, `wordiness < 0.4` | 71 % | 1.1 % |
 //! | 12 letters, `wordiness < 0.45` | 84 % | 1.9 % |
 //!
-//! Two letters and 2 digits are what keeps ids (`a-12`) and versions apart from names.
+//! At least two letters and 2 digits separate names from ids (`a-12`) and versions.
 
 use std::sync::LazyLock;
 
@@ -32,8 +33,9 @@ const WEAK_WORDS: &[&str] = &[
     "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
     "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
 ];
-/// Passwords without a digit that people choose or programs come with. Source: the words among the hundred most frequent
-/// ones of the lists that NCSC and SplashData published, and the manuals of databases and application servers.
+/// Passwords without a digit that people choose or that programs have by default. Source: the words among the hundred
+/// most frequent ones of the lists that NCSC and SplashData published, and the manuals of databases and application
+/// servers.
 const CHOSEN: &[&str] = &[
     "admin",
     "administrator",
@@ -84,7 +86,7 @@ const CHOSEN: &[&str] = &[
     "raspberry",
     "ubnt",
 ];
-/// What stands for a password and is none: types, words for it, and what fields of forms are called.
+/// Values that stand for a password and are none: types, words for it, and names of form fields.
 const NAMES: &[&str] = &[
     "string", "str", "text", "none", "null", "nil", "true", "false", "yes", "no", "value", "required", "optional",
     "hidden", "plain", "prompt", "default", "empty", "unset", "any", "varchar", "char", "basic", "form", "body",
@@ -92,11 +94,11 @@ const NAMES: &[&str] = &[
     "current", "integer", "number", "boolean", "bool", "bytes", "byte", "object", "array", "list", "ask", "never",
     "always", "enabled", "disabled", "username", "user", "login", "name", "key",
 ];
-/// The words for it themselves, which only a file that configures something sets.
+/// Words for a password; only a file that configures something has them as values.
 const WORDS_FOR_IT: &[&str] =
     &["password", "passwd", "pass", "passwort", "pwd", "passphrase", "secret", "token", "test", "testing"];
 
-/// Returns how strong a password is; `None` if it is none.
+/// Returns how strong a password is; `None` if the value is no password.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
     let small = value.to_ascii_lowercase();
@@ -109,7 +111,7 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
         return Some(Strength::Strong);
     }
     if kind.is_deployed && !assigned.is_compared {
-        // Whatever configures a running system is its password, even the word for it.
+        // Any value that configures a running system is its password, even a word for it.
         let is_name = is_made_of(value, b"./:,") && value.iter().any(|byte| b"./:,".contains(byte));
         let is_name = is_name || (value.contains(&b'_') && is_variable_name(value) && wordiness(value) > 0.5);
         let is_set = !stands_for_it(WORDS_FOR_IT) || is_variable_name(assigned.name);
@@ -133,21 +135,22 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     Some(if is_in_use { Strength::Fair } else { Strength::Weak })
 }
 
-/// One word in small letters, as tests take for a password. The word `password` itself names a field more often.
+/// Returns whether a value is one lower-case word, as tests use for a password. The word `password` itself usually
+/// names a field.
 fn is_plain_word(value: &[u8]) -> bool {
     let is_word = (4..=20).contains(&value.len()) && value.iter().all(u8::is_ascii_lowercase);
     let is_field = [&b"password"[..], b"passwd", b"passwort", b"passphrase", b"token"].contains(&value);
     is_word && !is_field && !is_made_up_of_one(value)
 }
 
-/// `{ pass: "#5cb85c" }`
+/// Returns whether a value is a colour: `{ pass: "#5cb85c" }`.
 fn is_colour(value: &[u8]) -> bool {
     value
         .strip_prefix(b"#")
         .is_some_and(|digits| [3, 4, 6, 8].contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// `ED25519_KEY_PASSPHRASE = "ed25519-key"`: names of two words and more that only say what is meant.
+/// Returns whether a value only repeats words of its name: `ED25519_KEY_PASSPHRASE = "ed25519-key"`.
 fn is_in_name(small: &[u8], name: &[u8]) -> bool {
     let plain = |text: &[u8]| -> Vec<u8> {
         text.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
@@ -156,17 +159,18 @@ fn is_in_name(small: &[u8], name: &[u8]) -> bool {
     small.contains(&b'-') && value.len() >= 8 && memchr::memmem::find(&plain(name), &value).is_some()
 }
 
-/// `xxxx`: nothing was chosen.
+/// Returns whether a value repeats one character: `xxxx`.
 fn is_made_up_of_one(value: &[u8]) -> bool {
     value.iter().all(|byte| *byte == value[0])
 }
 
-/// `DB_PASSWORD`: the name of a variable of the environment.
+/// Returns whether a value is the name of an environment variable: `DB_PASSWORD`.
 fn is_variable_name(name: &[u8]) -> bool {
     name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
-/// Returns whether a person would choose it: letters with a digit or a mark among them, or one of the known words.
+/// Returns whether a person might choose the value: letters with a digit or a mark among them, a PIN, or one of the
+/// known words.
 fn is_chosen(value: &[u8]) -> bool {
     let small = value.to_ascii_lowercase();
     let word = small.strip_suffix(b"!").unwrap_or(&small);
@@ -176,7 +180,7 @@ fn is_chosen(value: &[u8]) -> bool {
     (4..=40).contains(&value.len()) && (is_mixed || is_pin || CHOSEN.iter().any(|chosen| chosen.as_bytes() == word))
 }
 
-/// Returns whether a password is as live ones are: not made for a test, and not mostly a word of a language.
+/// Returns whether a password looks live: not made for a test, and not mostly a word of a language.
 fn is_live(assigned: &Assigned<'_>) -> bool {
     static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
     let value = assigned.value;
@@ -190,7 +194,7 @@ fn is_live(assigned: &Assigned<'_>) -> bool {
     let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
     if assigned.kind.is_for_show() || assigned.is_compared {
         if value.iter().filter(|byte| **byte == b'%').count() >= 3 {
-            // A test of how characters are written in URLs.
+            // Three percent signs show a test of URL encoding.
             return false;
         }
         let is_random =
@@ -208,19 +212,20 @@ fn is_live(assigned: &Assigned<'_>) -> bool {
     is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
 }
 
-/// Something other than the marks that join words.
+/// Returns whether a value has a mark other than those that join words.
 fn has_symbol(value: &[u8]) -> bool {
     value.iter().any(|byte| b"!@#$%^&*?+=~".contains(byte))
 }
 
-/// Letters that no word is made of: the shorter, the less of a word may be in them. Short capitals are an abbreviation.
+/// Returns whether letters form no word: the fewer there are, the less wordy they may be. Short upper-case values are
+/// abbreviations.
 pub(crate) fn is_random_letters(value: &[u8]) -> bool {
     let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
     let is_long = letters >= 12 && words < 0.45 && entropy(value) >= SHORT_BITS;
     is_long || (letters >= 8 && letters == value.len() && words < 0.4 && value.iter().any(u8::is_ascii_lowercase))
 }
 
-/// Reads `p4ssw0rd` as the word it stands for.
+/// Converts a value such as `p4ssw0rd` to the word that it stands for.
 fn without_leet(value: &[u8]) -> Vec<u8> {
     let letter = |byte: &u8| match byte {
         b'@' | b'4' => b'a',
@@ -234,7 +239,7 @@ fn without_leet(value: &[u8]) -> Vec<u8> {
     value.iter().map(letter).collect()
 }
 
-/// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
+/// Returns whether a value is a name: `user.name`, `some_variable_2`, `Word-Word`.
 pub(crate) fn looks_like_code(value: &[u8]) -> bool {
     let joins = value.iter().filter(|byte| b"_-./:,".contains(byte)).count();
     let is_name = is_made_of(value, b"_-./:,") && joins > 0;

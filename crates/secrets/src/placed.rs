@@ -1,4 +1,4 @@
-//! Passwords that are told by where they stand: a column of a table, a word of a command, a field of a password file.
+//! Finds passwords by their position: a column of a table, a word of a command, a field of a password file.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,14 +11,14 @@ use crate::header;
 use crate::judge::judge;
 use crate::name::Promise;
 
-/// How far is read from a keyword.
+/// Number of bytes read from a keyword on.
 const WINDOW: usize = 600;
 
-/// Keywords, in small letters, and what follows them; the first group is the password.
+/// Keywords in lower case with the pattern that they begin; the first group is the password.
 const FORMS: &[(&str, &str)] = &[
-    // A file of curl and ftp, on one line or on three.
+    // The `.netrc` file of curl and ftp, on one line or on three.
     ("machine ", r"^machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)"),
-    // host:port:database:user:password of PostgreSQL's password file.
+    // host:port:database:user:password in PostgreSQL's password file.
     (":5432:", r"^:5432:[^:\s]+:[^:\s]+:([^:\s]+)[ \t]*(?:\r?\n|$)"),
     ("jdbc:oracle:", r#"^jdbc:oracle:\w+:\w+/([^@\s"'/$<{]+)@"#),
     ("convertto-securestring ", r#"(?i)^convertto-securestring\s+(?:-string\s+)?["']([^"'\n]+)["']"#),
@@ -29,7 +29,7 @@ const FORMS: &[(&str, &str)] = &[
     ("twine upload ", r#"^twine upload [^\n|]*?(?:-p|--password)[ =]["']?([^\s"']+)"#),
 ];
 
-/// The keywords of [`word`].
+/// Keywords of [`word`].
 pub(crate) const KEYWORDS: &[&str] = &{
     let mut words = [""; FORMS.len()];
     let mut at = 0;
@@ -44,17 +44,17 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let pattern = |(_, pattern): &(&str, &str)| Regex::new(pattern).expect("a constant pattern");
     FORMS.iter().map(pattern).collect()
 });
-/// What feeds a command that reads its password from its input.
+/// Text that is piped into a command that reads its password from its input.
 static PIPED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?:echo|printf)\s+(?:-n\s+|'?"?%s"?'?\s+)?["']?([^\s"'|]+)["']?\s*\|[^|\n]*$"#)
         .expect("a constant pattern")
 });
-/// The columns and the first row of an INSERT.
+/// Columns and first row of an INSERT.
 static INSERTED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?is)^insert\s+into\s+[\w.`\x22\[\]]+\s*\(([^()]{1,300})\)\s*values\s*\(").expect("a constant pattern")
 });
 
-/// Reads the password that a command, or a line of a password file, has at its place.
+/// Reads the password of a command or of a line of a password file.
 pub(crate) fn word(place: &Context<'_>) -> Option<Found> {
     let keyword = place.text[place.at..place.keyword_end].to_ascii_lowercase();
     let form = FORMS.iter().position(|(word, _)| word.as_bytes() == keyword)?;
@@ -62,7 +62,7 @@ pub(crate) fn word(place: &Context<'_>) -> Option<Found> {
     credential(place, place.at + found.start()..place.at + found.end())
 }
 
-/// Reads what is piped into `--password-stdin`; the keyword is the flag.
+/// Reads the text piped into `--password-stdin`; the keyword is the flag.
 pub(crate) fn piped(place: &Context<'_>) -> Option<Found> {
     let from = place.at.saturating_sub(WINDOW);
     let line = place.text[from..place.at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -71,7 +71,7 @@ pub(crate) fn piped(place: &Context<'_>) -> Option<Found> {
     credential(place, start + found.start()..start + found.end())
 }
 
-/// Reads the value of a password's column; the keyword is `insert into `.
+/// Reads the value in a password column; the keyword is `insert into `.
 pub(crate) fn column(place: &Context<'_>) -> Option<Found> {
     let window = window(place);
     let insert = INSERTED.captures(window)?;
@@ -102,7 +102,7 @@ pub(crate) fn column(place: &Context<'_>) -> Option<Found> {
     None
 }
 
-/// Reads `_auth=BASE64` of a package manager's settings; the keyword is `_auth`.
+/// Reads `_auth=BASE64` in the settings of a package manager; the keyword is `_auth`.
 pub(crate) fn registry(place: &Context<'_>) -> Option<Found> {
     let rest = window(place).get(5..)?;
     let marks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'=' | b'"' | b'\'')).count();

@@ -1,7 +1,7 @@
-//! Tokens whose telling part is not at their beginning.
+//! Tokens whose distinctive part is not at the beginning.
 //!
-//! Vendors seldom say how long a token is; where a manual is silent, the form is the one that several public scanners and client libraries agree on, and
-//! it says so here.
+//! Vendors seldom document the length of a token. Where a manual is silent, the form is the one on which several public
+//! scanners and client libraries agree, and its comment says so.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::context::{Context, Found};
 use crate::value::is_made_up;
 use crate::words::entropy;
 
-/// `NNNNNNNNN:AA…`: the bot's number, a colon, 35 characters. Source: core.telegram.org/bots for the form; 8 to 10 digits and 35 characters are
-/// what client libraries check, the manual's own examples have 6. That the 35 begin with `AA` is not in it;
-/// public scanners ask for it.
+/// Reads `NNNNNNNNN:AA…`: the bot's number, a colon, 35 characters. Source: core.telegram.org/bots for the form; 8 to
+/// 10 digits and 35 characters are what client libraries check, while the manual's own examples have 6. The manual does
+/// not say that the 35 begin with `AA`; public scanners require it.
 pub(crate) fn telegram(place: &Context<'_>) -> Option<Found> {
     let before = back(place, u8::is_ascii_digit, 10);
     let after = forward(place, place.at + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'), 60);
@@ -20,8 +20,8 @@ pub(crate) fn telegram(place: &Context<'_>) -> Option<Found> {
     whole(place, place.at - before..place.at + 1 + after, fits)
 }
 
-/// 32 hexadecimal digits, `-us` and the number of a data centre. Source: mailchimp.com/developer for the suffix, which client libraries cut off
-/// behind the hyphen; the numbers in use have one or two digits.
+/// Reads 32 hexadecimal digits, `-us` and the number of a data centre. Source: mailchimp.com/developer for the suffix,
+/// which client libraries cut off behind the hyphen; the numbers in use have one or two digits.
 pub(crate) fn mailchimp(place: &Context<'_>) -> Option<Found> {
     let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let before = back(place, is_hex, 33);
@@ -29,7 +29,8 @@ pub(crate) fn mailchimp(place: &Context<'_>) -> Option<Found> {
     whole(place, place.at - before..place.keyword_end + after, before == 32 && (1..=2).contains(&after))
 }
 
-/// 14 characters, `.atlasv1.`, 60 to 72 characters. Source: developer.hashicorp.com has examples and no form; public scanners take 67, or 60 to 70.
+/// Reads 14 characters, `.atlasv1.`, 60 to 72 characters. Source: developer.hashicorp.com has examples and no form;
+/// public scanners take 67, or 60 to 70.
 pub(crate) fn terraform(place: &Context<'_>) -> Option<Found> {
     let before = back(place, u8::is_ascii_alphanumeric, 15);
     let after = forward(
@@ -41,8 +42,8 @@ pub(crate) fn terraform(place: &Context<'_>) -> Option<Found> {
     whole(place, place.at - before..place.keyword_end + after, before == 14 && (60..=72).contains(&after))
 }
 
-/// 36 hexadecimal digits and `NRAL`. Source: docs.newrelic.com has 40 characters; the ending is that of keys which
-/// public scanners look for. Keys of 40 hexadecimal digits are found by their names alone.
+/// Reads 36 hexadecimal digits and `NRAL`. Source: docs.newrelic.com has 40 characters; the ending is that of the keys
+/// that public scanners find. Keys of 40 hexadecimal digits are found by their names only.
 pub(crate) fn newrelic(place: &Context<'_>) -> Option<Found> {
     let before = back(place, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'), 37);
     let fits = before == 36 && place.text[place.at..].starts_with(b"NRAL");
@@ -57,10 +58,11 @@ fn forward(place: &Context<'_>, from: usize, is_part: impl Fn(&u8) -> bool, most
     place.text[from..].iter().take(most + 1).take_while(|byte| is_part(byte)).count()
 }
 
-/// Least entropy in bits a character: each of 4,000 random tokens of every form above has more, the least that was drawn 3.04.
+/// Minimum entropy in bits a character: each of 4,000 random tokens of every form above has more; the lowest drawn was
+/// 3.04.
 const BITS: f64 = 3.0;
 
-/// Takes a token that fits and is no part of a longer word.
+/// Returns a token that fits and is not part of a longer word.
 fn whole(place: &Context<'_>, range: Range<usize>, fits: bool) -> Option<Found> {
     let text = place.text;
     let is_word = |at: Option<usize>| {

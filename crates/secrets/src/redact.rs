@@ -1,9 +1,9 @@
-//! Takes the secrets out of a text.
+//! Removes the secrets from a text.
 
 use crate::file_kind::FileKind;
 use crate::scan::Scanner;
 
-/// Replaces every secret in a text that is shown to somebody, e.g. the output of a command.
+/// Replaces every secret in a text before it is shown, e.g. in the output of a command.
 #[must_use]
 pub fn redact(text: &str) -> String {
     let mut shown = Vec::with_capacity(text.len());

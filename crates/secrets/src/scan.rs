@@ -1,4 +1,4 @@
-//! The pass over a text: keywords, then the detectors that own them, then what speaks against a hit.
+//! Scans a text: keywords, then their detectors, then a check of each hit.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -16,23 +16,23 @@ use crate::{encoded, escaped, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
 
-/// More secrets than this in one file are not told apart any more.
+/// Maximum number of secrets in one file.
 const MOST_HITS: usize = 4_000;
 
-/// A secret in a text. It knows where the value is, never the value itself.
+/// A secret in a text. It holds the position of the value, never the value itself.
 #[derive(Debug, Clone)]
 pub struct Hit {
     detector: &'static Detector,
-    /// Bytes of the text.
+    /// Byte range of the secret in the text.
     pub range: Range<usize>,
-    /// Whether it stands behind base64; the range is that of the encoded text.
+    /// True if the secret is inside base64; the range is that of the encoded text.
     is_encoded: bool,
     strength: Strength,
-    /// What speaks against it being a live one.
+    /// Reason to doubt that the secret is live.
     doubt: Option<&'static str>,
 }
 
-/// Finds the credentials of a file, by place. Its path tells what kind of file it is and is not opened.
+/// Finds the credentials of a file, by position. The path determines the kind of file; it is not opened.
 #[must_use]
 pub fn scan(text: &[u8], path: &str) -> Vec<Hit> {
     Scanner::shared().scan(text, FileKind::of(path))
@@ -41,13 +41,13 @@ pub fn scan(text: &[u8], path: &str) -> Vec<Hit> {
 // === impl Hit ===
 
 impl Hit {
-    /// Returns the id of the rule that found it.
+    /// Returns the id of the rule that found the secret.
     #[must_use]
     pub fn rule(&self) -> &'static str {
         self.detector.rule
     }
 
-    /// Says what was found.
+    /// Returns a message that names the kind of secret.
     #[must_use]
     pub fn message(&self) -> String {
         let title = self.detector.title;
@@ -55,7 +55,7 @@ impl Hit {
         self.doubt.map_or(title.clone(), |doubt| format!("{title} ({doubt})"))
     }
 
-    /// Returns how grave it is.
+    /// Returns the severity of the finding.
     #[must_use]
     pub fn severity(&self) -> Severity {
         match self.strength {
@@ -78,18 +78,18 @@ impl Hit {
     }
 }
 
-/// All detectors and their keywords.
+/// All detectors, with the search for their keywords.
 pub(crate) struct Scanner {
     detectors: Vec<(&'static Detector, OnceLock<Option<Regex>>)>,
     keywords: Keywords,
-    /// The detectors of each keyword.
+    /// Indices of the detectors of each keyword.
     owners: Vec<Vec<usize>>,
 }
 
 // === impl Scanner ===
 
 impl Scanner {
-    /// Returns the scanner of this process, made by the first who asks.
+    /// Returns the scanner of this process; the first call creates it.
     pub(crate) fn shared() -> &'static Self {
         &SHARED
     }
@@ -111,8 +111,8 @@ impl Scanner {
         }
     }
 
-    /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
-    /// one stays.
+    /// Finds the secrets of a text, by position, and those inside one level of base64. Of overlapping hits only the
+    /// more specific one is returned.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         if let Some(found) = whole::key(text) {
             let hit = |found: Found| weigh(&table::KEY_FILE, found, text);
@@ -147,7 +147,8 @@ impl Scanner {
                 if takes(kind, &detector.find)
                     && let Some(found) = detector.find(&place(kind), regex)
                 {
-                    // What a description of code shows is judged as in a manual. Few places are found, so only these are looked at.
+                    // Values shown in documentation comments are judged as in a manual. Hits are few, so only their
+                    // lines are examined.
                     let is_shown = kind.form == Form::Code && !kind.is_test && is_description(text, at);
                     let found = if is_shown { detector.find(&place(kind.shown()), regex) } else { Some(found) };
                     hits.extend(found.and_then(|found| weigh(detector, found, text)));
@@ -159,21 +160,21 @@ impl Scanner {
     }
 }
 
-/// Returns whether a line of settings is switched off.
+/// Returns whether a setting is on a line that is commented out.
 fn is_commented_out(text: &[u8], at: usize) -> bool {
     let line =
         text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
     line.starts_with(b"#") || line.starts_with(b";") || line.starts_with(b"//")
 }
 
-/// Returns whether a line belongs to a comment that documents: `/// …`, `//! …`, ` * …`.
+/// Returns whether a line belongs to a documentation comment: `/// …`, `//! …`, ` * …`.
 fn is_description(text: &[u8], at: usize) -> bool {
     let line =
         text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
     [&b"///"[..], b"//!", b"* ", b"/**"].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Returns whether a detector looks into this kind of file.
+/// Returns whether a detector is used on this kind of file.
 const fn takes(kind: FileKind, find: &Find) -> bool {
     match (kind.form, find) {
         (Form::Lock, Find::Token(_)) => true,
@@ -182,7 +183,7 @@ const fn takes(kind: FileKind, find: &Find) -> bool {
     }
 }
 
-/// Drops what cannot be a secret, and says what speaks against the rest.
+/// Drops a value that cannot be a secret, and adds the reasons to doubt another.
 fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> {
     let secret = &text[found.range.clone()];
     let judged = match detector.find {
@@ -199,7 +200,7 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     Some(Hit { detector, range: found.range, is_encoded: false, strength, doubt: doubt.or(found.note) })
 }
 
-/// Of hits that share bytes the one of the more special kind stays, then the longer one.
+/// Removes overlapping hits: the more specific kind of detector wins, then the longer range.
 fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
     let rank = |hit: &Hit| match hit.detector.find {
         Find::Token(_) => 0,

@@ -1,6 +1,6 @@
-//! The detectors, a table for each group of vendors.
+//! Tables of detectors, one for each group of vendors.
 //!
-//! Patterns are written from the vendors' public descriptions of their token formats. Keywords are in small letters.
+//! Patterns are written from the vendors' public descriptions of their token formats. Keywords are in lower case.
 
 use crate::detector::Detector;
 
@@ -14,11 +14,11 @@ mod operations;
 mod payment;
 mod services;
 
-/// A file that is nothing but a key.
+/// Detector of a file that consists of a key.
 pub(crate) static KEY_FILE: Detector =
     Detector::reader("key-file", "Private key or store of keys", &["key file"], |_| None).critical();
 
-/// Returns all detectors that look for a keyword.
+/// Returns all detectors that have keywords.
 pub(crate) fn all() -> Vec<&'static Detector> {
     [
         ai::DETECTORS,
@@ -36,7 +36,7 @@ pub(crate) fn all() -> Vec<&'static Detector> {
     .collect()
 }
 
-/// Lists the rules with what each of them finds.
+/// Lists the rules, each with what it finds.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     all().into_iter().chain([&KEY_FILE]).map(|detector| (detector.rule, detector.title))
 }

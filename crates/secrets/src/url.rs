@@ -1,10 +1,12 @@
-//! Credentials in URLs: `scheme://user:password@host`, as RFC 3986, section 3.2.1, has them.
+//! Finds credentials in URLs: `scheme://user:password@host`, as in RFC 3986, section 3.2.1.
 //!
-//! Where the limits come from: a port has five digits at most (65,535, RFC 793), so that five or fewer in front of `@` may be one whose host follows. Six
-//! characters are the least of `pam_unix` and of Windows' rule, see [`crate::password`]; a shorter one has to mix two classes. `wordiness > 0.5` with fewer
-//! than three classes, behind a word for it (`pass…`), is the word itself or made of it: 86 % of the identifiers that [`crate::key`] speaks of are so wordy, and
-//! 3 % of eight letters and digits that were drawn (11 % without capitals). The shown users, passwords and hosts are those that manuals and published packages were
-//! seen to have; nobody counted how often each is right.
+//! Sources of the limits: a port has five digits at most (65,535, RFC 793), so that five or fewer in front of `@` may
+//! be one whose host follows. Six characters are the minimum of `pam_unix` and of Windows' rule, see
+//! [`crate::password`]; a shorter one has to mix two classes. A value with `wordiness > 0.5` and fewer than three
+//! classes, behind a word for it (`pass…`), is the word itself or made of it: 86 % of the identifiers that
+//! [`crate::key`] describes are so wordy, and 3 % of random strings of eight letters and digits (11 % without
+//! capitals). The sample users, passwords and hosts were seen in manuals and published packages; how often each is
+//! right was not counted.
 
 use crate::candidate::{Assigned, Strength};
 use crate::context::{Context, Found};
@@ -14,14 +16,15 @@ use crate::name::Promise;
 use crate::value::{is_made_up, is_placeholder, is_reference};
 use crate::words::{classes, wordiness};
 
-/// The longest user or password. Chosen as a limit of work.
+/// Maximum length of a user or password. Chosen as a limit of work.
 const PART: usize = 200;
-/// The shortest password: `user:pw@` and less shows the form.
+/// Minimum length of a password: `user:pw@` and shorter ones only show the form.
 const PASSWORD: usize = 3;
-/// How much of a host is looked at for `example.`: its length is 253 at most (RFC 1035), the names of manuals are short.
+/// Number of bytes of a host searched for `example.`: a host has at most 253 (RFC 1035), the names in manuals are
+/// short.
 const HOST: usize = 60;
 
-/// What the hosts of manuals and of one's own machine begin with: RFC 2606 and RFC 6761 for the reserved ones.
+/// Beginnings of hosts in manuals and of the local machine: RFC 2606 and RFC 6761 for the reserved ones.
 const LOCAL_HOSTS: &[&[u8]] = &[
     b"localhost",
     b"127.",
@@ -39,7 +42,7 @@ const LOCAL_HOSTS: &[&[u8]] = &[
     b"proxy",
 ];
 
-/// The users and passwords of manuals: both together show the form.
+/// Users and passwords in manuals: if both are listed, the URL only shows the form.
 const USERS: &[&str] = &[
     "user", "username", "usr", "u", "name", "login", "me", "foo", "someuser", "myuser", "a", "user1", "joe", "john",
     "bob",
@@ -71,7 +74,7 @@ pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
         return None;
     }
     let password_at = user + 1;
-    // A password may hold `@` itself: the last one before the host's end counts.
+    // A password may contain `@`: the last one before the end of the host counts.
     let authority = rest[password_at..].iter().take_while(|byte| is_password(**byte)).count();
     let at_sign = rest[password_at..password_at + authority].iter().rposition(|byte| *byte == b'@')?;
     let (name, password) = (&rest[..user], &rest[password_at..password_at + at_sign]);
@@ -91,7 +94,7 @@ fn is_password(byte: u8) -> bool {
 
 /// Returns how strong a password is; `None` if it only shows the form of a URL.
 fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> Option<Strength> {
-    // The host may be filled in later, the password is there now.
+    // The host may be filled in later, but the password is literal.
     let begins_host = host.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"[%{$<".contains(byte));
     let is_port = password.len() <= 5 && password.iter().all(u8::is_ascii_digit) && place.kind.form != Form::Config;
     let small = password.to_ascii_lowercase();
@@ -124,7 +127,7 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
     Some(if is_strong { Strength::Strong } else { Strength::Fair })
 }
 
-/// `APIUSER:APIPASS@`: words in capitals for what the reader puts there.
+/// Returns whether a value is a word in capitals that the reader is to replace: `APIUSER:APIPASS@`.
 fn is_word_in_capitals(value: &[u8]) -> bool {
     !value.is_empty() && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }

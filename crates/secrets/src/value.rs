@@ -1,13 +1,15 @@
-//! Whether a value is a credential or only stands where one would.
+//! Decides whether a value is a credential or a stand-in for one.
 //!
-//! The lists of words are what values in samples, manuals and settings of published packages were seen to hold; nobody counted them one by one. What is
-//! known of them is the cost: of 200,000 random strings of 40 letters and digits none holds one of `TYPED` and 14 hold one of `PLACEHOLDERS`.
-//! The beginnings of hashes are those of crypt(5), PHC strings and the frameworks that write them.
+//! The lists of words come from values in samples, manuals and settings of published packages; the words were not
+//! counted one by one. Their cost is known: of 200,000 random strings of 40 letters and digits none holds one of
+//! `TYPED` and 14 hold one of `PLACEHOLDERS`. The beginnings of hashes are those of crypt(5), PHC strings and the
+//! frameworks that write them.
 //!
-//! The numbers: `repeats` and `runs` refuse none of 4,000 random strings of 10, 20 and 40 letters and digits and 0.1 % of those of 32 hexadecimal
-//! digits. `wordiness > 0.5` holds for 97 % of identifiers in capitals and 12 % of drawn passwords (the table of [`crate::password`]); `wordiness < 0.5` of four groups
-//! of four letters for 90 % of drawn ones and 0.2 % of four English words. 512 is the longest value that is judged, a limit of work: what is longer
-//! is a key file or a token, which have readers of their own.
+//! The numbers: `repeats` and `runs` refuse none of 4,000 random strings of 10, 20 and 40 letters and digits and 0.1 %
+//! of those of 32 hexadecimal digits. `wordiness > 0.5` holds for 97 % of identifiers in capitals and 12 % of drawn
+//! passwords (the table of [`crate::password`]); `wordiness < 0.5` of four groups of four letters for 90 % of drawn
+//! ones and 0.2 % of four English words. 512 is the maximum length of a value that is judged, a limit of work: a longer
+//! one is a key file or a token, which have readers of their own.
 
 use std::sync::LazyLock;
 
@@ -16,7 +18,7 @@ use aho_corasick::AhoCorasick;
 use crate::candidate::Assigned;
 use crate::words::wordiness;
 
-/// Words of values that somebody is to replace.
+/// Words in placeholders that a user is to replace.
 const PLACEHOLDERS: &[&str] = &[
     "example",
     "changeme",
@@ -56,10 +58,10 @@ const PLACEHOLDERS: &[&str] = &[
     "_here",
     "lorem",
     "undefined",
-    // The token of Telegram's own manual.
+    // The token in Telegram's own manual.
     "abc-def1234ghikl",
 ];
-/// What fingers type when they mean nothing: no token holds it, and a password with it is a weak one.
+/// Sequences typed without meaning: no token holds one, and a password with one is weak.
 const TYPED: &[&str] = &[
     "00000000",
     "11111111",
@@ -81,7 +83,7 @@ const TYPED: &[&str] = &[
     "1q2w3e",
     "abc123",
 ];
-/// What a value begins with that refers to one elsewhere, or is a hash of one.
+/// Beginnings of values that refer to a credential elsewhere, or that are its hash.
 const REFERENCES: &[&str] = &[
     "env:",
     "env.",
@@ -156,24 +158,24 @@ const REFERENCES: &[&str] = &[
     "~/",
 ];
 
-/// What only stands in a value that is filled in later, or in code.
+/// Texts that occur only in code, or in a value that is filled in later.
 const HELD_BY_REFERENCES: &[&str] = &[
     "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u", "->",
     "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(", ".env",
 ];
-/// What only stands in patterns.
+/// Texts that occur only in patterns.
 const PATTERN_PARTS: &[&str] =
     &["\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$", "*$"];
 
-/// Returns whether a value is made up, whatever it is for.
+/// Returns whether a value is made up, whatever its purpose.
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(TYPED));
     let small = value.to_ascii_lowercase();
     is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small) || is_cut_off(value)
 }
 
-/// Returns whether six letters come again, as where somebody hammers on the keys: `sdlfkjabc+sdlfkj`. Of random values of 128
-/// letters and digits one in 300,000 has such a pair; longer ones are tokens with parts of text in them.
+/// Returns whether six letters are repeated, as when a person types at random: `sdlfkjabc+sdlfkj`. Of random values of
+/// 128 letters and digits one in 300,000 has such a pair; longer ones are tokens with parts of text in them.
 pub(crate) fn is_mashed(value: &[u8]) -> bool {
     const PIECE: usize = 6;
     let small = value.to_ascii_lowercase();
@@ -188,7 +190,7 @@ fn is_cut_off(value: &[u8]) -> bool {
     value.ends_with(b"...") || value.ends_with("\u{2026}".as_bytes())
 }
 
-/// Returns whether a value, in small letters, is one that somebody is to replace.
+/// Returns whether a value, in lower case, is a placeholder that a user is to replace.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PLACEHOLDERS));
     WORDS.is_match(value)
@@ -199,12 +201,12 @@ pub(crate) fn is_constant(value: &[u8]) -> bool {
     value.contains(&b'_') && value.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_')
 }
 
-/// Makes an automaton that finds any of some words, small or capital.
+/// Builds an automaton that finds any of some words, in any case.
 pub(crate) fn automaton(words: &[&str]) -> AhoCorasick {
     AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("a few short words fit an automaton")
 }
 
-/// Returns whether one character makes up a third of a value, or five stand in a row.
+/// Returns whether one character makes up a third of a value, or occurs five times in a row.
 fn repeats(value: &[u8]) -> bool {
     let five = value.windows(5).any(|window| window.iter().all(|byte| *byte == window[0]));
     let mut seen = [false; 256];
@@ -225,7 +227,7 @@ fn runs(value: &[u8]) -> bool {
     steps(1) || steps(-1)
 }
 
-/// Rules out what no credential looks like.
+/// Returns whether a value may be a credential at all.
 pub(crate) fn is_possible(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     (3..=512).contains(&value.len())
@@ -234,16 +236,17 @@ pub(crate) fn is_possible(assigned: &Assigned<'_>) -> bool {
         && value.iter().any(u8::is_ascii_alphanumeric)
 }
 
-/// `aux_number_token = "number_token"`: the value is the name, or its end.
+/// Returns whether the value is the name or the end of it: `aux_number_token = "number_token"`.
 fn names_itself(name: &[u8], value: &[u8]) -> bool {
     let is_one_word = value.iter().all(u8::is_ascii_alphabetic);
     name.len().checked_sub(value.len()).is_some_and(|at| {
-        // `ROOT_PASSWORD=password` is a setting all the same.
+        // `ROOT_PASSWORD=password` is still a setting.
         (at == 0 || !is_one_word) && name[at..].eq_ignore_ascii_case(value)
     })
 }
 
-/// Four groups of four small letters: 16 characters, as Google shows the passwords of programs (support.google.com/accounts/answer/185833).
+/// Returns whether a value is four groups of four lower-case letters: 16 characters, as in Google's app passwords
+/// (support.google.com/accounts/answer/185833).
 pub(crate) fn is_app_password(value: &[u8]) -> bool {
     let groups: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
     let is_group = |group: &&[u8]| group.len() == 4 && group.iter().all(u8::is_ascii_lowercase);
@@ -255,7 +258,7 @@ pub(crate) fn is_made_of(value: &[u8], others: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
 }
 
-/// Returns whether a value names where the real one is, or is filled in later.
+/// Returns whether a value refers to the real one, or is filled in later.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     static HELD: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(HELD_BY_REFERENCES));
     let small = value.to_ascii_lowercase();
@@ -264,7 +267,7 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || is_variable(&small)
         || is_bracketed(&small)
         || is_call(&small)
-        // A path: words, or three parts and more, where base64 has a slash in 1 of 64 characters.
+        // A path: words, or at least three parts; in base64 a slash is 1 of 64 characters.
         || (small[0] == b'/' && (wordiness(&small) > 0.5 || count(&small, |byte| *byte == b'/') >= 3))
         || is_number_or_date(&small)
         || is_image(&small)
@@ -272,13 +275,13 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || is_numbered_name(&small)
 }
 
-/// `WEBHOOK_URL`: the name of a variable of the environment.
+/// Returns whether a value is the name of an environment variable: `WEBHOOK_URL`.
 fn is_setting_name(value: &[u8]) -> bool {
     let is_part = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_uppercase);
     value.contains(&b'_') && value.split(|byte| *byte == b'_').all(is_part)
 }
 
-/// `0002_auto_20260101_1747`: words and numbers that underscores keep apart.
+/// Returns whether a value is words and numbers joined by underscores: `0002_auto_20260101_1747`.
 fn is_numbered_name(value: &[u8]) -> bool {
     let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
     let is_word = |part: &[u8]| part.iter().all(u8::is_ascii_alphabetic) && wordiness(part) > 0.5;
@@ -289,7 +292,7 @@ fn is_numbered_name(value: &[u8]) -> bool {
         && parts().any(is_word)
 }
 
-/// `name:1.2-alpine`, `registry/name:latest`: an image of a container and its tag.
+/// Returns whether a value is a container image with its tag: `name:1.2-alpine`, `registry/name:latest`.
 fn is_image(value: &[u8]) -> bool {
     let mut parts = value.splitn(2, |byte| *byte == b':');
     let (Some(name), Some(tag)) = (parts.next(), parts.next()) else { return false };
@@ -308,20 +311,21 @@ fn is_bracketed(value: &[u8]) -> bool {
     [b"<>", b"[]", b"{}", b"%%", b"__", b"@@", b"()", b"##", b"&;"].contains(&&ends)
 }
 
-/// `name(…)` or `a.b[…]`.
+/// Returns whether a value is a call or an index: `name(…)` or `a.b[…]`.
 fn is_call(value: &[u8]) -> bool {
     let opens = value.iter().position(|byte| b"([".contains(byte));
     opens.is_some_and(|at| at > 0 && is_made_of(&value[..at], b"_.$:") && value.iter().any(|byte| b")]".contains(byte)))
 }
 
-/// A number, a version, a date or an address: two letters are those of `1.2.3rc1` and of a time zone, two marks the least of a date.
+/// Returns whether a value is a number, a version, a date or an address. Two letters allow `1.2.3rc1` and a time zone;
+/// a date has at least two marks.
 fn is_number_or_date(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let joins = value.iter().filter(|byte| b".-:/".contains(byte)).count();
     value.iter().all(|byte| byte.is_ascii_digit() || b".,-:+".contains(byte)) || (letters <= 2 && joins >= 2)
 }
 
-/// A regular expression or a format.
+/// Returns whether a value is a regular expression or a format.
 pub(crate) fn is_pattern(value: &[u8]) -> bool {
     static PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PATTERN_PARTS));
     PARTS.is_match(value)

@@ -1,4 +1,4 @@
-//! How random a value is, and how much like words.
+//! Measures how random a value is, and how much it resembles words.
 
 /// Pairs of letters that make up most of English text and of names in code.
 const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra ce \
@@ -6,14 +6,15 @@ const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is i
     am bo ie op ul pl ir sp im oo ke ey ag ap ab lo ov ee fi ig av bl do mi ol tt if up da rt rm pu bu ay ci ty sc cr ck pp us gr ex tp cl wh wi \
     ef vi sh ts ls na ue ia ff ob ew rn nc rd uc va dr br ry ip qu mp ph gi ei au ep ev ms gn vo sk tl cu pi fa bi nf ki ga gh bj je";
 
-/// Entropy that 98 of 100 random strings of 16 hexadecimal digits reach.
+/// Entropy in bits a byte that 98 of 100 random strings of 16 hexadecimal digits reach.
 pub(crate) const HEX_BITS: f64 = 2.7;
-/// Entropy that 99 of 100 random strings of 20 letters and digits reach.
+/// Entropy in bits a byte that 99 of 100 random strings of 20 letters and digits reach.
 pub(crate) const LONG_BITS: f64 = 3.5;
-/// Entropy that most random strings of ten letters and digits reach, whose highest is 3.3: one character may come twice.
+/// Entropy in bits a byte that most random strings of ten letters and digits reach, whose maximum is 3.3: one character
+/// may occur twice.
 pub(crate) const SHORT_BITS: f64 = 3.0;
 
-/// Returns Shannon's entropy in bits a byte.
+/// Returns the Shannon entropy in bits a byte.
 pub(crate) fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {
@@ -23,17 +24,16 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
     counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }
 
-/// Returns how much of a value's letter pairs are common in words, from 0 to 1.
+/// Returns the share of a value's letter pairs that are common in words, from 0 to 1.
 ///
-/// What the limits that it is compared with separate, of random strings of 20 letters and digits and of the identifiers of at least
-/// eight characters in CPython 3.11's library: below 0.35 lie 74 % of the strings and 1 % of the identifiers, below 0.45 88 % and 2 %,
-/// below 0.6 97 % and 6 %. Of random strings of eight characters 70, 76 and 89 % lie there: the shorter, the less it says.
-/// Where letters are few, one pair among digits
-/// says little: it counts as if a third of the value were pairs.
+/// How the limits separate random strings of 20 letters and digits from the identifiers of at least eight characters in
+/// CPython 3.11's library: 74 % of the strings and 1 % of the identifiers are below 0.35, 88 % and 2 % below 0.45, 97 %
+/// and 6 % below 0.6. Of random strings of eight characters 70, 76 and 89 % are: the shorter the value, the weaker the
+/// evidence. Among few letters a single pair is weak evidence: it counts as if a third of the value were pairs.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
     for pair in value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
-        // `passwordField`: a capital after a small letter begins a word, the pair across says nothing.
+        // `passwordField`: a capital after a lower-case letter begins a word, so the pair across is ignored.
         if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
             continue;
         }
@@ -55,7 +55,7 @@ fn is_common(first: u8, second: u8) -> bool {
     TABLE[usize::from(first - b'a')][usize::from(second - b'a')]
 }
 
-/// Counts the kinds of characters: small letters, capitals, digits, others.
+/// Counts the classes of characters: lower case, capitals, digits, others.
 pub(crate) fn classes(value: &[u8]) -> usize {
     let has = |want: fn(&u8) -> bool| usize::from(value.iter().any(want));
     has(u8::is_ascii_lowercase)
@@ -64,7 +64,7 @@ pub(crate) fn classes(value: &[u8]) -> usize {
         + has(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// Counts how often a value changes between letters and digits, or from small letters to capitals.
+/// Counts how often a value changes between letters and digits, or from lower case to capitals.
 pub(crate) fn changes(value: &[u8]) -> usize {
     let class = |byte: &u8| match byte {
         b'a'..=b'z' => 0,
@@ -75,7 +75,7 @@ pub(crate) fn changes(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count()
 }
 
-/// Returns whether a value is long and random enough that its hash gives nothing away.
+/// Returns whether a value is so long and random that its hash reveals nothing.
 #[must_use]
 pub fn is_random(value: &[u8]) -> bool {
     value.len() >= 20 && entropy(value) >= LONG_BITS

@@ -1,14 +1,14 @@
-//! Brackets and quotes by a language's own rules for strings and comments, without a grammar: what is unbalanced here is
-//! broken whatever macros and dialects a file uses.
+//! Checks brackets and quotes without a grammar, by a language's rules for strings and comments: an unbalanced text is
+//! broken whatever macros and dialects it uses.
 
 use crate::problem::{Kind, Problem};
 
-/// Whose rules for strings and comments hold.
+/// Set of rules for strings and comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quoting {
-    /// C and C++, after the preprocessor's lines were taken out.
+    /// Rules of C and C++, after the preprocessor's lines were removed.
     C,
-    /// The same, of C#, with its verbatim and raw strings.
+    /// Rules of C#, after the preprocessor's lines were removed, with verbatim and raw strings.
     CSharp,
     Css,
     Scss,
@@ -16,24 +16,24 @@ pub(crate) enum Quoting {
     PowerShell,
 }
 
-/// What stands at a place.
+/// Token at a position.
 enum Token {
-    /// A comment, a string, or a character that means nothing here; ends at this byte.
+    /// A comment, a string, or any other character; holds the position of its end.
     Other(usize),
     Open(u8),
     Close(u8),
-    /// A string or comment that never ends.
+    /// A string or comment that never ends; holds its name.
     Endless(&'static str),
 }
 
-/// A bracket that is open.
+/// An open bracket.
 #[derive(Clone, Copy)]
 struct Open {
     mark: u8,
     at: usize,
 }
 
-/// Finds the first bracket, string or comment without an end, or the first closing bracket that closes nothing.
+/// Finds the first bracket, string or comment without an end, or the first closing bracket without a partner.
 pub(crate) fn unbalanced(text: &[u8], quoting: Quoting) -> Option<Problem> {
     let mut open: Vec<Open> = Vec::new();
     let mut at = 0;
@@ -65,7 +65,7 @@ pub(crate) fn unbalanced(text: &[u8], quoting: Quoting) -> Option<Problem> {
     open.pop().map(|last| unclosed(text, last))
 }
 
-/// Lists the brackets outside of strings and comments, with their places; `None` if a string or comment never ends.
+/// Lists the brackets outside of strings and comments, with their positions; `None` if a string or comment never ends.
 pub(crate) fn brackets(text: &[u8], quoting: Quoting) -> Option<Vec<(u8, usize)>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -82,7 +82,7 @@ pub(crate) fn brackets(text: &[u8], quoting: Quoting) -> Option<Vec<(u8, usize)>
     Some(found)
 }
 
-/// Returns whether a closing bracket is the partner of an opening one.
+/// Returns whether a closing bracket matches an opening one.
 pub(crate) const fn closes(opening: u8, closing: u8) -> bool {
     matches!((opening, closing), (b'(', b')') | (b'[', b']') | (b'{', b'}'))
 }
@@ -118,7 +118,7 @@ fn token(text: &[u8], at: usize, quoting: Quoting) -> Token {
         (b'"', Quoting::C) if is_raw(text, at) => {
             raw_string(rest).map_or(Token::Endless("a string"), |end| Token::Other(at + end))
         }
-        // A separator of digits, as in `1'000`, or the name of a raw string's prefix.
+        // A separator of digits, as in `1'000`, or an apostrophe behind a word that is no string prefix.
         (b'\'', Quoting::C) if at > 0 && text[at - 1].is_ascii_alphanumeric() && !is_prefix(text, at) => {
             Token::Other(at + 1)
         }
@@ -156,7 +156,7 @@ fn comment(rest: &[u8], line: Option<&str>, open: &str, close: &str) -> Option<O
     is_line.then(|| Some(line_end(rest)))
 }
 
-/// Returns where a line comment ends; a backslash at its end takes the next line along.
+/// Returns where a line comment ends; a backslash at its end continues it on the next line.
 fn line_end(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(length) = memchr::memchr(b'\n', &rest[at..]) {
@@ -170,14 +170,14 @@ fn line_end(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Returns whether a `#` here begins a comment: inside of a word it is a part of it.
+/// Returns whether a `#` here begins a comment; inside a word it does not.
 fn begins_word(text: &[u8], at: usize) -> bool {
     at == 0
         || text[at - 1].is_ascii_whitespace()
         || matches!(text[at - 1], b';' | b'(' | b')' | b'{' | b'}' | b'|' | b',')
 }
 
-/// Returns the length of a string; `None` if its line or the text ends before.
+/// Returns the length of a string; `None` if its line or the text ends before it does.
 fn string(rest: &[u8], escape: u8, is_multiline: bool) -> Option<usize> {
     let mut at = 1;
     while let Some(byte) = rest.get(at) {
@@ -235,7 +235,7 @@ fn csharp_string(text: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// `@"` to the end of its line, up to a line that begins with `"@`.
+/// Reads a here-string: from `@"` at the end of a line up to a line that begins with `"@`.
 fn here_string(rest: &[u8], at: usize) -> Token {
     let close = [b'\n', rest[1], b'@'];
     let head = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -256,7 +256,7 @@ fn url(rest: &[u8]) -> usize {
     end.filter(|end| rest[*end] == b')').map_or(1, |end| end + 1)
 }
 
-/// `R"x(…)x"` of C++, with any prefix.
+/// Returns whether a raw string of C++ begins here: `R"x(…)x"` with any prefix.
 fn is_raw(text: &[u8], at: usize) -> bool {
     at > 0 && text[at - 1] == b'R' && {
         let word = text[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();

@@ -1,4 +1,4 @@
-//! Finds the bracket that has no partner: the best explanation of most broken files.
+//! Finds the bracket without a partner: the best explanation of most broken files.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ struct Open<'a> {
     line: usize,
 }
 
-/// Finds the first bracket that closes nothing, else the last one that is never closed. Brackets in strings and
-/// comments are no tokens of the tree and do not count.
+/// Finds the first closing bracket without a partner, else the last opening one that is never closed. Ignores brackets
+/// in strings and comments, which are no tokens of the tree.
 pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut cursor = tree.walk();
@@ -33,7 +33,7 @@ pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
             } else if let Some(partner) = partner(here.token) {
                 match open.pop() {
                     Some(before) if closes(before.token, here.token) => {}
-                    // Whichever of the two stands at fault, the inner opening one is the safer guess.
+                    // Either bracket may be wrong; the inner opening one is the safer guess.
                     Some(before) if open.iter().any(|outer| outer.token.ends_with(partner)) => {
                         return Some(before.stray());
                     }

@@ -1,12 +1,12 @@
-//! How far a grammar is trusted, where it is weak.
+//! Limits the trust in a grammar where it is weak.
 
 use switchboard_grammars::Language;
 
 use crate::problem::Problem;
 use crate::source::Source;
 
-/// What keeps a new problem from blocking. The shares of false alarms behind it were measured on published code:
-/// two thirds of C++ headers, half of C files with macros, and some dialects of the looser languages.
+/// Conditions under which a new problem does not block. They follow the shares of false alarms measured on published
+/// code: two thirds of C++ headers, half of C files with macros, and some dialects of the looser languages.
 pub(crate) enum Caution {
     /// The grammar is as good as the language's own parser.
     None,
@@ -22,7 +22,7 @@ pub(crate) enum Caution {
 impl Caution {
     pub(crate) fn of(language: Language, source: &Source, base_was_clean: bool) -> Self {
         if source.language == Some(Language::JavaScript) && language == Language::Tsx {
-            // Flow, which has no grammar of its own here.
+            // Flow has no grammar of its own here.
             return Self::Dialects { base_was_clean };
         }
         match language {
@@ -48,7 +48,7 @@ impl Caution {
         }
     }
 
-    /// Returns whether nothing may be said of a file that has no base: the grammar does not know all that is legal in it.
+    /// Returns whether the grammar is too weak to judge a file without a base: it does not know all legal code.
     pub(crate) fn is_doubt(&self) -> bool {
         !matches!(self, Self::None)
     }
@@ -65,11 +65,11 @@ impl Caution {
     }
 }
 
-/// Lines above a problem in which its statement may begin.
+/// Maximum number of lines above a problem in which its statement may begin.
 const STATEMENT_LINES: usize = 20;
 
-/// Returns whether a directive, a name in capitals or more names than a declaration has stand on the problem's lines, next to them
-/// or where its statement begins.
+/// Returns whether a directive, a name in capitals or more names than a declaration has are on the problem's lines,
+/// next to them or where its statement begins.
 fn is_near_macro(problem: &Problem, source: &Source) -> bool {
     let ends_statement = |line: &usize| {
         let text = source.lines().bytes(&source.text, *line).trim_ascii_end();
@@ -91,8 +91,8 @@ fn is_near_macro(problem: &Problem, source: &Source) -> bool {
     })
 }
 
-/// Returns whether more names stand in a row than a declaration of C has, `g_autofree Node *a` or `extern int a attribute_hidden`: one of
-/// them is a macro in small letters.
+/// Returns whether more names stand in a row than a declaration of C has, as in `g_autofree Node *a` or
+/// `extern int a attribute_hidden`: one of them is a lower-case macro.
 fn has_macro_word(line: &[u8]) -> bool {
     const BUILT_IN: [&[u8]; 11] =
         [b"int", b"char", b"void", b"short", b"long", b"float", b"double", b"unsigned", b"signed", b"bool", b"auto"];
@@ -134,7 +134,7 @@ fn has_macro_word(line: &[u8]) -> bool {
             return false;
         }
         let is_name = |word: &&[u8]| !BUILT_IN.contains(word) && !OTHERS.contains(word);
-        // Where a type follows a name, a `;` or `,` is missing.
+        // A type behind a name shows that a `;` or `,` is missing.
         let is_broken = words().skip_while(|word| !is_name(word)).any(|word| BUILT_IN.contains(&word));
         let names = words().filter(is_name).count();
         !is_broken && names > if has(&BUILT_IN) { 1 } else { 2 }

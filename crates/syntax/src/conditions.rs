@@ -1,10 +1,11 @@
-//! Conditions that stand in comments of JavaScript, as uni-app compiles them: `// #ifdef H5` … `// #endif`.
+//! Conditions inside comments of JavaScript, as uni-app compiles them: `// #ifdef H5` … `// #endif`.
 
 use std::borrow::Cow;
 
 use crate::overwrite::overwrite;
 
-/// Overwrites all arms but the first of conditions that follow each other directly: only one of them is compiled, and each may declare the same.
+/// Overwrites all arms but the first of adjacent conditions: only one of them is compiled, and each may declare the
+/// same name.
 pub(crate) fn first_arms(text: &mut Cow<'_, [u8]>) {
     for (from, to) in other_arms(text) {
         overwrite(text, from..to, b' ');
@@ -41,7 +42,7 @@ fn other_arms(text: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Returns whether a line begins a condition, or ends one.
+/// Returns `true` for a line that begins a condition, `false` for one that ends it.
 fn condition(line: &[u8]) -> Option<bool> {
     let comment = line.trim_ascii().strip_prefix(b"//")?.trim_ascii_start();
     let has = |word: &[u8]| comment.starts_with(word);

@@ -1,18 +1,19 @@
-//! What C# allows and its grammar does not know: what pointers lead to, other than a name, and names that are words of the language elsewhere.
+//! Rewrites legal C# that the grammar does not know: dereferenced expressions other than a name, and contextual
+//! keywords used as names.
 
 use std::borrow::Cow;
 
-/// Words that the language has for some places only; elsewhere they are names.
+/// Contextual keywords: words of the language in some positions, names elsewhere.
 const WORDS: [&str; 4] = ["async", "required", "scoped", "file"];
-/// Words behind which an expression begins.
+/// Words that an expression follows.
 const BEFORE_VALUE: [&[u8]; 9] = [b"return", b"else", b"do", b"in", b"case", b"ref", b"out", b"await", b"throw"];
-/// The longest piece of a line in which the end of a bracket is looked for.
+/// Maximum distance in bytes in which the end of a bracket is searched.
 const LONGEST: usize = 1_000;
 
-/// Puts names and elements in place of what the grammar does not know, byte for byte.
+/// Replaces what the grammar does not know by names and elements of the same length.
 pub(super) fn tidy(text: &mut Cow<'_, [u8]>) {
     names(text);
-    // A `ref struct` may be `partial` as well.
+    // A `ref struct` may also be `partial`.
     for at in all(text, b"ref partial struct") {
         text.to_mut()[at..at + 3].fill(b' ');
     }
@@ -34,7 +35,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// `if (async)`, `required.Add(a)`: behind a name follows what cannot follow a modifier.
+/// Renames contextual keywords used as names, as in `if (async)` or `required.Add(a)`: what follows can't follow a
+/// modifier.
 fn names(text: &mut Cow<'_, [u8]>) {
     for word in WORDS {
         for at in all(text, word.as_bytes()) {
@@ -49,7 +51,7 @@ fn names(text: &mut Cow<'_, [u8]>) {
     }
 }
 
-/// Returns whether a value begins behind a text: a `*` is no multiplication there.
+/// Returns whether a value begins after a text, so that a `*` there is no multiplication.
 fn begins_value(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let Some(last) = before.last() else { return false };
@@ -64,7 +66,8 @@ fn begins_value(before: &[u8]) -> bool {
     b"=(,;{}!&|+-%<>?:~^[".contains(last)
 }
 
-/// Rewrites what stands behind the `*` at a place: `*(int*)&a` to `a`, `*(a + 1)` to `_[a + 1]`, `*--a` to `a`, `*a++` to `*a`.
+/// Rewrites what follows the `*` at a position: `*(int*)&a` to `a`, `*(a + 1)` to `_[a + 1]`, `*--a` to `a`, `*a++` to
+/// `*a`.
 fn pointee(text: &mut Cow<'_, [u8]>, at: usize) {
     let end = text[at..].iter().take(LONGEST).position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
     let rest = &text[at + 1..end];
@@ -97,7 +100,7 @@ fn pointee(text: &mut Cow<'_, [u8]>, at: usize) {
     (text[at], text[at + 1], text[at + length]) = (b'_', b'[', b']');
 }
 
-/// `(int*)`
+/// Returns whether a text is a cast to a pointer: `(int*)`.
 fn is_cast(text: &[u8]) -> bool {
     let Some(length) = bracket(&text[..text.len().min(LONGEST)]) else { return false };
     let inner = text[1..length - 1].trim_ascii();
@@ -105,7 +108,7 @@ fn is_cast(text: &[u8]) -> bool {
     inner.ends_with(b"*") && inner.iter().all(is_type)
 }
 
-/// Returns the length of the bracket that a text begins with; `None` if its end or a quote is not where it should be.
+/// Returns the length of the bracket that a text begins with; `None` if its end or a quote is missing.
 fn bracket(text: &[u8]) -> Option<usize> {
     if text.first() != Some(&b'(') {
         return None;

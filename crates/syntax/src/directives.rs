@@ -1,7 +1,8 @@
-//! Texts with a preprocessor, read arm by arm: the lines of `#if` and its family taken out, and of each chain one arm left.
+//! Reads texts with a preprocessor arm by arm: removes the lines of `#if` and its family, and leaves one arm of each
+//! chain.
 //!
-//! Nobody knows here which symbols are set. Three readings cover what files do in practice: every condition true, every
-//! condition false, and every `#elif` true. A text is right when one of them is; a change broke it when a reading that was
+//! The symbols that are set are unknown. Three readings cover the usual code: every condition true, every condition
+//! false, and every `#elif` true. A text is right if one of its readings is; a change broke it if a reading that was
 //! right no longer is.
 
 mod arms;
@@ -12,15 +13,15 @@ use crate::problem::{Kind, Problem};
 
 const COMMENT_END: &[u8] = b"*/";
 
-/// Whose directives they are.
+/// Set of rules for directives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preprocessor {
-    /// C and C++: a line goes on behind a backslash.
+    /// Rules of C and C++: a backslash continues a line.
     C,
     CSharp,
 }
 
-/// What each condition is taken for.
+/// Assumed value of all conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Assumption {
     True,
@@ -28,22 +29,22 @@ enum Assumption {
     ElseIf,
 }
 
-/// A chain from `#if` to `#endif` that is open.
+/// An open chain from `#if` to `#endif`.
 struct Chain {
     at: usize,
-    /// Whether what is around it is read.
+    /// True if the surrounding text is read.
     is_read_around: bool,
-    /// Whether one of its arms was already read.
+    /// True if one of its arms was already read.
     was_read: bool,
 }
 
-/// The readings of a text, byte for byte as long as it; an error is a chain without its end.
+/// Readings of a text, each of the same length; or the first chain without an end.
 pub(crate) struct Readings {
     pub(crate) texts: Vec<Vec<u8>>,
     pub(crate) stray: Option<Problem>,
 }
 
-/// Reads a text arm by arm; one reading where it has no conditions.
+/// Reads a text arm by arm; returns one reading if it has no conditions.
 pub(crate) fn readings(text: &[u8], preprocessor: Preprocessor) -> Readings {
     let all = [Assumption::True, Assumption::False, Assumption::ElseIf];
     let read: Vec<(Vec<u8>, Option<Problem>)> =
@@ -59,13 +60,13 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
     let mut chains: Vec<Chain> = Vec::new();
     let mut is_read = true;
     let mut scan = Scan::default();
-    // A mark of the encoding belongs to no line.
+    // A byte order mark belongs to no line.
     let mut at = if text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
     while at < text.len() {
         let mut end = line_end(text, at);
         let word = directive(&text[at..end]).filter(|_| !scan.is_inside());
         let Some((word, condition)) = word else {
-            // Also of an arm that is not read: a comment in it ends there.
+            // Skipped arms are scanned as well: a comment may end there.
             scan.line(&text[at..end], preprocessor);
             if !is_read {
                 blank(&mut read[at..end]);
@@ -76,7 +77,7 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
         while preprocessor == Preprocessor::C && goes_on(&text[at..end]) && end < text.len() {
             end = line_end(text, end);
         }
-        // A comment may begin behind a directive and end lines below it.
+        // A comment may begin after a directive and end some lines below.
         scan.line(&text[at..end], preprocessor);
         match word {
             b"if" | b"ifdef" | b"ifndef" => {
@@ -96,7 +97,7 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
             }
             _ => {}
         }
-        // What a directive leaves open belongs to it.
+        // A comment that the directive leaves open is removed with it.
         let length = if scan.is_in_comment() { memchr::memmem::find(&text[end..], COMMENT_END) } else { None };
         blank(&mut read[at..length.map_or(end, |length| end + length + COMMENT_END.len())]);
         at = end;
@@ -113,7 +114,7 @@ fn line_end(text: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length + 1)
 }
 
-/// Returns whether the next line belongs to this one.
+/// Returns whether a line continues on the next one.
 fn goes_on(line: &[u8]) -> bool {
     line.ends_with(b"\\\n") || line.ends_with(b"\\\r\n")
 }
@@ -137,7 +138,7 @@ fn holds(word: &[u8], condition: &[u8], behind: &[u8], assumption: Assumption) -
         b"1" | b"true" => return true,
         _ => {}
     }
-    // The guard of a header is read whatever is assumed.
+    // The guard of a header is read under every assumption.
     if word == b"ifndef" {
         let next = behind.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
         if directive(next).is_some_and(|(word, name)| word == b"define" && name.starts_with(plain)) {
@@ -151,7 +152,7 @@ fn holds(word: &[u8], condition: &[u8], behind: &[u8], assumption: Assumption) -
     }
 }
 
-/// Whether the end of a line lies in a comment or a string of several lines, where `#` is no directive.
+/// Scanner of comments and strings that span lines; a `#` inside is no directive.
 #[derive(Default)]
 struct Scan {
     inside: Option<&'static [u8]>,
@@ -205,7 +206,7 @@ impl Scan {
     }
 }
 
-/// Returns the length of a string or character on one line, or that of its first quote.
+/// Returns the length of a string or character literal on one line; 1 if it has no end.
 fn string(rest: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = rest.get(at) {

@@ -1,4 +1,5 @@
-//! What a language's own parser refuses and its grammar forgives: each language's rules over a tree without errors.
+//! Mistakes that a language's own parser refuses and the grammar accepts: each language's rules over a tree without
+//! errors.
 
 use switchboard_grammars::Language;
 use tree_sitter::Tree;
@@ -6,7 +7,7 @@ use tree_sitter::Tree;
 use crate::problem::Problem;
 use crate::{go, java, javascript, php, python, ruby};
 
-/// Lists these mistakes; empty for a language without rules of its own.
+/// Lists the mistakes that the grammar accepts; empty for a language without rules of its own.
 pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Problem> {
     match language {
         Language::Go => go::mistakes(tree, text),

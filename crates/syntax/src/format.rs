@@ -1,4 +1,4 @@
-//! Data and markup: formats that a parser of their own or a small reader checks, not a grammar.
+//! Data and markup formats, which are checked by a parser or a small reader instead of a grammar.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ mod toml;
 mod xml;
 mod yaml;
 
-/// A format, by what reads it.
+/// A format, by the reader that checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Format {
     Json(json::Dialect),
@@ -38,21 +38,21 @@ pub(crate) enum Format {
     Dockerfile,
 }
 
-/// What a format's reader says of a text.
+/// Result of reading a text.
 pub(crate) struct Reading {
     pub(crate) problems: Vec<Problem>,
-    /// Whether the text has gaps that a template engine fills: what is wrong may be right once they are filled.
+    /// True if the text has gaps for a template engine: a problem may vanish when they are filled.
     pub(crate) is_template: bool,
 }
 
 // === impl Format ===
 
 impl Format {
-    /// Returns the format of a file, by its name; `None` for code and for what no reader knows.
+    /// Returns the format of a file by its name; `None` for code and for formats without a reader.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         if name.starts_with("Dockerfile") || name.starts_with("Containerfile") {
-            // `Dockerfile.md` and its kind are about one.
+            // `Dockerfile.md` and the like describe a Dockerfile.
             let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
             let is_other =
                 matches!(ending, "md" | "txt" | "html" | "dockerignore" | "j2" | "erb" | "tmpl" | "tpl" | "in");
@@ -82,7 +82,7 @@ impl Format {
         })
     }
 
-    /// Returns the name that a rule begins with.
+    /// Returns the name that the format's rules begin with.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Json(_) => "json",
@@ -116,9 +116,9 @@ impl Format {
         }
     }
 
-    /// Reads a text. Where that fails and the text has gaps for a template engine, it is read again with the gaps filled.
+    /// Reads a text. If that fails and the text has gaps for a template engine, reads it again with the gaps filled.
     pub(crate) fn read(self, path: &str, text: &[u8], parsers: &mut Parsers) -> Reading {
-        // In YAML the marks are its own.
+        // In YAML, lines of `---` belong to the format.
         let whole = if self == Self::Yaml { Cow::Borrowed(text) } else { front_matter::without(text) };
         let text = &*whole;
         let problems = self.problems(path, text, parsers);
@@ -138,7 +138,7 @@ impl Format {
             Self::Json(dialect) => one(json::problem(path, plain, dialect)),
             Self::Yaml => one(yaml::problem(path, plain)),
             Self::Toml => one(toml::problem(plain)),
-            // Property lists have a form of their own, older than XML.
+            // Property lists have a format of their own that is older than XML.
             Self::Xml
                 if path.ends_with(".plist") && !plain.trim_start_matches('\u{feff}').trim_start().starts_with('<') =>
             {
@@ -156,7 +156,7 @@ impl Format {
     }
 }
 
-/// What a file is read as.
+/// Language or format that a file is read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Code(Language),
@@ -174,7 +174,7 @@ impl Subject {
     }
 }
 
-/// Returns what a file of this name is read as, in small letters; `None` if nothing reads it.
+/// Returns the language or format of a file name, in lower case; `None` if there is no reader for it.
 #[must_use]
 pub fn kind_of(path: &str) -> Option<&'static str> {
     Language::of(path, b"").map(Language::as_str).or_else(|| Format::of(path).map(Format::as_str))

@@ -1,13 +1,13 @@
-//! The settings between two lines of `---` that generators of sites read from the head of any file and take out.
+//! Front matter: settings between two lines of `---` at the head of a file, which site generators read and remove.
 
 use std::borrow::Cow;
 
 use crate::overwrite::overwrite;
 
-/// The longest front matter in bytes.
+/// Maximum length of front matter, in bytes.
 const LONGEST: usize = 20_000;
 
-/// Returns a text with its front matter, if it has one, overwritten by blanks.
+/// Returns a text with its front matter, if any, overwritten by blanks.
 pub(crate) fn without(text: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = Cow::Borrowed(text);
     if let Some(end) = end(text) {

@@ -1,5 +1,5 @@
-//! What Go refuses and the grammar forgives: statements outside functions, a missing package, lists whose last line ends
-//! without a comma, parameters of which only some have names.
+//! Mistakes that Go refuses and the grammar accepts: statements outside functions, a missing package clause, lists
+//! whose last line ends without a comma, parameters of which only some have names.
 
 use tree_sitter::{Node, Tree};
 
@@ -23,7 +23,7 @@ pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     found
 }
 
-/// A file is a package clause, imports, then declarations.
+/// Reports a file that is not a package clause, imports, then declarations.
 fn outline(file: Node<'_>) -> Option<Problem> {
     let parts: Vec<Node<'_>> = file.named_children(&mut file.walk()).filter(|part| !part.is_extra()).collect();
     let (first, rest) = parts.split_first()?;
@@ -45,7 +45,7 @@ fn outline(file: Node<'_>) -> Option<Problem> {
     None
 }
 
-/// Where one parameter has a name all have; one without a type takes that of the next.
+/// Reports a parameter without a name beside named ones; one without a type takes that of the next.
 fn half_named(list: Node<'_>) -> Option<Problem> {
     let is_named = |parameter: &Node<'_>| parameter.child_by_field_name("name").is_some();
     let parameters: Vec<Node<'_>> = children(list).into_iter().filter(Node::is_named).collect();
@@ -57,7 +57,7 @@ fn half_named(list: Node<'_>) -> Option<Problem> {
     nameless.map(|parameter| missing(*parameter, "a name"))
 }
 
-/// A line end closes a statement: a list goes on behind it only after a comma.
+/// Reports a list whose last line ends without a comma: Go ends the statement there.
 fn open_end(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     let parts = children(list);
     let [.., last, close] = parts[..] else {
@@ -68,7 +68,7 @@ fn open_end(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     (!is_open && breaks && matches!(close.kind(), ")" | "}")).then(|| missing(close, ","))
 }
 
-/// `&&x` is read as one operator.
+/// Reports `&&x` and the like, which Go reads as one operator.
 fn doubled_operator(unary: Node<'_>, text: &[u8]) -> Option<Problem> {
     let at = unary.start_byte();
     let pair = text.get(at..at + 2)?;

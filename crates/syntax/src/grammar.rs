@@ -1,12 +1,12 @@
-//! What is wrong with a text of a language that has a grammar.
+//! Finds the problems of a text in a language that has a grammar.
 
 use switchboard_grammars::Language;
 
 use crate::problem::{self, Problem};
 use crate::{forgiven, rust, tidied};
 
-/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
-/// that of the parser which procedural macros use.
+/// Lists the problems of a text: those of the grammar, those that the grammar accepts and the language does not, and
+/// for Rust those of the parser that procedural macros use.
 pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
     if language != Language::Rust {

@@ -1,5 +1,5 @@
-//! What Java refuses and the grammar forgives: expressions that are no statements, methods without a type, modifiers that
-//! come twice or where none may stand, numbers that are too large, keywords as names.
+//! Mistakes that Java refuses and the grammar accepts: expressions that are no statements, methods without a type,
+//! modifiers that are repeated or misplaced, numbers that are too large, keywords as names.
 
 use tree_sitter::{Node, Tree};
 
@@ -7,7 +7,7 @@ use crate::node::{children, missing, nearest, reserved, unexpected};
 use crate::problem::{Kind, Problem};
 use crate::tree::each_node_below;
 
-/// The Java Language Specification, 3.9, without the words that the grammar never takes for names.
+/// Reserved words of the Java Language Specification, 3.9, except those that the grammar never accepts as names.
 const RESERVED: &[&str] = &[
     "abstract",
     "assert",
@@ -61,7 +61,7 @@ const RESERVED: &[&str] = &[
     "null",
 ];
 
-/// There are not more different words; behind as many one has come twice.
+/// Maximum number of modifiers that are compared: there are fewer different ones, so that a longer list repeats one.
 const MODIFIERS: usize = 20;
 
 /// Lists these mistakes in a tree without errors.
@@ -86,7 +86,7 @@ pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     found
 }
 
-/// Only assignments, calls, steps and `new` may stand as a statement.
+/// Reports an expression that is no statement: only assignments, calls, increments, decrements and `new` are.
 fn no_statement(statement: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let expression = statement.named_child(0)?;
     let may_stand = matches!(
@@ -99,7 +99,7 @@ fn no_statement(statement: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
             | "line_comment"
             | "block_comment"
     );
-    // The value of a `case` in a switch expression.
+    // The value of a `case` in a switch expression is no statement.
     let is_value = || above.last().is_some_and(|parent| parent.kind() == "switch_rule");
     (!may_stand && !is_value()).then(|| crate::node::problem(expression, Kind::Unreadable))
 }
@@ -112,7 +112,7 @@ fn repeated_modifier(modifiers: Node<'_>) -> Option<Problem> {
     twice.map(|(_, word)| unexpected(*word, word.kind()))
 }
 
-/// A constructor that is not named like its class is a method without a type.
+/// Reports a constructor that is not named like its class: it is a method without a type.
 fn foreign_constructor(constructor: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let name = constructor.child_by_field_name("name")?;
     let (class, _) = nearest(
@@ -129,14 +129,14 @@ fn foreign_constructor(constructor: Node<'_>, above: &[Node<'_>], text: &[u8]) -
     (own != Some(&text[name.byte_range()])).then(|| missing(name, "a return type"))
 }
 
-/// A parameter or local variable may be `final` and nothing else.
+/// Reports any modifier of a parameter or local variable except `final`.
 fn misplaced_modifier(variable: Node<'_>) -> Option<Problem> {
     let modifiers = variable.child(0).filter(|child| child.kind() == "modifiers")?;
     let misplaced = children(modifiers).into_iter().find(|child| !child.is_named() && child.kind() != "final")?;
     Some(unexpected(misplaced, misplaced.kind()))
 }
 
-/// `<>` stands only behind `new`.
+/// Reports `<>` anywhere but behind `new`.
 fn empty_arguments(arguments: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let is_diamond = arguments.named_child_count() == 0;
     let [.., outer, generic] = above else { return None };
@@ -149,7 +149,7 @@ fn bare_try(statement: Node<'_>) -> Option<Problem> {
     is_bare.then(|| missing(statement, "a catch"))
 }
 
-/// 3.10.1: 2147483648 and 9223372036854775808L stand only behind a minus.
+/// Reports 2147483648 and 9223372036854775808L unless they follow a minus (3.10.1).
 fn too_large(literal: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let digits: String =
         text[literal.byte_range()].iter().filter(|byte| **byte != b'_').map(|byte| char::from(*byte)).collect();

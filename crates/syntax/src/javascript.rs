@@ -1,5 +1,5 @@
-//! What JavaScript and TypeScript refuse and the grammars forgive: empty items of lists, keywords as names, assignments
-//! inside operators, `await` where nothing waits, `const` without a value.
+//! Mistakes that JavaScript and TypeScript refuse and the grammars accept: empty items of lists, keywords as names,
+//! assignments inside operators, `await` outside of async code, `const` without a value.
 
 use tree_sitter::{Node, Tree};
 
@@ -11,14 +11,15 @@ mod regex;
 mod scopes;
 mod targets;
 
-/// Which of the two reads the file. TypeScript's own parser leaves some mistakes to its checker.
+/// Dialect of the file. TypeScript's own parser leaves some mistakes to its type checker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     JavaScript,
     TypeScript,
 }
 
-/// ECMA-262, 12.7.2, without `await`, `let`, `static` and `yield`, which may be names in some places.
+/// Reserved words of ECMA-262, 12.7.2, without `await`, `let`, `static` and `yield`, which may be names in some
+/// positions.
 const RESERVED: &[&str] = &[
     "break",
     "case",
@@ -56,7 +57,7 @@ const RESERVED: &[&str] = &[
     "while",
     "with",
 ];
-/// What begins a function, or the file itself: neither `await` nor `break` reaches out of it.
+/// Nodes that `await` and `break` can't reach out of: functions and the file itself.
 const FUNCTIONS: &[&str] = &[
     "function_declaration",
     "function_expression",
@@ -82,7 +83,7 @@ pub(super) fn mistakes(tree: &Tree, text: &[u8], dialect: Dialect) -> Vec<Proble
     found
 }
 
-/// What the rules have to know of a file.
+/// Properties of a file that the rules need.
 struct File<'a> {
     text: &'a [u8],
     dialect: Dialect,
@@ -154,7 +155,7 @@ impl File<'_> {
         if !(2..=10).contains(&name.byte_range().len()) {
             return None;
         }
-        // `export { x as default }` and `import { default as x }` are told by their specifier.
+        // `export { x as default }` and `import { default as x }` are checked at their specifier.
         let parent = above.last()?;
         if matches!(parent.kind(), "export_specifier" | "import_specifier" | "namespace_export") {
             return None;
@@ -169,7 +170,7 @@ impl File<'_> {
         }
     }
 
-    /// `await` and, on the next line, a function that is called at once.
+    /// Returns whether `await` is followed by a function, which is called at once.
     fn waits_for_function(&self, name: Node<'_>) -> bool {
         let mut rest = self.text[name.end_byte()..].trim_ascii_start();
         while let Some(comment) = rest.strip_prefix(b"/*") {
@@ -179,7 +180,7 @@ impl File<'_> {
         rest.starts_with(b"async function") || rest.starts_with(b"function")
     }
 
-    /// Returns whether `await` is a keyword here. `await (x)` looks like a call to the grammar.
+    /// Returns whether `await` is a keyword here. The grammar reads `await (x)` as a call.
     fn waits(&self, above: &[Node<'_>]) -> bool {
         if above.last().is_none_or(|parent| parent.kind() == "call_expression") {
             return false;
@@ -196,7 +197,7 @@ impl File<'_> {
         reserved(local, self.text, RESERVED)
     }
 
-    /// A statement that begins with `function` or `class` is a declaration and has a name.
+    /// Reports a statement that begins with `function` or `class`: it would be a declaration and need a name.
     fn declaration_as_expression(&self, statement: Node<'_>) -> Option<Problem> {
         let word = self.text.get(statement.start_byte()..)?;
         let begins = |keyword: &[u8]| {
@@ -205,7 +206,7 @@ impl File<'_> {
         (begins(b"function") || begins(b"class")).then(|| problem(statement, Kind::Unreadable))
     }
 
-    /// An assignment or an arrow inside an operator needs brackets; `await` needs something that waits.
+    /// Reports an assignment or arrow inside an operator without brackets, and `await` outside of async code.
     fn loose_operand(&self, node: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
         let loose = children(node).into_iter().find(|child| {
             matches!(
@@ -220,7 +221,7 @@ impl File<'_> {
         (!may_wait).then(|| unexpected(node, "await"))
     }
 
-    /// `a ?? b || c` and `-a ** b` need brackets.
+    /// Reports `a ?? b || c` and `-a ** b`, which need brackets.
     fn mixed_operators(&self, node: Node<'_>) -> Option<Problem> {
         let left = node.child_by_field_name("left")?;
         let sides = [Some(left), node.child_by_field_name("right")];
@@ -230,14 +231,14 @@ impl File<'_> {
         (is_mixed && self.dialect == Dialect::JavaScript).then(|| problem(node, Kind::Unreadable))
     }
 
-    /// `for await (…)`
+    /// Reports `for await (…)` outside of async code.
     fn awaiting_loop(&self, node: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
         let word = node.child(1).filter(|word| word.kind() == "await")?;
         let may_wait = self.dialect == Dialect::TypeScript || self.may_wait(above);
         (!may_wait).then(|| unexpected(word, "await"))
     }
 
-    /// A file that neither imports nor exports may still be a module.
+    /// Returns whether `await` is allowed here. A file that neither imports nor exports may still be a module.
     fn may_wait(&self, above: &[Node<'_>]) -> bool {
         match nearest(above, FUNCTIONS).map(|(function, _)| function) {
             Some(function) if function.kind() == "program" => self.is_module || !self.is_script,
@@ -247,7 +248,7 @@ impl File<'_> {
     }
 }
 
-/// Returns whether a file says that it is no module.
+/// Returns whether a file uses CommonJS, so that it is no module.
 fn is_script(text: &[u8]) -> bool {
     ["require(", "module.exports"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
@@ -265,7 +266,7 @@ fn bare_try(statement: Node<'_>) -> Option<Problem> {
     is_bare.then(|| missing(statement, "a catch"))
 }
 
-/// `A & & B`: only the first of several types may have the bar before it.
+/// Reports `A & & B`: only the first of several types may have an operator before it.
 fn doubled_bar(types: Node<'_>) -> Option<Problem> {
     let parts = children(types);
     let inner = parts.iter().skip(1).find(|part| {
@@ -275,15 +276,15 @@ fn doubled_bar(types: Node<'_>) -> Option<Problem> {
     inner.map(|inner| missing(*inner, "a type"))
 }
 
-/// `() => {}()` calls nothing.
+/// Reports `() => {}()`: an arrow function without brackets can't be called.
 fn bare_arrow(node: Node<'_>) -> Option<Problem> {
     let inner = node.child(0).filter(|inner| inner.kind() == "arrow_function")?;
-    // On the next line a new statement begins.
+    // On the next line, a new statement begins.
     let is_same_line = node.child(1).is_some_and(|next| next.start_position().row == inner.end_position().row);
     is_same_line.then(|| problem(inner, Kind::Unreadable))
 }
 
-/// The arrow stands on the line where the parameters end.
+/// Reports an arrow that is not on the line where the parameters end.
 fn broken_arrow(arrow: Node<'_>) -> Option<Problem> {
     let parts = children(arrow);
     let [before, mark] = *parts.windows(2).find(|pair| pair[1].kind() == "=>")? else { return None };
@@ -296,7 +297,7 @@ fn broken_throw(statement: Node<'_>) -> Option<Problem> {
         .then(|| missing(statement, "a value"))
 }
 
-/// A getter takes nothing, a setter one value.
+/// Reports a getter with parameters, and a setter without exactly one.
 fn accessor(method: Node<'_>, text: &[u8]) -> Option<Problem> {
     let word = children(method).into_iter().find(|child| matches!(child.kind(), "get" | "set"))?;
     let list = method.child_by_field_name("parameters")?;
@@ -309,7 +310,7 @@ fn has_operator(node: Node<'_>, operators: &[&str]) -> bool {
     node.child_by_field_name("operator").is_some_and(|operator| operators.contains(&operator.kind()))
 }
 
-/// `A<B, >`
+/// Reports a trailing comma in a list of types: `A<B, >`.
 fn open_list(list: Node<'_>) -> Option<Problem> {
     let parts = children(list);
     parts.iter().rev().nth(1).filter(|last| last.kind() == ",").map(|comma| unexpected(*comma, ","))
@@ -320,14 +321,14 @@ fn second_default(body: Node<'_>) -> Option<Problem> {
     Some(unexpected(second, "default"))
 }
 
-/// `if (x) let y;`: a declaration needs a block.
+/// Returns whether a declaration is a body without a block: `if (x) let y;`.
 fn is_lone_body(above: &[Node<'_>]) -> bool {
     const LONE: [&str; 6] =
         ["if_statement", "else_clause", "while_statement", "do_statement", "labeled_statement", "with_statement"];
     above.last().is_some_and(|parent| LONE.contains(&parent.kind()))
 }
 
-/// `const x;` and `let {x};` say what but not where from.
+/// Reports a declaration that lacks a value: `const x;` and `let {x};`.
 fn no_value(declaration: Node<'_>) -> Option<Problem> {
     let is_const = declaration.child(0).is_some_and(|word| word.kind() == "const");
     let bare = children(declaration).into_iter().find(|part| {

@@ -1,7 +1,7 @@
-//! Which places of a file no longer parse, and which of them came with the change.
+//! Decides where a file no longer parses, and which of these mistakes came with the change.
 //!
-//! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
-//! base did not parse cleanly only what is inside or next to changed lines counts as new.
+//! No grammar is perfect, so the verdict compares: mistakes of the base's version are old, and where the base did not
+//! parse cleanly only those inside or next to changed lines count as new.
 
 use std::ops::Range;
 
@@ -15,39 +15,39 @@ use crate::plain;
 use crate::problem::Problem;
 use crate::source::{Base, Source};
 
-/// The most problems of one file that are told; a broken file has one cause and many symptoms.
+/// Maximum number of mistakes reported for one file; a broken file has one cause and many symptoms.
 const MOST_PER_FILE: usize = 10;
 
-/// How much of a script is looked through for the program that it hands itself on to.
+/// Number of bytes of a script searched for the program that it re-executes itself with.
 const HEAD: usize = 2_000;
 
-/// A place that does not parse.
+/// A position where the file does not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// The rule, such as `python-syntax`.
+    /// Name of the rule, such as `python-syntax`.
     pub rule: String,
-    /// What is wrong. Holds no text of the file but punctuation and keywords.
+    /// Description of the mistake. Holds no text of the file but punctuation and keywords.
     pub message: String,
-    /// Bytes.
+    /// Byte range in the file.
     pub range: Range<usize>,
-    /// Its first line, from 0.
+    /// First line of the range, from 0.
     pub line: usize,
-    /// Whether it came with the change.
+    /// True if the mistake came with the change.
     pub is_new: bool,
-    /// Whether the grammar is trusted enough here for it to block.
+    /// True if the grammar is trusted enough here for the mistake to block.
     pub blocks: bool,
 }
 
-/// What is said of a file.
+/// Result of judging a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judged {
-    /// It was parsed; these are its mistakes, at most ten of them.
+    /// The file was parsed; holds its mistakes, at most ten.
     Parsed(Vec<Mistake>),
-    /// It could not be judged, and why.
+    /// The file could not be judged; holds the reason.
     Skipped(String),
 }
 
-/// Judges a file beside what the base had.
+/// Judges a file, compared with its base.
 pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
     let Some(subject) = Subject::of(source) else {
         return skipped("no grammar for this kind of file");
@@ -68,7 +68,7 @@ fn skipped(why: &str) -> Judged {
     Judged::Skipped(why.to_owned())
 }
 
-/// Judges what a grammar reads.
+/// Judges a file of a language with a grammar.
 fn code(source: &Source, language: Language, parsers: &mut Parsers) -> Judged {
     if matches!(language, Language::C | Language::Cpp) && is_objective(&source.text) {
         return skipped("Objective-C, for which there is no grammar");
@@ -110,7 +110,7 @@ fn code(source: &Source, language: Language, parsers: &mut Parsers) -> Judged {
     }))
 }
 
-/// Judges what a format's own reader reads.
+/// Judges a file of a format with a reader of its own.
 fn data(source: &Source, format: Format, parsers: &mut Parsers) -> Judged {
     let now = format.read(&source.path, &source.text, parsers);
     if now.problems.is_empty() {
@@ -129,7 +129,7 @@ fn data(source: &Source, format: Format, parsers: &mut Parsers) -> Judged {
     Judged::Parsed(mistakes(format.as_str(), format.title(), &now.problems, is_new))
 }
 
-/// Puts problems into words; `newness` tells of each whether it is new and whether it blocks.
+/// Converts problems to mistakes; `newness` returns whether a problem is new and whether it blocks.
 fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Problem) -> (bool, bool)) -> Vec<Mistake> {
     let mistake = |problem: &Problem| {
         let (is_new, blocks) = newness(problem);
@@ -145,12 +145,14 @@ fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Pro
     problems.iter().take(MOST_PER_FILE).map(mistake).collect()
 }
 
-/// A project template (`cookiecutter`, an archetype of Maven and their kind) holds code with gaps.
+/// Returns whether a file is part of a project template (`cookiecutter`, a Maven archetype and the like): code with
+/// gaps.
 fn is_template(source: &Source) -> bool {
     ["{{", "{%", "archetype-resources/"].iter().any(|mark| source.path.contains(mark))
 }
 
-/// Returns whether a file has lines that belong to ERB, EJS or their kind, or is code once their gaps are filled. In C the mark of a gap is a bracket.
+/// Returns whether a file has whole lines of ERB, EJS or the like, or is code once their gaps are filled. Never true
+/// for C, where the marks of gaps are brackets.
 fn is_code_template(source: &Source, language: Language, parsers: &mut Parsers) -> bool {
     if matches!(language, Language::C | Language::Cpp) {
         return false;
@@ -158,25 +160,26 @@ fn is_code_template(source: &Source, language: Language, parsers: &mut Parsers) 
     if template::has_own_lines(&source.text) {
         return true;
     }
-    // What begins with a large letter may stand for any name of Ruby, also that of a class.
+    // A name in capital letters may be any name of Ruby, including a class.
     let name = if language == Language::Ruby { b'A' } else { b'a' };
     let Some(filled) = template::code(&source.text, name) else { return false };
     parsers.parse(language, &filled).is_some_and(|tree| problems_of(&tree, &filled, language).is_empty())
 }
 
-/// Headers of C and Objective-C have the same ending.
+/// Returns whether a header is Objective-C, which has the same file ending as C.
 fn is_objective(text: &[u8]) -> bool {
     ["\n@interface ", "\n@protocol ", "\n@implementation ", "\n@import ", "\n@class ", "\n#import "]
         .iter()
         .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
-/// Scripts of Perl and PHP that build tools rename, and XML made by a script, end in `.sh`, too.
+/// Returns whether a `.sh` file is for a shell: scripts of Perl and PHP that build tools rename, and generated XML,
+/// also end so.
 fn is_for_a_shell(text: &[u8]) -> bool {
     const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "SHELL"];
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(program) = first.strip_prefix(b"#!") else { return !first.starts_with(b"<?") };
-    // A script of Perl that any shell may start hands itself on in its first lines.
+    // A Perl script that any shell may start re-executes itself with Perl in its first lines.
     let head = &text[..text.len().min(HEAD)];
     if ["eval 'exec perl", "-*-perl-*-", "-*- perl -*-"]
         .iter()
@@ -186,15 +189,15 @@ fn is_for_a_shell(text: &[u8]) -> bool {
     }
     let program = String::from_utf8_lossy(program);
     let mut words = program.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    // A program that is named when it is installed, `#!@prefix@/bin/…`, may be one.
+    // A program named during installation, `#!@prefix@/bin/…`, may be a shell.
     const OTHERS: [&str; 12] =
         ["perl", "PERL", "php", "PHP", "python", "python3", "ruby", "node", "awk", "sed", "expect", "tclsh"];
     words.clone().any(|word| SHELLS.contains(&word)) || !words.any(|word| OTHERS.contains(&word))
 }
 
-/// What tells new problems from old ones.
+/// Criterion for new problems.
 enum Newness<'a> {
-    /// The file is new, or the base parsed: whatever is wrong now came with the change.
+    /// The file is new, or the base parsed: every problem came with the change.
     AllNew,
     NoneNew,
     /// The base had problems of its own.

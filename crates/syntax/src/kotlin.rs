@@ -1,12 +1,13 @@
-//! What Kotlin allows and its grammar does not know: names that are modifiers elsewhere, what stands on one line, and what stands on several.
+//! Rewrites legal Kotlin that the grammar does not know: modifiers used as names, and code on one line or split over
+//! several.
 
 use std::borrow::Cow;
 
 use crate::overwrite::overwrite;
 
-/// The longest list that is looked through.
+/// Maximum number of bytes of a list that are searched.
 const LONGEST: usize = 2_000;
-/// Modifiers that are names as well.
+/// Modifiers that may also be names.
 const MODIFIERS: [&str; 19] = [
     "abstract",
     "annotation",
@@ -29,7 +30,7 @@ const MODIFIERS: [&str; 19] = [
     "tailrec",
 ];
 
-/// Puts names and blanks in place of what the grammar does not know, byte for byte.
+/// Replaces what the grammar does not know by names and blanks of the same length.
 pub(super) fn tidy(text: &mut Cow<'_, [u8]>) {
     Tidy { text }.all_of_it();
 }
@@ -45,12 +46,12 @@ impl Tidy<'_, '_> {
         memchr::memmem::find_iter(self.text.as_ref(), word).collect()
     }
 
-    /// Returns whether a word begins at a place.
+    /// Returns whether a word begins at a position.
     fn begins(&self, at: usize) -> bool {
         at == 0 || !is_name(self.text[at - 1])
     }
 
-    /// Returns whether only blanks stand before a place on its line.
+    /// Returns whether only blanks precede a position on its line.
     fn is_first(&self, at: usize) -> bool {
         let blanks = self.text[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         blanks == at || self.text[at - blanks - 1] == b'\n'
@@ -69,7 +70,8 @@ impl Tidy<'_, '_> {
         self.lines();
     }
 
-    /// `open(x)`, `{ override -> override.a }`: behind a name follows what cannot follow a modifier.
+    /// Renames modifiers used as names, as in `open(x)` or `{ override -> override.a }`: what follows can't follow a
+    /// modifier.
     fn names(&mut self) {
         for word in MODIFIERS {
             for at in self.all(word) {
@@ -90,7 +92,7 @@ impl Tidy<'_, '_> {
                 self.text.to_mut()[at] = b'_';
             }
         }
-        // A block that may wait; its type is written `suspend () -> A`.
+        // A suspending block; its type is written `suspend () -> A`.
         for at in self.all("suspend {") {
             if self.begins(at) {
                 self.text.to_mut()[at] = b'_';
@@ -106,7 +108,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// `@A get()`: an annotation of an accessor, which the grammar expects on a line of its own; `; private set`.
+    /// Rewrites `@A get()`, an annotated accessor, which the grammar expects on a line of its own, and `; private set`.
     fn accessors(&mut self) {
         for word in [" get()", " set("] {
             for at in self.all(word) {
@@ -123,7 +125,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// What one line holds: `class A { private val b = 1 }`, `object A { fun f() { g() } }`.
+    /// Rewrites a class, object or block on one line: `class A { private val b = 1 }`, `object A { fun f() { g() } }`.
     fn lines(&mut self) {
         for at in self.all(" }") {
             let line = self.text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -141,7 +143,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// `fun(a, b) { … }` whose parameters have no types, `(handler)(a)`, and `= []` in an annotation.
+    /// Rewrites `fun(a, b) { … }` whose parameters have no types, `(handler)(a)`, and `= []` in an annotation.
     fn functions(&mut self) {
         for word in ["fun(", "fun ("] {
             for at in self.all(word) {
@@ -164,7 +166,7 @@ impl Tidy<'_, '_> {
         for at in self.all("this::class") {
             self.text.to_mut()[at + 4..at + 6].fill(b'_');
         }
-        // Calls of functions called like accessors, which have at most one name in their brackets.
+        // Calls of functions that are named like accessors, which have at most one name in their brackets.
         for word in ["get(", "set("] {
             for at in self.all(word) {
                 let name = self.text[at + 4..].iter().take_while(|byte| is_name(**byte)).count();
@@ -181,7 +183,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// A handler on the line below the end of what it belongs to, and one whose error is followed by a comma.
+    /// Rewrites a handler on the line below the end of its statement, and one whose error is followed by a comma.
     fn handlers(&mut self) {
         for word in ["catch (", "catch(", "finally {"] {
             for at in self.all(word) {
@@ -205,7 +207,7 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// Lines of annotations and modifiers before the main constructor.
+    /// Joins annotations and modifiers before the main constructor to the line of its class.
     fn constructors(&mut self) {
         for at in self.all("constructor") {
             let from = self.modifiers_before(at);
@@ -220,14 +222,14 @@ impl Tidy<'_, '_> {
         }
     }
 
-    /// Puts what stands on several lines on one.
+    /// Joins several lines to one.
     fn join(&mut self, from: usize, to: usize) {
         if self.text[from..to].contains(&b'\n') {
             self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
         }
     }
 
-    /// Returns where the annotations and modifiers before a place begin.
+    /// Returns where the annotations and modifiers before a position begin.
     fn modifiers_before(&self, at: usize) -> usize {
         const MODIFIERS: [&[u8]; 6] = [b"private", b"internal", b"protected", b"public", b"actual", b"expect"];
         let mut from = at;
@@ -248,7 +250,7 @@ impl Tidy<'_, '_> {
     }
 }
 
-/// The last bytes of what stands before a place: more is not looked at, each time, in one long line.
+/// Returns the last bytes of a text, so that repeated searches in one long line stay fast.
 fn end_of(text: &[u8]) -> &[u8] {
     &text[text.len().saturating_sub(LONGEST)..]
 }

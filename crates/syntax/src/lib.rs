@@ -1,7 +1,7 @@
-//! Code in, the places where it no longer parses out: `syntax_check` without its files.
+//! Finds where code no longer parses: the part of `syntax_check` that does not read files.
 //!
-//! [`judge`] looks at one [`Source`] beside its base. [`lines`], [`tree`] and [`notes`] are what other checks of a parsed
-//! file share with it.
+//! [`judge`] compares one [`Source`] with its base. [`lines`], [`tree`] and [`notes`] are shared with other checks of a
+//! parsed file.
 
 mod balance;
 mod brackets;

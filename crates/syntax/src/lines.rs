@@ -5,28 +5,28 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use switchboard_protocol::finding::Span;
 
-/// Where the lines of a text begin.
+/// Positions where the lines of a text begin.
 pub struct Lines {
     starts: Vec<usize>,
 }
 
-/// Which lines differ from the base, counted from 0.
+/// Lines that differ from the base, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
-    /// The file is new.
+    /// All lines: the file is new.
     All,
-    /// The file is the same.
+    /// No lines: the file is unchanged.
     None,
-    /// These lines, by place.
+    /// The lines in these hunks, in order.
     Hunks(Vec<Hunk>),
 }
 
-/// Lines that the change replaced, and what stands there now; either may be empty.
+/// Lines that the change replaced, and their replacement; either may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// Lines of the base.
+    /// Line range in the base.
     pub before: Range<u32>,
-    /// Lines of the file.
+    /// Line range in the file.
     pub after: Range<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Lines {
         Self { starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// Returns the line of a byte, from 0.
+    /// Returns the line of a byte position, from 0.
     #[must_use]
     pub fn line_of(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).saturating_sub(1)
@@ -54,13 +54,13 @@ impl Lines {
         text[from..to].strip_suffix(b"\n").map_or(&text[from..to], |line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Returns the byte where a line begins.
+    /// Returns the byte position where a line begins.
     #[must_use]
     pub fn start(&self, line: usize) -> Option<usize> {
         self.starts.get(line).copied()
     }
 
-    /// Returns the place of a range of bytes, for people.
+    /// Returns lines and columns of a byte range, for people.
     #[must_use]
     pub fn span(&self, text: &[u8], range: &Range<usize>) -> Span {
         let (start_line, start_column) = self.place(text, range.start);
@@ -80,7 +80,7 @@ impl Lines {
 // === impl Touched ===
 
 impl Touched {
-    /// Compares two texts line by line; the kind of line end makes no difference.
+    /// Compares two texts line by line, ignoring the kind of line end.
     #[must_use]
     pub fn between(before: &[u8], after: &[u8]) -> Self {
         let mut input = InternedInput::default();
@@ -90,7 +90,7 @@ impl Touched {
         Self::Hunks(diff.hunks().map(|hunk| Hunk { before: hunk.before, after: hunk.after }).collect())
     }
 
-    /// Returns whether a change lies inside these lines or next to them.
+    /// Returns whether a change touches these lines or their neighbours.
     #[must_use]
     pub fn is_near(&self, lines: &Range<usize>) -> bool {
         match self {
@@ -115,7 +115,7 @@ impl Touched {
         }
     }
 
-    /// Returns the line that was `line` in the base, where the change left it alone.
+    /// Returns the position of the base's line `line` in the file, if the change left it alone.
     #[must_use]
     pub fn moved(&self, line: usize) -> Option<usize> {
         let Self::Hunks(hunks) = self else {

@@ -1,4 +1,4 @@
-//! Words like TODO and FIXME, in comments only.
+//! Finds notes such as TODO and FIXME, in comments only.
 
 use std::ops::Range;
 
@@ -6,28 +6,28 @@ use tree_sitter::Tree;
 
 use crate::tree::comments;
 
-/// A word of the family, with the text behind it.
+/// A tag with the text behind it.
 pub struct Note {
-    /// `TODO`, `FIXME` or another of the family.
+    /// Tag in capitals: `TODO`, `FIXME` or another of `TAGS`.
     pub tag: &'static str,
-    /// The tag in the file.
+    /// Byte range of the tag.
     pub range: Range<usize>,
-    /// From the tag to the end of its line or comment.
+    /// Text from the tag to the end of its line or comment.
     pub text: String,
 }
 
-/// The words, more specific ones first.
+/// Tags, more specific ones first.
 const TAGS: [&str; 8] = ["TODO", "FIXME", "HACK", "XXX", "TBD", "WIP", "WARN", "NOTE"];
-/// The longest text that is kept, in characters.
+/// Maximum length of a note's text, in characters.
 const TEXT: usize = 200;
 
-/// Lists the notes of a file's comments, by place.
+/// Lists the notes in a file's comments, by position.
 #[must_use]
 pub fn notes(tree: &Tree, text: &[u8]) -> Vec<Note> {
     in_comments(text, &comments(tree))
 }
 
-/// Lists the notes of these comments.
+/// Lists the notes in these comments.
 #[must_use]
 pub fn in_comments(text: &[u8], comments: &[Range<usize>]) -> Vec<Note> {
     comments.iter().flat_map(|comment| in_comment(text, comment)).collect()
@@ -55,7 +55,7 @@ fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Note> {
     found
 }
 
-/// Returns whether a tag stands here as a mark, not as a word of a sentence or part of a name.
+/// Returns whether a tag is used as a mark here, not as a word of a sentence or part of a name.
 fn stands_at(text: &[u8], at: usize, end: usize, tag: &str) -> bool {
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let behind = text[..end].get(at + tag.len());

@@ -1,4 +1,4 @@
-//! The parsers of one thread, made once.
+//! Parsers of one thread, created once.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 use crate::source::Source;
 use crate::tidied::tidied;
 
-/// Parsers by language, and the tree of the file at hand.
+/// Parsers by language, and the tree of the current file.
 pub struct Parsers {
     by_language: HashMap<Language, Parser>,
     time: Duration,
@@ -20,18 +20,18 @@ pub struct Parsers {
 // === impl Parsers ===
 
 impl Parsers {
-    /// Makes none yet; a text may take `time` to parse.
+    /// Starts without parsers; each is created on first use. `time` limits the parsing of one text.
     #[must_use]
     pub fn new(time: Duration) -> Self {
         Self { by_language: HashMap::new(), time, current: None }
     }
 
-    /// Forgets the tree of the file before.
+    /// Drops the tree of the previous file.
     pub fn next_file(&mut self) {
         self.current = None;
     }
 
-    /// Returns the tree of the file at hand, parsed by the first check that asks.
+    /// Returns the tree of the current file; the first call parses it.
     pub fn tree_of(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
         if let Some((parsed, tree)) = &self.current
             && *parsed == language
@@ -43,7 +43,7 @@ impl Parsers {
         tree
     }
 
-    /// Parses a text; `None` when it takes longer than the limit.
+    /// Parses a text; returns `None` if that takes longer than the limit.
     pub fn parse(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
         let text = &*tidied(language, text);
         let deadline = Instant::now() + self.time;
@@ -60,7 +60,7 @@ impl Parsers {
     }
 }
 
-/// Returns the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
+/// Returns the language of the grammar for a file; JavaScript that announces Flow types uses the grammar with types.
 pub(crate) fn language_of(source: &Source) -> Option<Language> {
     let head = &source.text[..source.text.len().min(2_000)];
     let is_flow = source.language == Some(Language::JavaScript) && head.windows(5).any(|word| word == b"@flow");

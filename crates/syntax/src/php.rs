@@ -1,4 +1,5 @@
-//! What PHP refuses and the grammar forgives: `declare(strict_types=1)` that governs a statement instead of the file.
+//! Mistakes that PHP refuses and the grammar accepts: `declare(strict_types=1)` that governs a statement instead of the
+//! file.
 
 use tree_sitter::{Node, Tree};
 
@@ -18,7 +19,7 @@ pub(crate) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     found
 }
 
-/// Only a semicolon may follow the declaration of strict types: it holds for the whole file.
+/// Reports a declaration of strict types without a semicolon behind it: it must hold for the whole file.
 fn open_declaration(node: Node<'_>, text: &[u8]) -> Option<Problem> {
     let parts = children(node);
     let close = parts.iter().position(|part| part.kind() == ")")?;

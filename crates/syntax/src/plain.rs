@@ -1,5 +1,5 @@
-//! A second reading for languages whose grammar stumbles over what is right: arm by arm where there is a preprocessor, and by
-//! brackets and quotes alone where macros and dialects leave no more.
+//! A second reading for languages whose grammar reports errors in correct code: arm by arm with a preprocessor, and by
+//! brackets and quotes only where macros and dialects prevent more.
 
 use switchboard_grammars::Language;
 
@@ -11,13 +11,13 @@ use crate::problem::Problem;
 use crate::shell;
 use crate::source::{Base, Source};
 
-/// What the second reading says of a file in which the first one saw problems.
+/// Result of the second reading of a file in which the first found problems.
 pub(crate) enum Plain {
-    /// The file is right.
+    /// The file is correct.
     Right,
-    /// These problems are real, and came with the change.
+    /// The problems are real, and came with the change.
     Broken(Vec<Problem>),
-    /// It can't say.
+    /// The second reading can't decide.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn look(source: &Source, language: Language, parsers: &mut Parsers) -
     }
 }
 
-/// The readings of a text, each with what is wrong with it.
+/// Returns the problems of each reading of a text.
 fn read(
     text: &[u8],
     preprocessor: Option<Preprocessor>,
@@ -63,20 +63,20 @@ fn read(
     }
 }
 
-/// Only what is unbalanced is said to be broken: a file that balances may still hold what the grammar rightly refused.
+/// Checks brackets and quotes. Never reports a file as correct: the grammar may have refused a balanced file rightly.
 fn by_brackets(source: &Source, preprocessor: Option<Preprocessor>, quoting: Quoting) -> Plain {
     let mut problems = |text: &[u8]| unbalanced(text, quoting).into_iter().collect();
     let now = read(&source.text, preprocessor, &mut problems);
     let before = before(source).map(|text| read(text, preprocessor, &mut problems));
     let mut found = broken(now, before);
     if found.is_none() && preprocessor == Some(Preprocessor::C) && source.base == Base::Nothing {
-        // Some reading of a new file is right; that of another value of one condition may not be.
+        // Some reading of a new file is right; a reading with another value of one condition may still be wrong.
         found = uneven(&source.text, quoting, Preprocessor::C).map(|problem| vec![problem]);
     }
     found.map_or(Plain::Unknown, Plain::Broken)
 }
 
-/// The reserved words, brackets and quotes of a shell; what another shell writes otherwise is not read.
+/// Checks the reserved words, brackets and quotes of a shell; skips scripts for shells with another syntax.
 fn by_words(source: &Source) -> Plain {
     let first = source.text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_other = first.starts_with(b"#!")
@@ -89,8 +89,8 @@ fn by_words(source: &Source) -> Plain {
     broken(now, before).map_or(Plain::Unknown, Plain::Broken)
 }
 
-/// Returns whether a script runs itself by another program: what begins with a comment that goes on for that program alone,
-/// and `exec` on the next line, is no shell from there on.
+/// Returns whether a script re-executes itself with another program: after a comment that a backslash continues for
+/// that program only, and `exec` or `if` on the next line, the text is no shell script.
 fn hands_itself_on(text: &[u8]) -> bool {
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').take(30).collect();
     lines.windows(2).any(|pair| {
@@ -99,7 +99,8 @@ fn hands_itself_on(text: &[u8]) -> bool {
     })
 }
 
-/// The grammar without the preprocessor's lines: a file that parses in one of its readings is right.
+/// Checks the readings without the preprocessor's lines by the grammar: a file that parses in one of its readings is
+/// right.
 fn by_grammar(source: &Source, language: Language, parsers: &mut Parsers) -> Plain {
     let mut problems = |text: &[u8]| {
         let tree = parsers.parse(language, text);
@@ -127,8 +128,8 @@ fn before(source: &Source) -> Option<&[u8]> {
     }
 }
 
-/// Returns the problems that came with the change: those of a reading that was right before; in a new file those of the first
-/// reading, if no reading is right.
+/// Returns the problems that came with the change: those of a reading that was right before; in a new file those of the
+/// first reading, if no reading is right.
 fn broken(now: Vec<Vec<Problem>>, before: Option<Vec<Vec<Problem>>>) -> Option<Vec<Problem>> {
     match before {
         None if now.iter().any(Vec::is_empty) => None,
@@ -137,7 +138,7 @@ fn broken(now: Vec<Vec<Problem>>, before: Option<Vec<Vec<Problem>>>) -> Option<V
             let mut pairs = now.into_iter().zip(before);
             pairs.find(|(now, before)| before.is_empty() && !now.is_empty()).map(|(now, _)| now)
         }
-        // The change added or took away conditions: the readings have no counterparts.
+        // The change added or removed conditions: the readings have no counterparts.
         Some(before) if before.iter().any(Vec::is_empty) && now.iter().all(|now| !now.is_empty()) => {
             now.into_iter().next()
         }

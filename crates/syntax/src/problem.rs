@@ -1,4 +1,4 @@
-//! One place where a text does not fit its grammar.
+//! One position where a text does not fit its grammar.
 
 use std::ops::Range;
 
@@ -6,50 +6,50 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::brackets::{self, Stray};
 
-/// A place that does not parse.
+/// A position that does not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
-    /// Bytes.
+    /// Byte range.
     pub(crate) range: Range<usize>,
-    /// Lines from 0.
+    /// Line range, from 0.
     pub(crate) lines: Range<usize>,
 }
 
-/// What is wrong. Never holds text of the file beyond punctuation and keywords: it might be a secret.
+/// Kind of problem. Never holds text of the file beyond punctuation and keywords: it might be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The parser could go on only by inventing this.
+    /// The parser had to insert this token.
     Missing(String),
-    /// This token cannot stand here.
+    /// This token may not stand here.
     Unexpected(String),
     /// A bracket that is never closed.
     Unclosed(String),
-    /// A bracket that closes nothing.
+    /// A closing bracket without a partner.
     ClosesNothing(String),
-    /// A line that begins where no block does.
+    /// A line whose indentation fits no block.
     Indentation,
-    /// A plain argument behind a named one.
+    /// A positional argument behind a named one.
     ArgumentOrder,
     /// Bytes and text in one literal.
     MixedStrings,
-    /// What the format's own parser says, in words of its own or of ours.
+    /// Message of the format's own parser, or ours in its place.
     Stated(String),
-    /// Nothing better can be said.
+    /// Any other problem.
     Unreadable,
 }
 
 // === impl Problem ===
 
 impl Problem {
-    /// Makes a problem at a byte.
+    /// Makes a problem at a byte position.
     pub(crate) fn at(text: &[u8], at: usize, kind: Kind) -> Self {
         let at = at.min(text.len());
         let line = memchr::memchr_iter(b'\n', &text[..at]).count();
         Self { kind, range: at..at, lines: line..line + 1 }
     }
 
-    /// Returns the problem in one sentence; `title` names the language.
+    /// Returns the problem as one sentence; `title` names the language.
     pub(crate) fn message(&self, title: &str) -> String {
         match &self.kind {
             Kind::Missing(what) => format!("{} expected here", quoted(what)),
@@ -69,7 +69,7 @@ fn quoted(what: &str) -> String {
     if what.starts_with("an ") || what.starts_with("a ") { what.to_owned() } else { format!("`{what}`") }
 }
 
-/// Lists the problems of a tree, by place.
+/// Lists the problems of a tree, by position.
 pub(crate) fn all(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     let root = tree.root_node();
     if !root.has_error() {
@@ -78,7 +78,7 @@ pub(crate) fn all(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut cursor = tree.walk();
     collect(&mut cursor, text, &mut problems);
-    // A bracket that does not match explains better than the places where the parser stumbled over it.
+    // A bracket without a partner is a better explanation than the positions where the parser failed.
     if let Some(stray) = brackets::stray(tree) {
         let problem = of_stray(&stray);
         problems.retain(|other| !other.lines.contains(&problem.lines.start));
@@ -90,7 +90,7 @@ pub(crate) fn all(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     problems
 }
 
-/// Walks the nodes that hold an error, without recursion: a tree may be as deep as the file is long.
+/// Visits the nodes that contain an error, without recursion: a tree may be as deep as the file is long.
 fn collect(cursor: &mut TreeCursor<'_>, text: &[u8], problems: &mut Vec<Problem>) {
     loop {
         let node = cursor.node();

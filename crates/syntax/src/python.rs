@@ -1,5 +1,5 @@
-//! What Python refuses and the grammar forgives: indentation that fits nothing, empty blocks, a missing right side,
-//! arguments in the wrong order, bytes beside text.
+//! Mistakes that Python refuses and the grammar accepts: indentation that fits no block, empty blocks, a missing right
+//! side, arguments in the wrong order, bytes beside text.
 
 use tree_sitter::{Node, Tree};
 
@@ -13,11 +13,11 @@ mod targets;
 
 const FUNCTIONS: &[&str] = &["function_definition", "lambda"];
 const LOOPS: &[&str] = &["for_statement", "while_statement"];
-/// What a `return` or a `break` may belong to.
+/// Nodes that a `return` or a `break` may belong to.
 const HOMES: &[&str] = &["function_definition", "lambda", "class_definition", "module"];
-/// What holds statements.
+/// Nodes that hold statements.
 const BLOCKS: &[&str] = &["block", "module"];
-/// What holds statements, and what lets a line end inside it.
+/// Nodes that hold statements, and nodes that allow a line end inside.
 const ENCLOSING: &[&str] = &[
     "block",
     "module",
@@ -96,7 +96,7 @@ fn empty_block(block: Node<'_>) -> Option<Problem> {
     statements(block).is_empty().then(|| problem(block, Kind::Missing("an indented block".into())))
 }
 
-/// The statements of a block that begin a line must all begin at the same place.
+/// Reports a statement of a block that begins a line at another column than the others.
 fn indentation(block: Node<'_>, text: &[u8], expected: Option<&[u8]>) -> Option<Problem> {
     let mut expected = expected.map(<[u8]>::to_vec);
     for statement in statements(block) {
@@ -112,7 +112,8 @@ fn indentation(block: Node<'_>, text: &[u8], expected: Option<&[u8]>) -> Option<
     None
 }
 
-/// Returns the blanks before a statement; `None` where something else stands before it or its line goes on from above.
+/// Returns the blanks before a statement; `None` if other text precedes it on its line or the line continues the one
+/// above.
 fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let before = &text[..statement.start_byte()];
     let line_at = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -122,7 +123,7 @@ fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
     (!goes_on && indent.iter().all(|byte| matches!(byte, b' ' | b'\t'))).then_some(indent)
 }
 
-/// `x =` with the value on the next line is two statements, the first of which is broken.
+/// Reports `x =` with the value on the next line: these are two statements, the first of which is broken.
 fn missing_right_side(assignment: Node<'_>, text: &[u8]) -> Option<Problem> {
     let parts: Vec<Node<'_>> = assignment.children(&mut assignment.walk()).collect();
     let broken = parts.windows(2).find(|pair| {
@@ -131,7 +132,7 @@ fn missing_right_side(assignment: Node<'_>, text: &[u8]) -> Option<Problem> {
     Some(missing(broken[0], "a value"))
 }
 
-/// An operator at the end of a line goes on in the next one only inside brackets.
+/// Reports an operator at the end of a line outside of brackets.
 fn broken_line(operation: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     if operation.start_position().row == operation.end_position().row {
         return None;
@@ -154,12 +155,12 @@ fn bare_try(statement: Node<'_>) -> Option<Problem> {
     if clauses.is_empty() && (has_else || !parts.iter().any(|part| ends.contains(&part.kind()))) {
         return Some(missing(statement, "an except"));
     }
-    // What catches everything stands last.
+    // A handler that catches everything must be the last.
     let early = clauses.iter().rev().skip(1).find(|clause| clause.child(1).is_some_and(|next| next.kind() == ":"));
     early.map(|clause| unexpected(**clause, "except"))
 }
 
-/// `return` belongs into a function, `break` into a loop of the same function.
+/// Reports `return` outside of a function and `break` outside of a loop of the same function.
 fn outside(statement: Node<'_>, above: &[Node<'_>], inside: &[&str]) -> Option<Problem> {
     let (home, _) = nearest(above, HOMES)?;
     let is_inside = inside.contains(&home.kind()) || (inside == LOOPS && is_in_loop(above));
@@ -167,15 +168,15 @@ fn outside(statement: Node<'_>, above: &[Node<'_>], inside: &[&str]) -> Option<P
     (!is_inside).then(|| unexpected(statement, word))
 }
 
-/// The `async` of `async with` and `async for`.
+/// Returns the `async` of `async with` and `async for`.
 fn waiting_word(statement: Node<'_>) -> Option<Node<'_>> {
     statement.child(0).filter(|word| word.kind() == "async")
 }
 
-/// Only an `async def` may wait.
+/// Reports `async` or `await` outside of an `async def`.
 fn outside_async(above: &[Node<'_>], word: Node<'_>) -> Option<Problem> {
     let (home, within) = nearest(above, HOMES)?;
-    // A generator expression may wait: who reads it does.
+    // A generator expression may await: the code that iterates over it does.
     let is_generator = above[within.len()..].iter().any(|outer| outer.kind() == "generator_expression");
     let is_inside = is_generator || (home.kind() == "function_definition" && waiting_word(home).is_some());
     (!is_inside).then(|| unexpected(word, if word.kind() == "async" { "async" } else { "await" }))
@@ -186,7 +187,7 @@ fn is_in_loop(above: &[Node<'_>]) -> bool {
         .is_some_and(|(home, _)| LOOPS.contains(&home.kind()))
 }
 
-/// `*x` stands only among other items.
+/// Reports `*x` that is not one of several items.
 fn lone_star(splat: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let parent = above.last()?;
     let is_operand = matches!(

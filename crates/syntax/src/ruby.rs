@@ -1,4 +1,4 @@
-//! What Ruby refuses and the grammar forgives: a word of the language where a statement stands, such as an `end` too many.
+//! Mistakes that Ruby refuses and the grammar accepts: a reserved word in place of a statement, such as an extra `end`.
 
 use tree_sitter::Tree;
 
@@ -6,7 +6,7 @@ use crate::node::reserved;
 use crate::problem::Problem;
 use crate::tree::each_node_below;
 
-/// Words that no statement consists of. Behind a dot and in front of a colon they are names.
+/// Words that are no statement by themselves. Behind a dot and before a colon they are names.
 const WORDS: [&str; 9] = ["end", "else", "elsif", "ensure", "when", "then", "do", "rescue", "in"];
 /// Nodes that hold statements.
 const BODIES: [&str; 13] = [

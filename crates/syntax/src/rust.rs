@@ -1,30 +1,30 @@
-//! A second opinion on Rust, from the parser that procedural macros use.
+//! Parses Rust a second time, with the parser that procedural macros use.
 //!
-//! The grammar stumbles over a file in a hundred of the published crates, mostly inside macros; this parser does not, and
-//! it sees some mistakes that the grammar forgives.
+//! The grammar fails on one in a hundred files of the published crates, mostly inside macros; this parser does not, and
+//! it finds some mistakes that the grammar accepts.
 
 use std::thread;
 
 use crate::problem::{Kind, Problem};
 
-/// Brackets that nest deeper are not tried: that parser recurses.
+/// Maximum nesting of brackets: the parser recurses.
 const DEEPEST: usize = 100;
-/// The most bytes of one statement and of those around it: what recursion can feed on where no bracket nests.
+/// Maximum bytes of one statement and of those around it: their length limits recursion without nested brackets.
 const LONGEST: usize = 8_000;
-/// Larger files are not tried.
+/// Maximum size of a file, in bytes.
 const LARGEST: usize = 1_000_000;
-/// The stack it gets, many times what [`LONGEST`] can use up.
+/// Stack size of the parser, many times what [`LONGEST`] can use.
 const STACK: usize = 128 * 1024 * 1024;
 
-/// What the second parser says.
+/// Result of the second parser.
 pub(crate) enum SecondParse {
     Fine,
     Wrong(Problem),
-    /// It was not asked, or cannot be trusted here.
+    /// The parser was not run, or can't be trusted here.
     None,
 }
 
-/// Asks the second parser, on a stack of its own.
+/// Runs the second parser, on a stack of its own.
 pub(crate) fn opinion(text: &[u8]) -> SecondParse {
     let Ok(source) = std::str::from_utf8(text) else {
         return SecondParse::None;
@@ -51,8 +51,8 @@ fn problem(source: &str, error: &syn::Error) -> Problem {
     Problem { kind: Kind::Unreadable, range: at..at, lines: line..line + 1 }
 }
 
-/// Returns whether a text is too flat to recurse far. Brackets in strings and comments count too, which only makes it more
-/// careful.
+/// Returns whether a text nests too little for deep recursion. Brackets in strings and comments count too, which makes
+/// the test stricter only.
 fn is_shallow(text: &[u8]) -> bool {
     let (mut outer, mut around, mut run) = (Vec::new(), 0_usize, 0_usize);
     for byte in text {

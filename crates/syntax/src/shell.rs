@@ -1,6 +1,6 @@
-//! Shell scripts by their reserved words, brackets and quotes, for new files in which the grammar stumbles: what is open here
-//! at the end is open for every shell. Source of the rules: POSIX.1-2017, Shell Command Language, sections 2.2 to 2.10, and the
-//! manual of Bash for `[[`, `((`, arrays and extended patterns.
+//! Checks shell scripts by their reserved words, brackets and quotes, for new files in which the grammar fails: what is
+//! open at the end is open for every shell. Source of the rules: POSIX.1-2017, Shell Command Language, sections 2.2 to
+//! 2.10, and the manual of Bash for `[[`, `((`, arrays and extended patterns.
 
 mod compound;
 mod word;
@@ -10,19 +10,19 @@ use word::Text;
 
 use crate::problem::{Kind, Problem};
 
-/// How deep command substitutions may nest; beyond it nothing is said.
+/// Maximum nesting of command substitutions; a deeper script is not judged.
 const DEEPEST: usize = 60;
 
-/// Why the reading of a text ended early.
+/// Reason that reading ended early.
 #[derive(Debug)]
 enum Stop {
-    /// Something has no partner.
+    /// A word or bracket at this position has no partner.
     At(usize, Kind),
-    /// It can't be read here.
+    /// The text can't be read here.
     Unknown,
 }
 
-/// What ends a list of commands.
+/// End of a list of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Text,
@@ -45,7 +45,7 @@ fn closes_nothing(at: usize, what: &str) -> Stop {
     Stop::At(at, Kind::ClosesNothing(what.to_owned()))
 }
 
-/// Reads commands up to the end of the text, or behind the parenthesis that ends them.
+/// Reads commands up to the end of the text, or past the parenthesis that ends them.
 fn list(text: &mut Text<'_>, end: End, depth: usize) -> Result<(), Stop> {
     if depth > DEEPEST {
         return Err(Stop::Unknown);
@@ -109,10 +109,10 @@ fn redirect(text: &mut Text<'_>, depth: usize) -> Result<(), Stop> {
     text.word(depth).map(|_| ())
 }
 
-/// A list of commands that is being read.
+/// A list of commands being read.
 struct List {
     open: Vec<Compound>,
-    /// Whether a reserved word may stand here.
+    /// True if a reserved word may stand here.
     begins_command: bool,
     end: End,
     depth: usize,
@@ -125,7 +125,7 @@ impl List {
         self.open.last().is_some_and(|open| open.stage == Stage::Pattern)
     }
 
-    /// Reads one pattern of a `case`, with its parenthesis, or the `esac` in its place.
+    /// Reads one pattern of a `case` with its parenthesis, or the `esac` in its place.
     fn pattern(&mut self, text: &mut Text<'_>) -> Result<(), Stop> {
         match text.peek() {
             Some(b'#') => text.skip_line(),
@@ -146,7 +146,7 @@ impl List {
         Ok(())
     }
 
-    /// `;;`, `;&` or `;;&`
+    /// Reads `;;`, `;&` or `;;&`.
     fn end_of_arm(&mut self, text: &mut Text<'_>) -> Result<(), Stop> {
         self.advance(&[Stage::Arm], Some(Stage::Pattern), text.at, ";;")?;
         while matches!(text.peek(), Some(b';' | b'&')) {
@@ -195,7 +195,7 @@ impl List {
         Ok(())
     }
 
-    /// Takes a word where a command begins; returns whether another command begins behind it.
+    /// Reads a word where a command begins; returns whether another command begins after it.
     fn reserved(&mut self, word: &[u8], at: usize, text: &mut Text<'_>) -> Result<bool, Stop> {
         let (wants, becomes): (&[Stage], Option<Stage>) = match word {
             b"if" => return Ok(self.open(Stage::If, at)),
@@ -229,7 +229,7 @@ impl List {
         Ok(true)
     }
 
-    /// Moves the innermost command, which has to be in one of these stages, to its next one; `None` ends it.
+    /// Moves the innermost command, which must be in one of these stages, to its next stage; `None` ends it.
     fn advance(&mut self, wants: &[Stage], becomes: Option<Stage>, at: usize, word: &str) -> Result<(), Stop> {
         let has_partner = self.open.iter().any(|outer| wants.contains(&outer.stage));
         match self.open.last_mut() {
@@ -237,7 +237,7 @@ impl List {
                 Some(stage) => open.stage = stage,
                 None => drop(self.open.pop()),
             },
-            // What is inside is open, or the word has nothing to belong to.
+            // The inner command is not closed, or the word has no matching command.
             Some(open) if has_partner => return Err(unclosed(open.at, open.stage.word())),
             Some(_) | None => return Err(closes_nothing(at, word)),
         }

@@ -1,4 +1,4 @@
-//! What is legal and a grammar does not know, replaced byte for byte, so that every place stays where it was.
+//! Replaces legal code that a grammar does not know by code of the same length, so that all positions stay the same.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use switchboard_grammars::Language;
 
 use crate::{conditions, csharp, front_matter, kotlin};
 
-/// The longest comment that is stepped over.
+/// Maximum length of a comment that is skipped, in bytes.
 const COMMENT: usize = 50_000;
-/// The longest list of types that is looked through.
+/// Maximum length of a list of types that is searched, in bytes.
 const TYPES: usize = 2_000;
 
-/// Words that a module may export and no value begins with: `import { do as a }`.
+/// Words that a module may export and that begin no value: `import { do as a }`.
 const RESERVED: [&[u8]; 24] = [
     b"break",
     b"case",
@@ -39,7 +39,7 @@ const RESERVED: [&[u8]; 24] = [
     b"with",
 ];
 
-/// Returns a text as its grammar can read it.
+/// Returns a text in a form that its grammar can parse.
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let has_front_matter = matches!(language, Language::Css | Language::JavaScript);
     let mut tidy = Tidy { text: if has_front_matter { front_matter::without(text) } else { Cow::Borrowed(text) } };
@@ -96,7 +96,7 @@ impl Tidy<'_> {
         memchr::memmem::find_iter(&self.text, word).collect()
     }
 
-    /// Returns where the line begins of which only blanks stand before a place.
+    /// Returns the start of the line if only blanks precede a position on it.
     fn line_of_first(&self, at: usize) -> Option<usize> {
         let blanks = self.text[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let line = at - blanks;
@@ -107,7 +107,7 @@ impl Tidy<'_> {
         self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
     }
 
-    /// `fi \⏎ done`: the end of one construct right before the end of another.
+    /// Separates `fi \⏎ done`: the end of one construct directly before the end of another.
     fn joined_ends(&mut self) {
         const ENDS: [&[u8]; 4] = [b"fi", b"done", b"esac", b"}"];
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -127,14 +127,14 @@ impl Tidy<'_> {
         }
     }
 
-    /// `! important`
+    /// Rewrites `! important`.
     fn spaced_important(&mut self) {
         for at in self.all("! important") {
             self.text.to_mut()[at..at + 11].copy_from_slice(b" !important");
         }
     }
 
-    /// What the grammar of JSX does not know: attributes called like words of the language, `&` in text.
+    /// Rewrites JSX that the grammar does not know: attributes named like reserved words, `&` in text.
     fn markup(&mut self) {
         for word in ["class=", "for=", "default=", "in="] {
             for at in self.all(word) {
@@ -159,7 +159,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `Integer::parse()`: the grammar takes such a name for that of a type.
+    /// Renames the class in `Integer::parse()`: the grammar reads such a name as a type.
     fn classes_called_like_types(&mut self) {
         for word in [
             "Integer::",
@@ -181,14 +181,14 @@ impl Tidy<'_> {
         }
     }
 
-    /// `case null, default ->`
+    /// Rewrites `case null, default ->`.
     fn null_or_default(&mut self) {
         for at in self.all("case null, default") {
             self.blank(at + 9, at + 18);
         }
     }
 
-    /// What both dialects have.
+    /// Rewrites what both dialects have.
     fn scripts(&mut self) {
         self.keyword_aliases();
         self.lists_on_their_own_line();
@@ -202,7 +202,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// A line that begins with `[` or `(` ends the one above where that cannot go on: `let a`, and `}` before `[...b]`.
+    /// Ends the line above one that begins with `[` or `(` if it can't continue: `let a`, and `}` before `[...b]`.
     fn lists_on_their_own_line(&mut self) {
         for at in self.all("[").into_iter().chain(self.all("(")) {
             let Some(line) = self.line_of_first(at).filter(|line| *line > 0) else {
@@ -213,14 +213,15 @@ impl Tidy<'_> {
             let name = [&b"let "[..], b"var "].iter().find_map(|word| last.strip_prefix(*word));
             let is_bare = name.is_some_and(|name| !name.is_empty() && name.iter().all(|byte| is_name(*byte)));
             if is_bare || (last == b"}" && self.text[at..].starts_with(b"[...")) {
-                // Without indentation the line's end has to give way.
+                // Without indentation, the line end is overwritten.
                 let place = if line < at { line } else { line - 1 };
                 self.text.to_mut()[place] = b';';
             }
         }
     }
 
-    /// What browsers read and the grammar does not: bare addresses, a second semicolon, named containers.
+    /// Rewrites style sheets that browsers accept and the grammar does not: bare addresses, a second semicolon, named
+    /// containers.
     fn stylesheet(&mut self) {
         for at in self.all("url(") {
             let from = at + 4;
@@ -264,7 +265,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// What only TypeScript has.
+    /// Rewrites what only TypeScript has.
     fn types(&mut self) {
         self.scripts();
         for at in self.all("\\`") {
@@ -273,7 +274,7 @@ impl Tidy<'_> {
                 self.text.to_mut()[at..at + 2].fill(b'_');
             }
         }
-        // A parameter that is called like a type.
+        // A parameter that is named like a type.
         for words in ["(any) =>", "(number) =>", "(string) =>"] {
             for at in self.all(words) {
                 self.text.to_mut()[at + 1] = b'_';
@@ -302,7 +303,7 @@ impl Tidy<'_> {
             for at in self.all(words) {
                 match at.checked_sub(1).map(|before| self.text[before]) {
                     Some(before) if is_name(before) => {}
-                    // A name for a name: here the word is that of a property.
+                    // A property with this name: one letter is replaced so that it is an ordinary name.
                     _ if length == 1 => self.text.to_mut()[at] = b'_',
                     _ => self.blank(at + skip, at + skip + length),
                 }
@@ -310,7 +311,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `const as = props.as; return as || 'div'`: before such signs the word is a name.
+    /// Renames `as` used as a value, `const as = props.as; return as || 'div'`: these signs can follow only a name.
     fn values_called_as(&mut self) {
         const BEHIND: [&[u8]; 9] = [b"=", b"?", b")", b",", b";", b"}", b":", b"||", b"&&"];
         for at in self.all("as") {
@@ -325,7 +326,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `#a⏎⏎[b] = null`: a field ends with its line also where a bracket follows.
+    /// Ends a field at its line end even if a bracket follows: `#a⏎⏎[b] = null`.
     fn private_fields(&mut self) {
         for at in self.all("#") {
             if self.line_of_first(at).is_none() {
@@ -340,7 +341,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `import("./a").B<C>` and `typeof import("./a")`: a name in place of the call.
+    /// Replaces the call in `import("./a").B<C>` and `typeof import("./a")` by a name.
     fn imported_types(&mut self) {
         for at in self.all("import(") {
             let quote = self.text.get(at + 7).copied().filter(|byte| matches!(byte, b'"' | b'\''));
@@ -357,7 +358,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `global {` in a module that is declared: only `declare global` is known.
+    /// Rewrites `global {` in a declared module: the grammar knows only `declare global`.
     fn globals(&mut self) {
         for at in self.all("global {") {
             if self.line_of_first(at).is_some_and(|line| line < at) {
@@ -366,7 +367,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `export default function (a: B): C;`: a function that has neither name nor body.
+    /// Rewrites `export default function (a: B): C;`: a function with neither name nor body.
     fn nameless_default(&mut self) {
         for words in ["export default function (", "export default function("] {
             for at in self.all(words) {
@@ -377,7 +378,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// `export { x as default }`: behind `as` any word may stand, also one of the language.
+    /// Renames the alias in `export { x as default }`: any word may follow `as`, including a reserved one.
     fn keyword_aliases(&mut self) {
         for at in self.all(" as ") {
             let word = at + 4;
@@ -394,14 +395,14 @@ impl Tidy<'_> {
         }
     }
 
-    /// `Fn::(A)`: legal to the parser of the compiler, though nothing that compiles has it.
+    /// Rewrites `Fn::(A)`: the compiler's parser accepts it, though no code that compiles has it.
     fn parenthesized_paths(&mut self) {
         for at in self.all("::(") {
             self.blank(at, at + 2);
         }
     }
 
-    /// `interface Box<in out T>`
+    /// Removes the variance marks of `interface Box<in out T>`.
     fn variance(&mut self) {
         for word in ["in ", "out "] {
             for at in self.all(word) {
@@ -415,7 +416,7 @@ impl Tidy<'_> {
         }
     }
 
-    /// ``sql<{ id: number }>`…` ``
+    /// Removes the type arguments of a tagged template: ``sql<{ id: number }>`…` ``.
     fn typed_templates(&mut self) {
         for at in self.all(">`") {
             let mut depth = 0_usize;
@@ -434,13 +435,13 @@ impl Tidy<'_> {
         }
     }
 
-    /// A line of an interface that begins with `<T>(` ends the one above, which may have no semicolon.
+    /// Ends the line above an interface member that begins with `<T>(`; it may lack a semicolon.
     fn generic_lines(&mut self) {
         for end in self.all("\n") {
             let indent = self.text[end + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
             let open = end + 1 + indent;
             let before = significant(&self.text[..end]);
-            // An arrow goes on.
+            // A line that ends with an arrow continues.
             let ends = !self.text[..end].trim_ascii_end().ends_with(b"=>")
                 && (is_name(before) || matches!(before, b'>' | b']' | b')' | b'}' | b'"' | b'\''));
             if indent > 0 && ends && self.text.get(open) == Some(&b'<') && is_generic_call(&self.text[open..]) {
@@ -450,7 +451,7 @@ impl Tidy<'_> {
     }
 }
 
-/// `:$!`, `[:$;, :$"]`: symbols of variables whose names are signs.
+/// Rewrites symbols of variables whose names are signs: `:$!`, `[:$;, :$"]`.
 fn ruby_symbols(text: &mut Cow<'_, [u8]>) {
     let places: Vec<usize> = memchr::memmem::find_iter(text.as_ref(), ":$").collect();
     for at in places {
@@ -462,7 +463,7 @@ fn ruby_symbols(text: &mut Cow<'_, [u8]>) {
     }
 }
 
-/// The last bytes of what stands before a place: more is not looked at, each time, in one long line.
+/// Returns the last bytes of a text, so that repeated searches in one long line stay fast.
 fn end_of(text: &[u8]) -> &[u8] {
     &text[text.len().saturating_sub(TYPES)..]
 }
@@ -486,7 +487,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }
 
-/// `<…>(` with brackets that fit.
+/// Returns whether a text begins with `<…>(` whose brackets match.
 fn is_generic_call(text: &[u8]) -> bool {
     let mut depth = 0_i32;
     for (at, byte) in text.iter().take(TYPES).enumerate() {

@@ -1,4 +1,4 @@
-//! Walks over a tree without recursion: a tree may be as deep as the file is long.
+//! Traverses a tree without recursion: a tree may be as deep as the file is long.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub fn comments(tree: &Tree) -> Vec<Range<usize>> {
     found
 }
 
-/// Visits the nodes of a tree, without recursion; `visit` says whether to go deeper.
+/// Visits the nodes of a tree, without recursion; `visit` returns whether to go deeper.
 pub fn each_node<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>) -> bool) {
     let mut cursor = tree.walk();
     loop {
@@ -33,8 +33,8 @@ pub fn each_node<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>) -> bool) {
     }
 }
 
-/// Visits the nodes of a tree with those above them, outermost first. A node does not know its parent: to look for it takes
-/// as long as the tree is deep and wide.
+/// Visits the nodes of a tree with their ancestors, outermost first. A node has no link to its parent, and to search
+/// for it takes time in proportion to the depth and width of the tree.
 pub fn each_node_below<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>, &[Node<'a>])) {
     let mut cursor = tree.walk();
     let mut above: Vec<Node<'a>> = Vec::new();

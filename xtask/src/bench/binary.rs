@@ -1,4 +1,4 @@
-//! What is measured: the release build of the binary, and of the bench itself.
+//! Builds the binaries to measure: the release build of the binary, and of the bench itself.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::command;
 
-/// The binary under measure, found when it is asked for first.
+/// The binary under measure, built or located on first use.
 pub(super) struct Binary<'a> {
     root: &'a Path,
     named: Option<&'a Path>,
@@ -20,7 +20,7 @@ impl<'a> Binary<'a> {
         Self { root, named, found: None }
     }
 
-    /// Its path. It is built when none was named.
+    /// Returns its path. Builds the binary if none was named.
     pub(super) fn path(&mut self) -> anyhow::Result<PathBuf> {
         let found = match self.found.take() {
             Some(found) => found,
@@ -30,7 +30,7 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// The binary under measure, built when none is named.
+/// Returns the path of the binary under measure; builds it if none is named.
 pub(super) fn binary(root: &Path, named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let built = root.join("target/release/switchboard");
     if named.is_none() {
@@ -41,7 +41,7 @@ pub(super) fn binary(root: &Path, named: Option<&Path>) -> anyhow::Result<PathBu
     binary.canonicalize().with_context(|| binary.display().to_string())
 }
 
-/// Some figures time code in this process: runs the same command in a release build.
+/// Runs this command again in a release build, for figures that time code in this process.
 pub(super) fn again_optimised(root: &Path) -> anyhow::Result<()> {
     let mut cargo = command::command("cargo", root);
     cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));

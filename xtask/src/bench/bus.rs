@@ -1,7 +1,9 @@
-//! `cargo xtask bench bus`: messages against the disk below them and against brokers and databases beside them. Every figure is a ratio of two things that were
-//! measured in turns in one run, first quiet, then with two busy loops for each core beside it.
+//! `cargo xtask bench bus`: messages against the disk below them, and against brokers and databases. Every figure is a
+//! ratio of two things measured alternately in one run, first on a quiet machine, then with two busy loops for each
+//! core.
 //!
-//! The disk is this machine's: a virtual one may answer a sync before the data is safe. Peers that are not there are skipped with a line.
+//! The disk is this machine's: a virtual one may answer a sync before the data is safe. Missing peers are skipped with
+//! a line.
 
 mod clients;
 mod disk;
@@ -19,44 +21,44 @@ use serde_json::{Map, Value, json};
 use self::workload::CpuLoad;
 use super::stats::{median, rounded};
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
     #[arg(long)]
     json: bool,
-    /// The binary; `target/release/switchboard` when left out
+    /// Path of the binary; default `target/release/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     /// Rounds of each figure
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Leave out the runs beside busy loops
+    /// Leave out the runs with busy loops
     #[arg(long)]
     quiet_only: bool,
-    /// Measure only this part, quietly
+    /// Measure only this part, on a quiet machine
     #[arg(long, value_enum)]
     part: Option<Part>,
-    /// Send for another run of this command: its socket's repository and how many
+    /// Act as a sender for another run of this command: repository of the socket, and number of sends
     #[arg(long, hide = true, num_args = 3, value_names = ["REPO", "NAME", "COUNT"])]
     client: Option<Vec<String>>,
 }
 
-/// What can be measured by itself.
+/// A part that can be measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
     /// The bus in this process
     Local,
     /// The bus behind a socket, and its peers
     Socket,
-    /// Sizes, and what does not grow with them
+    /// Sizes, and figures that do not grow with them
     Sizes,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
-/// When the binary is missing or does not do its part.
+/// When the binary is missing or fails.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if let Some(client) = &args.client {
         return clients::be(client);
@@ -88,7 +90,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The figures that take time.
+/// Measures the figures that take time.
 fn timed(binary: &Path, peers: &Path, rounds: usize, part: Option<Part>) -> anyhow::Result<Map<String, Value>> {
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
     let mut report = Map::new();

@@ -1,4 +1,4 @@
-//! A daemon of its own in a repository of its own, gone when the measurement is.
+//! A daemon in a repository of its own; both are removed after the measurement.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,24 +17,24 @@ use tempfile::TempDir;
 
 use crate::command::{command, output};
 
-/// The longest that a start may take before the measurement gives up.
+/// Time limit of a start.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A repository with a home of its own.
+/// A repository with its own home folder.
 #[derive(Debug)]
 pub(crate) struct TestRepo {
     folder: TempDir,
     binary: PathBuf,
-    /// Variables of the daemon, beside its home.
+    /// Variables of the daemon, besides its home.
     env: Vec<(&'static str, PathBuf)>,
-    /// Most open files of the daemon, where it has fewer than others.
+    /// Maximum number of open files of the daemon, if it is limited.
     descriptors: Option<u64>,
 }
 
 // === impl TestRepo ===
 
 impl TestRepo {
-    /// Makes a repository with one commit.
+    /// Creates a repository with one commit.
     pub(crate) fn new(binary: &Path) -> anyhow::Result<Self> {
         let test_repo = Self { folder: TempDir::new()?, binary: binary.to_owned(), env: Vec::new(), descriptors: None };
         for folder in ["home", "state", "repo"] {
@@ -47,33 +47,33 @@ impl TestRepo {
         Ok(test_repo)
     }
 
-    /// Sets a variable for whatever runs here.
+    /// Sets a variable for the processes of this repository.
     #[must_use]
     pub(crate) fn with(mut self, name: &'static str, value: &Path) -> Self {
         self.env.push((name, value.to_owned()));
         self
     }
 
-    /// Allows daemons no more open files than this.
+    /// Limits the number of open files of the daemons.
     #[must_use]
     pub(crate) fn limited_to(mut self, descriptors: u64) -> Self {
         self.descriptors = Some(descriptors);
         self
     }
 
-    /// Leaves the folder where it is, to be looked at.
+    /// Keeps the folder for inspection.
     #[must_use]
     pub(crate) fn kept(mut self) -> Self {
         self.folder.disable_cleanup(true);
         self
     }
 
-    /// The repository.
+    /// Returns the path of the repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
     }
 
-    /// A command of the binary in the repository.
+    /// Returns a command of the binary in the repository.
     pub(crate) fn switchboard(&self) -> Command {
         let mut switchboard = match self.descriptors {
             None => command(&self.binary, &self.repo()),
@@ -100,7 +100,7 @@ impl TestRepo {
             .envs(self.env.iter().cloned())
     }
 
-    /// Starts a daemon and measures until it has answered a first call.
+    /// Starts a daemon and measures the time until it answers a first call.
     pub(crate) fn start(&self) -> anyhow::Result<(Daemon, Duration)> {
         let began = Instant::now();
         let child = self.switchboard().arg("up").stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
@@ -123,22 +123,22 @@ impl TestRepo {
         }
     }
 
-    /// The process id that a daemon answers with, once there is one.
+    /// Returns the process id that a daemon answers with, if one answers.
     fn ask(&self) -> Option<u64> {
         let mut client = Client::connect(&self.repo(), "bench").ok()?;
         client.call(GetStatus::NAME, json!({}), None).ok()?.ok()?["pid"].as_u64()
     }
 
-    /// Calls the daemon under a name.
+    /// Connects to the daemon under a name.
     ///
     /// # Errors
-    /// When none runs.
+    /// When no daemon runs.
     pub(crate) fn connect(&self, name: &str) -> anyhow::Result<Client> {
         Client::connect(&self.repo(), name)
     }
 }
 
-/// A connection to a daemon's socket, one call at a time.
+/// A connection to a daemon's socket, for one call at a time.
 #[derive(Debug)]
 pub(crate) struct Client {
     lines: BufReader<UnixStream>,
@@ -151,7 +151,7 @@ impl Client {
     /// Connects to the daemon of a repository.
     ///
     /// # Errors
-    /// When none runs.
+    /// When no daemon runs.
     pub(crate) fn connect(repo: &Path, name: &str) -> anyhow::Result<Self> {
         let folder = repo.join(".switchboard");
         let info: Value = serde_json::from_slice(&fs::read(folder.join("server_info.json"))?)?;
@@ -171,7 +171,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Lets calls wait longer than a start may take.
+    /// Allows calls to take longer than a start.
     ///
     /// # Errors
     /// When the socket is gone.
@@ -179,7 +179,7 @@ impl Client {
         Ok(self.lines.get_ref().set_read_timeout(Some(3 * LIMIT))?)
     }
 
-    /// One call: the reply, or the daemon's refusal.
+    /// Makes one call; returns the reply, or the daemon's refusal.
     ///
     /// # Errors
     /// When the connection breaks; then it is unknown whether the call was carried out.
@@ -209,7 +209,7 @@ impl Client {
     }
 }
 
-/// One call that must be answered.
+/// Makes one call that must succeed.
 ///
 /// # Errors
 /// When the daemon refuses it or is gone.
@@ -226,19 +226,19 @@ pub(crate) struct Daemon {
 // === impl Daemon ===
 
 impl Daemon {
-    /// Ends it as a crash would, and waits until it is gone.
+    /// Kills the process as a crash would, and waits for its end.
     pub(crate) fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Memory that it holds, in megabytes of a million bytes.
+    /// Returns the daemon's memory in megabytes of a million bytes.
     pub(crate) fn resident_mb(&self) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -249,7 +249,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to kill and only the status to collect.
+        // It may have ended already; then only the status is collected.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

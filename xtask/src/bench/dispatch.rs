@@ -1,4 +1,5 @@
-//! `cargo xtask bench dispatch`: what workers cost: their start, a daemon with many of them, control, adoption, plans, ceilings; and what polling files gives instead.
+//! `cargo xtask bench dispatch`: the cost of workers: their start, a daemon with many of them, control, adoption,
+//! plans, ceilings; and polled files for comparison.
 
 mod figure;
 mod fleet;
@@ -13,7 +14,7 @@ use self::figure::Figure;
 use super::binary::Binary;
 use super::report::Report;
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
@@ -22,21 +23,21 @@ pub(crate) struct Args {
     /// Measure only these figures
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// The binary; a release build of this tree when left out
+    /// Path of the binary; default a release build of this tree
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
-    /// Workers that live at once
+    /// Number of workers that live at once
     #[arg(long, default_value_t = 200)]
     workers: usize,
-    /// Decides costs, and the moments of polled signals
+    /// Seed for costs, and for the moments of polled signals
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
-/// When something that is to be measured does not run.
+/// When something to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut bench = Bench { args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && bench.wants(&[Figure::Plan10k]) {

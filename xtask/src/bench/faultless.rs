@@ -1,4 +1,4 @@
-//! A run in which everything succeeds, as events: for figures of its state machine in this process.
+//! A run in which everything succeeds, as events, to time its state machine in this process.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::When;
 use switchboard_protocol::run::{Effect, RunEvent, TeamLimits, TurnOutcome, Verdict};
 
-/// What carries effects out.
+/// Simulated outside world that carries out effects.
 pub(super) struct World {
-    /// The commit that the run's branch ends with.
+    /// Commit at the head of the run's branch.
     head: String,
     workers: u64,
 }
@@ -23,7 +23,7 @@ impl World {
         Self { head: "base".to_owned(), workers: 0 }
     }
 
-    /// Returns the events with which a run of a plan begins, with so many workers at once.
+    /// Returns the events that begin a run of a plan, with this many workers at once.
     ///
     /// # Errors
     /// When the plan is refused.
@@ -51,10 +51,10 @@ impl World {
         Ok(events)
     }
 
-    /// Carries an effect out; returns what came of it, in order.
+    /// Carries out an effect; returns the resulting events in order.
     ///
     /// # Errors
-    /// When it is one that only failures lead to.
+    /// When only a failure leads to the effect.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a run in which everything succeeds has no others")]
     pub(super) fn carry_out(&mut self, effect: Effect) -> anyhow::Result<Vec<RunEvent>> {
         Ok(match effect {

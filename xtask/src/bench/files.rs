@@ -1,4 +1,5 @@
-//! `cargo xtask bench files`: how fast message files that are dropped all at once are taken, and what they leave behind.
+//! `cargo xtask bench files`: how fast message files that are dropped all at once are processed, and what they leave
+//! behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::daemon::TestRepo;
 use super::stats::{median, rate, rounded};
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
@@ -19,28 +20,28 @@ pub(crate) struct Args {
     /// Files that are dropped at once
     #[arg(long, default_value_t = 1000)]
     files: usize,
-    /// Repetitions, each with a daemon of its own
+    /// Repetitions, each with its own daemon
     #[arg(long, default_value_t = 5)]
     runs: u32,
-    /// The binary; `target/release/switchboard` when left out
+    /// Path of the binary; default `target/release/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
 
-/// How long one repetition may take.
+/// Time limit of one repetition.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What one repetition showed.
+/// Results of one repetition.
 struct Burst {
     taken_s: f64,
     delivered_s: f64,
     receipts: usize,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
-/// When the binary is missing, or a file is not taken.
+/// When the binary is missing, or a file is not processed.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/release/switchboard"));
     let missing = || format!("{}: build it: cargo build --release", binary.display());
@@ -68,7 +69,7 @@ fn report(files: usize, taken_s: f64, delivered_s: f64, receipts: usize) -> Valu
     })
 }
 
-/// Drops files for an agent that reads files, and waits until all are taken and lie in its inbox.
+/// Drops files for an agent that reads files, and waits until all are processed and in its inbox.
 fn burst(binary: &Path, files: usize) -> anyhow::Result<Burst> {
     let test_repo = TestRepo::new(binary)?;
     let (_daemon, _) = test_repo.start()?;
@@ -106,7 +107,7 @@ fn wait(began: Instant, mut is_done: impl FnMut() -> anyhow::Result<bool>) -> an
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Files in a folder whose names begin so.
+/// Counts the files in a folder whose names begin with `start`.
 fn count(folder: &Path, start: &str) -> anyhow::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(folder)? {

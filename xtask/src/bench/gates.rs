@@ -1,6 +1,6 @@
-//! `cargo xtask bench gates`: the checks against their peers and against compilers, on code that most machines have.
+//! `cargo xtask bench gates`: compares the checks with their peers and with compilers, on code that most machines have.
 //!
-//! What a machine lacks is skipped with a line, and its key is `null`.
+//! A tool that the machine lacks is skipped with a line, and its key is `null`.
 
 mod built;
 mod commits;
@@ -31,7 +31,7 @@ use library::Library;
 pub(crate) use setup::Args;
 use setup::Bench;
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
 /// When the binary is missing or does not answer.

@@ -1,4 +1,5 @@
-//! `cargo xtask bench house`: whether the tree and the daemon keep within their limits. Prints what was measured beside what is wanted.
+//! `cargo xtask bench house`: checks whether the tree and the daemon keep within their limits. Prints each measurement
+//! beside its limit.
 
 mod daemon;
 mod figure;
@@ -20,7 +21,7 @@ use super::start;
 use super::stats::count;
 use crate::{circles, words};
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
@@ -35,17 +36,17 @@ pub(crate) struct Args {
     /// Also time a release build from nothing
     #[arg(long)]
     build: bool,
-    /// The binary; a release build of this tree when left out
+    /// Path of the binary; default a release build of this tree
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     #[command(flatten)]
     mutants: mutants::Draw,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
-/// When something that is to be measured does not run.
+/// When something to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut house =
         House { root, args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
@@ -73,7 +74,7 @@ struct House<'a> {
 // === impl House ===
 
 impl House<'_> {
-    /// What the files of the tree say.
+    /// Measures the files of the tree.
     fn tree(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::GlossaryLeft) {
             self.row(Figure::GlossaryLeft, count(words::uses(self.root)?.len()));
@@ -95,7 +96,7 @@ impl House<'_> {
         Ok(())
     }
 
-    /// Parts of the binary, in this process.
+    /// Measures parts of the binary in this process.
     fn parts(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::SimRunsPerMinute) {
             self.row(Figure::SimRunsPerMinute, sim::runs_per_minute()?);
@@ -112,7 +113,7 @@ impl House<'_> {
         Ok(())
     }
 
-    /// A real daemon.
+    /// Measures a real daemon.
     fn daemon(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::VerbUs) {
             let binary = self.binary.path()?;
@@ -135,7 +136,7 @@ impl House<'_> {
         Ok(())
     }
 
-    /// What takes minutes.
+    /// Measures the figures that take minutes.
     fn slow(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::MutantsCaught) {
             let caught = mutants::run(self.root, &self.args.mutants)?;
@@ -149,7 +150,7 @@ impl House<'_> {
         Ok(())
     }
 
-    /// Whether a figure is asked for that times code in this process.
+    /// Returns whether a requested figure times code in this process.
     fn times_code(&self) -> bool {
         IN_PROCESS.iter().any(|figure| self.wants(*figure))
     }

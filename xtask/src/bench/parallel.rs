@@ -1,18 +1,18 @@
-//! Work on many items, on several threads.
+//! Processes many items on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// As many threads as there are processors.
+/// Returns the number of processors.
 pub(super) fn processors() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Does the work for each item on so many threads, at least one, and returns the results in the items' order.
+/// Processes each item on this many threads, at least one, and returns the results in the items' order.
 ///
 /// # Errors
-/// The first that a thread meets; no other item is begun after it.
+/// The first error of a thread; no other item is begun after it.
 pub(super) fn each<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

@@ -1,15 +1,15 @@
-//! What a benchmark reports: each figure when it is measured, and in the end all of them as one JSON object.
+//! Report of a benchmark: prints each figure when it is measured, and at the end all of them as one JSON object.
 
 use serde_json::{Map, Value, json};
 
 use super::stats::rounded;
 
-/// The figures of one benchmark so far.
+/// Figures of one benchmark so far.
 pub(super) struct Report {
-    /// Whether only the JSON object is printed.
+    /// True if only the JSON object is printed.
     json: bool,
     rows: Vec<(&'static str, f64)>,
-    /// What stands behind the figures.
+    /// Details behind the figures.
     details: Map<String, Value>,
 }
 
@@ -20,7 +20,7 @@ impl Report {
         Self { json, rows: Vec::new(), details: Map::new() }
     }
 
-    /// Takes a figure; `line` is its row of the printed table.
+    /// Adds a figure; `line` is its row of the printed table.
     pub(super) fn row(&mut self, name: &'static str, measured: f64, line: &str) {
         if !self.json {
             println!("{line}");

@@ -1,4 +1,4 @@
-//! `cargo xtask bench start`: ready, memory, a cold command, the build, the binary.
+//! `cargo xtask bench start`: time until ready, memory, a cold command, the build, the size of the binary.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::daemon::TestRepo;
 use super::stats::{median, rounded};
 use crate::command::{command, output};
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
@@ -19,24 +19,24 @@ pub(crate) struct Args {
     /// Build the release binary from nothing and measure that too
     #[arg(long)]
     build: bool,
-    /// Starts to measure
+    /// Number of starts to measure
     #[arg(long, default_value_t = 7)]
     runs: u32,
-    /// The binary; `target/release/switchboard` when left out
+    /// Path of the binary; default `target/release/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
 
-/// How long a daemon is left alone before its memory is looked at.
+/// Idle time of a daemon before its memory is measured.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Commands that are measured with each daemon.
+/// Number of commands measured with each daemon.
 const COMMANDS: u32 = 5;
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
-/// When the binary is missing or does not do its part.
+/// When the binary is missing or fails.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let build_s = if args.build { Some(build(root)?) } else { None };
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/release/switchboard"));
@@ -78,7 +78,7 @@ fn milliseconds(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
 }
 
-/// Builds into an empty folder, so that nothing of an earlier build counts, and puts the binary where it belongs.
+/// Builds into an empty folder, so that no earlier build counts, and copies the binary to its usual path.
 pub(super) fn build(root: &Path) -> anyhow::Result<f64> {
     let target = root.join("target/bench-build");
     if target.exists() {

@@ -1,23 +1,23 @@
-//! Figures of a few measurements.
+//! Statistics of a few measurements.
 
-/// The median of some measurements.
+/// Returns the median of some measurements.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A measurement with two digits behind the point.
+/// Rounds a measurement to two decimals.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// A count as a figure.
+/// Returns a count as a figure.
 #[expect(clippy::cast_precision_loss, reason = "counts of files, words and calls are far below 2^52")]
 pub(super) fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// The quantile of some measurements: 0.5 is the median, 1 the largest.
+/// Returns a quantile of some measurements: 0.5 is the median, 1 the maximum.
 pub(super) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     #[expect(
@@ -30,14 +30,14 @@ pub(super) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.get(at).copied().unwrap_or(f64::NAN)
 }
 
-/// Does something and returns the seconds that it took.
+/// Runs some work and returns the seconds it took.
 pub(super) fn seconds<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, f64)> {
     let began = std::time::Instant::now();
     let done = work()?;
     Ok((done, began.elapsed().as_secs_f64()))
 }
 
-/// How many in a second.
+/// Returns the number of items per second.
 #[expect(clippy::cast_precision_loss, reason = "a count of messages")]
 pub(super) fn rate(count: usize, seconds: f64) -> f64 {
     count as f64 / seconds

@@ -1,8 +1,8 @@
-//! `cargo xtask bench team`: whether the gates of a run can be fooled.
+//! `cargo xtask bench team`: checks whether agents can cheat the gates of a run.
 //!
-//! Scripted agents play the known cheats in three small projects, and make honest changes to tests, configuration and build
-//! files. Each is a real run of its own; what merges without a person is counted. The bare exit code of the test command, on the
-//! same trees, is the control.
+//! Scripted agents play the known cheats in three small projects, and make honest changes to tests, configuration and
+//! build files. Each case is a separate real run; changes that merge without a person are counted. The control is the
+//! bare exit code of the test command on the same trees.
 
 mod corpus;
 mod example;
@@ -21,27 +21,28 @@ use super::binary::Binary;
 use super::parallel;
 use super::report::Report;
 
-/// The cheat that is told and not held: putting something back that was there is often right.
+/// The cheat that is reported and not held: to restore an earlier version is often right.
 const TOLD: &str = "takes-the-fix-out-of-the-history";
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
     #[arg(long)]
     json: bool,
-    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these; `way` measures what a team's way costs
+    /// Play only cases whose names (`python/cheat/edits-a-test`) hold one of these; `way` measures the cost of a team's
+    /// way
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     only: Vec<String>,
-    /// The binary; a release build of this tree when left out
+    /// Path of the binary; default a release build of this tree
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
-    /// Runs at once
+    /// Number of runs at once
     #[arg(long, default_value_t = 2)]
     lanes: usize,
 }
 
-/// Measures and prints.
+/// Measures and prints the figures.
 ///
 /// # Errors
 /// When a case can't be played at all.
@@ -62,7 +63,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a team's way costs beside its agents and the repository's commands.
+/// Measures the cost of a team's way besides its agents and the repository's commands.
 fn of_way(report: &mut Report, binary: &Path) -> anyhow::Result<()> {
     let (step_us, steps) = machine::step_us()?;
     report.row(
@@ -89,7 +90,7 @@ fn of_way(report: &mut Report, binary: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays the cases in lanes, each in a repository of its own.
+/// Plays the cases in lanes, each in its own repository.
 fn play_all(binary: &Path, cases: &[(&Corpus, &Case)], args: &Args) -> anyhow::Result<Vec<Played>> {
     parallel::each(args.lanes, cases, |_, (corpus, case)| {
         let name = corpus.name_of(case);

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// What a module names.
+/// Paths that a module names.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// The file that it stands in.
+    /// File that contains the module.
     pub(super) file: String,
-    /// Names that a `use` brings in, with the path behind each.
+    /// Names that a `use` imports, with the path of each.
     pub(super) uses: BTreeMap<String, Vec<String>>,
-    /// Modules of which everything is brought in.
+    /// Modules imported with `*`.
     pub(super) globs: Vec<Vec<String>>,
     /// Paths in code, of two names or more.
     pub(super) paths: Vec<Vec<String>>,
 }
 
-/// The modules of a file, each with its path below that of the file: the file's own first.
+/// Returns the modules of a file, each with its path below that of the file: the file's own first.
 ///
 /// # Errors
 /// When the text is not Rust.
@@ -60,7 +60,7 @@ fn walk(file: &str, tokens: TokenStream, at: usize, modules: &mut Vec<(Vec<Strin
                 }
                 is_test = false;
             }
-            // `pub(in crate::a)` says who sees an item, which is no import.
+            // `pub(in crate::a)` declares the visibility of an item; it is no import.
             TokenTree::Ident(word) if word == "pub" => {
                 if let Some(TokenTree::Group(group)) = tokens.get(next)
                     && group.delimiter() == Delimiter::Parenthesis
@@ -84,7 +84,7 @@ fn walk(file: &str, tokens: TokenStream, at: usize, modules: &mut Vec<(Vec<Strin
     }
 }
 
-/// The name behind `::`, if both stand here.
+/// Returns the name behind `::`, if both stand here.
 fn after_colons(tokens: &[TokenTree], at: usize) -> Option<String> {
     let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == ':');
     match tokens.get(at + 2) {
@@ -99,7 +99,7 @@ fn is_semicolon(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(mark) if mark.as_char() == ';')
 }
 
-/// Adds what a `use` brings in: `a::{b, c as d, self, e::*}`.
+/// Adds what a `use` imports: `a::{b, c as d, self, e::*}`.
 fn use_tree(tokens: &[TokenTree], before: &[String], module: &mut Module) {
     let mut path = before.to_vec();
     let mut name = None;
@@ -125,7 +125,7 @@ fn use_tree(tokens: &[TokenTree], before: &[String], module: &mut Module) {
         }
     }
     if let Some(name) = name.or_else(|| path.last().cloned()) {
-        // `use a::A as _` brings in methods only; the path is an import all the same.
+        // `use a::A as _` brings in methods only; the path is still an import.
         let name = if name == "_" { format!("_{}", module.uses.len()) } else { name };
         module.uses.insert(name, path);
     }

@@ -1,8 +1,8 @@
-//! Strongly connected components, after Tarjan (1972).
+//! Strongly connected components, by the algorithm of Tarjan (1972).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rings of two files or more, the largest first.
+/// Returns the rings of two files or more, the largest first.
 pub(super) fn of(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let mut search =
         Search { imports, order: BTreeMap::new(), low: BTreeMap::new(), stack: Vec::new(), rings: Vec::new() };
@@ -18,9 +18,9 @@ pub(super) fn of(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String
 
 struct Search<'a> {
     imports: &'a BTreeMap<String, BTreeSet<String>>,
-    /// When each file was visited.
+    /// Order in which each file was visited.
     order: BTreeMap<&'a str, usize>,
-    /// The earliest file on the stack that each reaches.
+    /// Earliest file on the stack that each file reaches.
     low: BTreeMap<&'a str, usize>,
     /// Files whose ring is not known yet.
     stack: Vec<&'a str>,

@@ -1,20 +1,20 @@
-//! What can be seen in a crate's files: that only `process` spawns, and that files have names that say something.
+//! Rules that are checked in a crate's files: only `process` starts processes, and file names are meaningful.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Names of modules that say nothing.
+/// Meaningless names of modules.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "helper", "manager", "misc", "mod"];
 
-/// The types that start processes.
+/// Types and functions that start processes.
 const SPAWNING: &[&str] = &["process::Command", "command_group", "posix_spawn", "libc::fork"];
 
-/// The crates that may start processes: the one home, and the chores, which are not shipped.
+/// Crates that may start processes: `process`, and the chores, which are not shipped.
 const SPAWNERS: &[&str] = &["process", "xtask"];
 
-/// The faults of the files below a folder.
+/// Returns the faults of the files below a folder.
 pub(super) fn faults(name: &str, folder: &Path) -> anyhow::Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -39,7 +39,7 @@ fn of_file(name: &str, path: &Path, text: &str) -> Vec<String> {
     if EMPTY_NAMES.contains(&stem) {
         faults.push(format!("{name}: {} has a name that says nothing", path.display()));
     }
-    // Unit tests stand at the end of a file and may start what they like.
+    // Unit tests are at the end of a file and may start processes.
     let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let spawns = |line: &str| SPAWNING.iter().any(|word| line.contains(word)) && !line.trim_start().starts_with("//");
     if !SPAWNERS.contains(&name)

@@ -1,12 +1,12 @@
-//! Who may depend on whom: the table of `docs/architecture.md`.
+//! The allowed dependencies between crates: the table of `docs/architecture.md`.
 
-/// A crate's row.
+/// Row of a crate.
 #[derive(Debug)]
 pub(super) struct Row {
     name: &'static str,
-    /// Its level; dependencies point downwards.
+    /// Level of the crate; dependencies point to lower levels.
     pub(super) level: u8,
-    /// Crates of ours that it may depend on.
+    /// Our crates that it may depend on.
     pub(super) may: &'static [&'static str],
 }
 
@@ -35,18 +35,18 @@ const ROWS: &[Row] = &[
             "gateway", "dispatch",
         ],
     },
-    // `process`: the example makes a repository, and `doctor` asks programs for their versions.
+    // `process`: the example creates a repository, and `doctor` runs programs for their versions.
     Row { name: "cli", level: 4, may: &["protocol", "process", "checks", "agents", "ledger", "daemon"] },
     Row { name: "xtask", level: 4, may: &["protocol", "process", "store", "pipeline", "bus", "dispatch"] },
 ];
 
-/// A library that only some crates may name.
+/// A library that only some crates may use.
 #[derive(Debug)]
 pub(super) struct Keeper {
     library: &'static str,
-    /// Those crates.
+    /// Crates that may use the library.
     pub(super) only: &'static [&'static str],
-    /// The reason.
+    /// Reason for the rule.
     pub(super) why: &'static str,
 }
 
@@ -70,12 +70,12 @@ const KEEPERS: &[Keeper] = &[
     },
 ];
 
-/// The row of a crate.
+/// Returns the row of a crate.
 pub(super) fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// The rule about a library, if there is one.
+/// Returns the rule about a library, if there is one.
 pub(super) fn keeper(library: &str) -> Option<&'static Keeper> {
     KEEPERS.iter().find(|keeper| keeper.library == library)
 }
@@ -84,7 +84,7 @@ pub(super) fn keeper(library: &str) -> Option<&'static Keeper> {
 mod tests {
     use super::*;
 
-    /// The lists of `docs/architecture.md`: level, crate, and who it may depend on.
+    /// Returns the lists of `docs/architecture.md`: level, crate, and its allowed dependencies.
     fn documented() -> Vec<(String, String, String)> {
         let text = include_str!("../../../docs/architecture.md");
         let cells =

@@ -1,24 +1,24 @@
-//! Tables of fields, made from JSON schemas, for the references in `docs/`.
+//! Generates tables of fields from JSON schemas, for the references in `docs/`.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Where a generated part begins and ends in a document.
+/// Marks of the beginning and end of a generated part of a document.
 const BEGIN: &str = "<!-- made by `cargo xtask schemas` -->";
 const END: &str = "<!-- end -->";
 
-/// A document with its generated part made anew.
+/// Returns a document with its generated part renewed.
 ///
 /// # Errors
-/// When the document has no place for it.
+/// When the document has no marks for it.
 pub(super) fn renewed(document: &str, schema: &Value) -> anyhow::Result<String> {
     let (before, rest) = document.split_once(BEGIN).ok_or_else(|| anyhow::anyhow!("no line {BEGIN:?}"))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| anyhow::anyhow!("no line {END:?}"))?;
     Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", tables(schema)))
 }
 
-/// A table for the object of a schema, and for each object that it uses, in the order of their first use.
+/// Makes a table for the object of a schema, and for each object that it uses, in the order of their first use.
 fn tables(schema: &Value) -> String {
     let mut text = String::new();
     let mut waiting = vec![schema["title"].as_str().unwrap_or("The file").to_owned()];
@@ -58,7 +58,7 @@ fn default(field: &Value) -> String {
     }
 }
 
-/// What a field may hold, in words; `used` takes the names of objects in it.
+/// Describes the value of a field in words; adds the names of its objects to `used`.
 fn value(field: &Value, defs: &Value, used: &mut Vec<String>) -> String {
     if let Some(name) = field["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
         let meant = &defs[name];
@@ -95,7 +95,7 @@ fn value(field: &Value, defs: &Value, used: &mut Vec<String>) -> String {
     }
 }
 
-/// The type, without the null of a field that may be left out.
+/// Returns the type, without the null of an optional field.
 fn kind(kind: &Value) -> String {
     match kind {
         Value::String(word) => word.clone(),
@@ -106,7 +106,7 @@ fn kind(kind: &Value) -> String {
     }
 }
 
-/// A text as one line of a table.
+/// Converts a text to one line of a table.
 fn line(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask torture bits`: one flipped bit anywhere in the files of a store that was never closed.
+//! `cargo xtask torture bits`: flips one bit anywhere in the files of a store that was never closed.
 //!
-//! Each flip must be found, at the opening or by the check, or be harmless: every answer is what it was. Where it hits the
-//! row of an event in the database, that event is named.
+//! Each flip must be found, at the opening or by the check, or be harmless: every answer stays the same. If it hits the
+//! row of an event in the database, that event must be named.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,24 +16,24 @@ use switchboard_store::{Error, Filter, Query, Row, Scope, Store, Words};
 use super::board::{closed, parts, posted};
 use super::{scratch, work};
 
-/// How much to try.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Bits to flip, one at a time
+    /// Number of bits to flip, one at a time
     #[arg(long, default_value_t = 1_000)]
     flips: u64,
-    /// Where to begin; a seed repeats its run
+    /// First seed; a seed repeats its run exactly
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// The files of a store; what else lies there holds nothing that lasts.
+/// Files of a store; other files there hold nothing durable.
 const FILES: [&str; 4] = ["store.db", "store.db-wal", "store.db.head", "store.db.redo"];
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 const PAGE: usize = 4096;
 
-/// Everything that a reader can ask.
+/// Answers to everything that a reader can ask.
 #[derive(Debug, PartialEq)]
 struct Answers {
     export: Vec<u8>,
@@ -43,7 +43,7 @@ struct Answers {
     rev: u64,
 }
 
-/// The bytes of one event's row.
+/// Byte range of one event's row.
 #[derive(Debug)]
 struct Spot {
     lsn: u64,
@@ -51,7 +51,7 @@ struct Spot {
     to: usize,
 }
 
-/// What came of the flips.
+/// Results of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     at_open: u64,
@@ -61,17 +61,17 @@ struct Tally {
     broken: Vec<String>,
 }
 
-/// What one flip led to.
+/// Result of one flip.
 enum Outcome {
     AtOpen(String),
     ByVerify(Vec<String>),
     Harmless,
 }
 
-/// Tries, prints, and fails when a flip was served.
+/// Flips bits, prints the results, and fails when a flipped bit was served.
 ///
 /// # Errors
-/// As above, or when no store can be made.
+/// When a flipped bit was served, or no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let _alone = super::alone::alone();
     let begun = Instant::now();
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a store with something in every table, half of it in the write-ahead log; returns what it answers.
+/// Creates a store with data in every table, half of it in the write-ahead log; returns its answers.
 fn fill(folder: &Path) -> anyhow::Result<Answers> {
     let store = work::open(folder)?;
     for number in 0..60_u64 {
@@ -132,7 +132,7 @@ fn fill(folder: &Path) -> anyhow::Result<Answers> {
     }
     store.search(&Words::parse("text")?, None, 10)?;
     let wanted = answers(&store)?;
-    // As after a kill: the files as they lie, and no owner.
+    // As after a kill: the files as they are, without an owner.
     let kept = folder.join("kept");
     fs::create_dir(&kept)?;
     for name in FILES {
@@ -158,7 +158,7 @@ fn answers(store: &Store) -> Result<Answers, Error> {
     })
 }
 
-/// Where the rows of the events lie in the database file: their facts and hashes stand there one behind the other.
+/// Finds the rows of the events in the database file, where their facts and hashes are adjacent.
 fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
     let mut spots = Vec::new();
     for line in wanted.export.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty()) {
@@ -170,7 +170,7 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
         let row =
             [line["facts"].to_string().into_bytes(), hash("body_hash")?, hash("prev_hash")?, hash("hash")?].concat();
         let places: Vec<_> = file.windows(row.len()).enumerate().filter(|(_, bytes)| *bytes == row).collect();
-        // A row that stands there twice is one that was moved; which of them counts can't be told from here.
+        // A row found twice was moved; which of the two is valid can't be told from here.
         if let [(from, _)] = places.as_slice() {
             spots.push(Spot { lsn: line["lsn"].as_u64().context("an lsn")?, from: *from, to: from + row.len() });
         }
@@ -178,7 +178,8 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
     Ok(spots)
 }
 
-/// The pages of which the write-ahead log has a newer version: frames of a page behind a head of 24 bytes, after 32 bytes.
+/// Returns the pages with a newer version in the write-ahead log: frames of a page behind a head of 24 bytes, after 32
+/// bytes.
 fn pages(wal: &[u8]) -> HashSet<usize> {
     let frames = wal.get(32..).unwrap_or_default().chunks_exact(24 + PAGE);
     frames.map(|frame| frame[..4].iter().fold(0, |page, byte| page << 8 | usize::from(*byte))).collect()
@@ -192,7 +193,7 @@ fn one(
     rng: &mut Rng,
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    // Every fourth flip goes for an event's row, every sixteenth for the note, one in eight each for the two logs, the rest where they fall.
+    // Of sixteen flips four hit an event's row, one the head record, two each the two logs, the rest any place.
     let (file, at) = match rng.usize(..16) {
         0 => (2, rng.usize(..files[2].len())),
         1..5 => {
@@ -246,7 +247,7 @@ fn lay(files: &[Vec<u8>], folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks at the closed files as `doctor` does, then opens them, checks again, and asks everything.
+/// Examines the closed files as `doctor` does, then opens them, checks again, and asks everything.
 fn look(folder: &Path, wanted: &Answers) -> anyhow::Result<Outcome> {
     let words = |report: switchboard_store::Report| report.findings.iter().map(ToString::to_string).collect::<Vec<_>>();
     let closed = switchboard_store::verify_file(&switchboard_store::Config::new(folder.join("store.db")), parts());

@@ -1,4 +1,4 @@
-//! A small part for the store under torture: notes with a state, and how many are open.
+//! A small projection for the store under torture: notes with a state, and the number of open ones.
 
 use serde_json::json;
 use switchboard_protocol::event::{Event, NewEvent};
@@ -20,7 +20,7 @@ const OWNERS: Table = Table {
     sparse: &[],
 };
 
-/// The projection.
+/// The projection of notes.
 #[derive(Debug)]
 struct Board;
 
@@ -58,17 +58,17 @@ impl Projection for Board {
     }
 }
 
-/// The parts of every store here.
+/// Returns the projections of every store under torture.
 pub(super) fn parts() -> Vec<Box<dyn Projection>> {
     vec![Box::new(Board)]
 }
 
-/// A note.
+/// Makes the event of a new note.
 pub(super) fn posted(owner: &str, weight: u64) -> NewEvent {
     NewEvent::new("note_posted", format!("owner/{owner}"), owner, json!({ "owner": owner, "weight": weight }))
 }
 
-/// The end of a note.
+/// Makes the event that closes a note.
 pub(super) fn closed(owner: &str, lsn: u64) -> NewEvent {
     NewEvent::new("note_closed", format!("owner/{owner}"), owner, json!({ "owner": owner, "lsn": lsn }))
 }

@@ -1,12 +1,12 @@
 //! A disk that loses power: which contents of the files are legal after a point of the tape.
 //!
-//! What was synced is there. Of what was written since, every sector of 512 bytes holds what it held at some moment
-//! since the last sync of its file, whatever the other sectors hold: writes are dropped, torn and reordered. The size of
-//! a file is such a value, too.
+//! Synced data is there. Of what was written since, every sector of 512 bytes holds what it held at some moment since
+//! the last sync of its file, independent of the other sectors: writes are dropped, torn and reordered. The size of a
+//! file is such a value, too.
 //!
-//! A cut of a file, or its deletion, is no write of nothing: a file system takes it as a whole, in the order in which cuts
-//! came, and what is written later gets other room on the disk. So a sector that was cut off holds what was there before,
-//! with all of the file, or only what came after, never some of both.
+//! Truncating or deleting a file is not a write: a file system applies it as a whole, in the order of truncations, and
+//! later writes use other space on the disk. So a sector that was cut off holds either its old content, with the whole
+//! old file, or only later content, never a mixture.
 
 use std::fs;
 use std::path::Path;
@@ -16,48 +16,48 @@ use switchboard_protocol::id::Digest;
 
 use super::tape::{File, Op, after_boot};
 
-/// What a disk writes as a whole.
+/// Number of bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
-/// What a page cache writes as a whole.
+/// Number of bytes that a page cache writes as a unit.
 const BLOCK: usize = 4096;
 
-/// How a power cut leaves what was not synced.
+/// Effect of a power cut on data that was not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// All of it is there: a kill, no power cut.
+    /// All of it is there: a kill rather than a power cut.
     Nothing,
     /// None of it is there.
     Everything,
     /// The last write is there up to a sector, or from one on.
     Torn {
-        /// The sector, counted within the write.
+        /// Sector number within the write.
         sector: usize,
-        /// Whether the front is there, else the back.
+        /// True if the front is there, else the back.
         has_front: bool,
     },
-    /// One write is not there.
+    /// All writes but this one are there.
     Without(usize),
-    /// One write alone is there.
+    /// Only this write is there.
     Only(usize),
-    /// Every sector holds what it held at some moment.
+    /// Every sector holds what it held at some moment, by this seed.
     Shuffled(u64),
-    /// The same for whole blocks.
+    /// Every block holds what it held at some moment, by this seed.
     Blocks(u64),
 }
 
-/// A file: what is on the disk for sure, and what came since.
+/// A file: its synced content, and the operations since.
 #[derive(Debug, Default, Clone)]
 struct Held {
     synced: Vec<u8>,
-    /// Positions on the tape.
+    /// Positions on the tape of the operations since the last sync.
     since: Vec<usize>,
 }
 
 /// The disk at a point of the tape.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    /// In the order of [`File::ALL`].
+    /// Files in the order of [`File::ALL`].
     files: [Held; 4],
     notes: Vec<usize>,
     point: usize,
@@ -66,7 +66,7 @@ pub(super) struct Disk {
 /// The contents of the files after a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Image {
-    /// In the order of [`File::ALL`].
+    /// Contents in the order of [`File::ALL`].
     files: [Vec<u8>; 4],
     note: Option<Vec<u8>>,
 }
@@ -74,7 +74,7 @@ pub(super) struct Image {
 // === impl Disk ===
 
 impl Disk {
-    /// Moves one operation further. A disk that ignores syncs has none on its tape.
+    /// Advances by one operation. The tape of a disk that ignores syncs has none.
     pub(super) fn step(&mut self, ops: &[Op], obeys_sync: bool) {
         let at = self.point;
         match ops.get(at) {
@@ -95,14 +95,14 @@ impl Disk {
         &mut self.files[file as usize]
     }
 
-    /// The writes that were not synced, as positions on the tape.
+    /// Returns the writes that were not synced, as positions on the tape.
     pub(super) fn pending(&self) -> Vec<usize> {
         let mut pending = self.files.each_ref().map(|held| held.since.as_slice()).concat();
         pending.sort_unstable();
         pending
     }
 
-    /// The files after a cut at this point.
+    /// Returns the files after a cut at this point.
     pub(super) fn image(&self, ops: &[Op], cut: Cut) -> Image {
         Image { files: File::ALL.map(|file| self.file(ops, file, cut)), note: self.note(ops, cut) }
     }
@@ -142,7 +142,8 @@ impl Disk {
         }
     }
 
-    /// The note is never synced, so any that was ever written may be there, or none. After a kill it is the last one.
+    /// Returns the head record, which is never synced: any version ever written may be there, or none. After a kill it
+    /// is the last one.
     fn note(&self, ops: &[Op], cut: Cut) -> Option<Vec<u8>> {
         let read = |at: &usize| match ops.get(*at) {
             Some(Op::Note(bytes)) => Some(bytes.clone()),
@@ -163,11 +164,12 @@ impl Disk {
 // === impl Held ===
 
 impl Held {
-    /// The contents when each sector holds what it held before the operation that `until` gives for it, the size is what
-    /// it was before `size_until`, and the cuts before `cuts_until` have happened.
+    /// Returns the contents when each sector holds what it held before the operation that `until` returns for it, the
+    /// size is what it was before `size_until`, and the truncations before `cuts_until` have happened.
     fn image(&self, ops: &[Op], until: &dyn Fn(usize) -> usize, size_until: usize, cuts_until: usize) -> Vec<u8> {
         let cuts = self.cuts(ops);
-        // Between the last cut that has happened and the first that has not, of those that took the sector along.
+        // Limits the wanted position to between the last truncation that has happened and the first that has not, of
+        // those that cut this sector.
         let legal = |sector: usize, wanted: usize| {
             let took = || cuts.iter().filter(|(_, size)| *size <= sector.saturating_mul(SECTOR));
             let first = took().map(|(at, _)| at + 1).filter(|at| *at <= cuts_until).max().unwrap_or(0);
@@ -196,7 +198,7 @@ impl Held {
         bytes
     }
 
-    /// When it was cut since the last sync, and to how many bytes.
+    /// Returns the truncations since the last sync, with the new size in bytes.
     fn cuts(&self, ops: &[Op]) -> Vec<(usize, usize)> {
         let mut size = self.synced.len();
         let mut cuts = Vec::new();
@@ -215,7 +217,7 @@ impl Held {
         cuts
     }
 
-    /// Every run of `run` sectors holds what it held at a moment of its own.
+    /// Returns contents in which every group of `run` sectors holds what it held at a random moment.
     fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
         let moment = |number: u64| {
             let chosen = Rng::with_seed(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d)))
@@ -226,7 +228,7 @@ impl Held {
     }
 }
 
-/// Writes the sectors of some bytes that are chosen.
+/// Writes the chosen sectors of some bytes.
 fn put(bytes: &mut Vec<u8>, offset: usize, data: &[u8], is_chosen: impl Fn(usize) -> bool) {
     let end = offset + data.len();
     if bytes.len() < end {
@@ -242,7 +244,7 @@ fn put(bytes: &mut Vec<u8>, offset: usize, data: &[u8], is_chosen: impl Fn(usize
     }
 }
 
-/// The bytes that an operation touches.
+/// Returns the byte range that an operation touches.
 fn range(op: &Op) -> Option<(usize, usize)> {
     match op {
         Op::Write { offset, data, .. } => Some((*offset, offset + data.len())),
@@ -255,7 +257,7 @@ fn touches(range: Option<(usize, usize)>, sector: usize) -> bool {
     range.is_some_and(|(from, to)| from / SECTOR <= sector && sector * SECTOR < to)
 }
 
-/// How many sectors an operation touches, if it can be torn.
+/// Returns how many sectors an operation touches, if it can be torn.
 pub(super) fn sectors(op: &Op) -> usize {
     match op {
         Op::Write { offset, data, .. } => (offset + data.len()).div_ceil(SECTOR) - offset / SECTOR,
@@ -266,16 +268,16 @@ pub(super) fn sectors(op: &Op) -> usize {
 // === impl Image ===
 
 impl Image {
-    /// Tells it from others.
+    /// Returns a digest that identifies the image.
     pub(super) fn digest(&self) -> Digest {
         let [db, wal, journal, redo] = &self.files;
         Digest::of_parts(&[db, wal, journal, redo, self.note.as_deref().unwrap_or_default()])
     }
 
-    /// Lays the files into an empty folder; a file without content is missing.
+    /// Writes the files into an empty folder; a file without content is left out.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// When a file can't be written.
     pub(super) fn lay(&self, folder: &Path) -> std::io::Result<()> {
         for (file, bytes) in File::ALL.into_iter().zip(&self.files) {
             if !bytes.is_empty() {

@@ -1,5 +1,5 @@
-//! Runs under simulated time: the real engine with simulated git, shims, checks and commits that go wrong as a seed decides. A seed repeats
-//! exactly.
+//! Runs under simulated time: the real engine with simulated git, shims, checks and commits that fail by a seed. A seed
+//! repeats exactly.
 
 use std::time::Instant;
 
@@ -8,33 +8,34 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use switchboard_dispatch::simulate::{SimReport, SimSpec, die_at_each_step, simulate};
 
-/// What to simulate.
+/// Options of the simulation.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// How many histories
+    /// Number of histories
     #[arg(long, default_value_t = 5_000)]
     seeds: u64,
-    /// The first seed; a failure names the one to repeat
+    /// First seed; a failure names the one to repeat
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Tasks of the run that is timed by itself; 0 leaves it out
+    /// Number of tasks of a separate timed run; 0 leaves it out
     #[arg(long, default_value_t = 1_000)]
     tasks: u64,
-    /// Workers of several runs that are live at once, in histories of their own; 0 leaves them out
+    /// Number of workers of several runs that are live at once, in separate histories; 0 leaves them out
     #[arg(long, default_value_t = 0)]
     workers: u64,
-    /// How many of these histories
+    /// Number of these histories
     #[arg(long, default_value_t = 1)]
     fleets: u64,
-    /// Have the daemon of a run that a team leads die at each of its steps, too
+    /// Also kill the daemon at each step of a run that a team leads
     #[arg(long)]
     led: bool,
 }
 
-/// Simulates, and stops at the first broken promise.
+/// Simulates the histories, and stops at the first broken promise.
 ///
 /// # Errors
-/// When a promise is broken, with the seed; when a seed does not repeat; when the histories are too tame to prove anything.
+/// When a promise is broken, with the seed; when a seed does not repeat; when the histories have too few faults to
+/// prove anything.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut total = SimReport::default();
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         }
         add(&mut total, &report);
     }
-    // Of no histories there is no rate.
+    // Without histories there is no rate.
     let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if args.seeds >= 100
         && (total.crashes == 0 || total.refused == 0 || total.lost == 0 || total.calls == 0 || total.waited == 0)
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays histories in which so many workers of several runs are live at once; returns their sums and how long they took.
+/// Simulates histories in which this many workers of several runs are live at once; returns their sums and the time
+/// they took.
 fn play_fleets(args: &Args) -> anyhow::Result<(SimReport, u128)> {
     let began = Instant::now();
     let mut total = SimReport::default();

@@ -1,8 +1,9 @@
-//! `cargo xtask torture faults`: one write, cut, sync or opening of a file fails, at every place where one can.
+//! `cargo xtask torture faults`: makes one write, truncation, sync or opening of a file fail, at every point where one
+//! can.
 //!
-//! A disk that is full refuses and the store goes on; a broken one ends it, because after a failed sync nobody knows what
-//! is on the disk, and a second sync that succeeds would be a lie. Whatever had been answered is there at the next opening,
-//! also when the machine loses power in between.
+//! A full disk refuses and the store continues; a broken one stops it, because after a failed sync the content of the
+//! disk is unknown, and a second sync that succeeds would prove nothing. Everything that had been answered is there at
+//! the next opening, even if the machine loses power in between.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,21 +17,21 @@ use super::tape::{self, Call, Fault, Promised, Recorded};
 use super::work::{self, Done, Plan};
 use super::{scratch, vfs};
 
-/// How much to try.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Faults to play, spread over all places; 0: at every place
+    /// Number of faults, spread over all points; 0: one at every point
     #[arg(long, default_value_t = 200)]
     faults: u64,
-    /// Where to begin; a seed repeats its run
+    /// First seed; a seed repeats its run exactly
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Steps of the work; every place of it is tried by a run of its own.
+/// Number of steps of the work; each point of it is tried in a separate run.
 const STEPS: usize = 30;
 
-/// What came of the faults.
+/// Results of the faults.
 #[derive(Debug, Default)]
 struct Tally {
     played: u64,
@@ -39,10 +40,10 @@ struct Tally {
     refused_at_open: u64,
 }
 
-/// Tries, prints, and fails when a promise broke.
+/// Injects the faults, prints the results, and fails when a promise broke.
 ///
 /// # Errors
-/// As above, or when no store can be made.
+/// When a promise broke, or no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let _alone = super::alone::alone();
     vfs::install()?;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Works with one fault; the folder stays as long as what it gives.
+/// Works with one fault; the returned folder must be kept as long as the results.
 fn play(plan: Plan, fault: Option<Fault>) -> anyhow::Result<(Done, Recorded, tempfile::TempDir)> {
     let folder = scratch::folder()?;
     let recording = tape::start(folder.path(), fault);
@@ -96,7 +97,7 @@ fn one(plan: Plan, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
     after_cut(&done, &recorded, &promised, Cut::Shuffled(fault.at))
 }
 
-/// Whether the store took the fault for what it was.
+/// Checks whether the store reacted to the fault correctly.
 fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
     let codes: Vec<_> = done.failed.iter().map(|error| error.failure().code).collect();
     let is_known =
@@ -105,7 +106,7 @@ fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::
     if let Some(error) = &done.dead {
         tally.ended += 1;
         ensure!(matches!(error, Error::Fatal(_)), "it ended with {error}");
-        // From the fault on nothing is answered, whatever the disk says then.
+        // After the fault every commit is refused, whatever the disk does then.
         let first = codes.iter().position(|code| code == "store.fatal");
         ensure!(first.is_none_or(|first| codes[first..].iter().all(|code| code == "store.fatal")), "{codes:?}");
     }
@@ -117,7 +118,7 @@ fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::
     Ok(())
 }
 
-/// The same disk when the power goes after the fault.
+/// Checks the same disk after a power cut that follows the fault.
 fn after_cut(done: &Done, recorded: &Recorded, promised: &Promised, cut: Cut) -> anyhow::Result<()> {
     let folder = scratch::folder()?;
     let mut disk = Disk::default();
@@ -136,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_failing_disk_costs_nothing_that_was_answered() {
-        // With fewer of them none is noticed now and then: where a call lies depends on how commits fall together.
+        // Fewer faults would sometimes hit none that matters: the position of a call depends on how commits are
+        // grouped.
         run(&Args { faults: 40, seed: 3 }).unwrap();
     }
 }

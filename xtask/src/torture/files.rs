@@ -1,5 +1,5 @@
-//! `kill -9` of the daemon at random moments while message files are dropped by the hundred; and at the end a comparison of what was dropped with
-//! the record, the inbox and the receipts.
+//! Kills the daemon with `kill -9` at random moments while hundreds of message files are dropped; at the end compares
+//! the dropped files with the record, the inbox and the receipts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,33 +13,33 @@ use serde_json::{Value, json};
 use crate::bench::daemon::TestRepo;
 use crate::command::output;
 
-/// How to kill.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How often
+    /// Number of kills
     #[arg(long, default_value_t = 20)]
     kills: usize,
-    /// Files that are dropped before each kill
+    /// Number of files that are dropped before each kill
     #[arg(long, default_value_t = 300)]
     files: usize,
-    /// Decides the moments
+    /// Seed for the moments of the kills
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The binary; `target/debug/switchboard` when left out
+    /// Path of the binary; default `target/debug/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
 
-/// Longest life of a daemon with work to do, in milliseconds.
+/// Maximum life of a daemon with work to do, in milliseconds.
 const LIFE_MS: usize = 1_500;
 
-/// How long all files may take at the end.
+/// Time limit for all files at the end.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Most files of receipts that a sender is left with: a hundred, and one with all the others.
+/// Maximum number of receipt files of a sender: a hundred, and one with all the others.
 const RECEIPT_FILES: usize = 101;
 
-/// Kills, and compares.
+/// Kills the daemon, and compares the results.
 ///
 /// # Errors
 /// When a file is lost, doubled, out of order or without a receipt.
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     fs::create_dir_all(&send)?;
     let (mut rng, mut dropped, mut running) = (Rng::with_seed(args.seed), 0, Some(first));
     for round in 0..args.kills {
-        // An inbox holds a thousand messages: each round has a reader of its own.
+        // An inbox holds a thousand messages, so each round has its own reader.
         fs::create_dir_all(folder.join("inbox").join(reader(round)))?;
         test_repo.connect("torture")?.call("register_agent", json!({ "name": reader(round) }), None)??;
         for _ in 0..args.files {
@@ -89,7 +89,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The agent that reads what is dropped in a round.
+/// Returns the agent that reads the files of a round.
 fn reader(round: usize) -> String {
     format!("reader_{round:03}")
 }
@@ -103,7 +103,7 @@ fn drop_file(send: &Path, number: usize, a_round: usize) -> anyhow::Result<()> {
     Ok(fs::rename(send.join(".writing"), send.join(format!("{number:06}.json")))?)
 }
 
-/// Files in a folder.
+/// Counts the files in a folder.
 fn count(folder: &Path) -> anyhow::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(folder)? {
@@ -113,7 +113,7 @@ fn count(folder: &Path) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-/// Whether the messages of a round come in the order of their files.
+/// Checks whether the messages of a round are in the order of their files.
 fn in_order(test_repo: &TestRepo, round: usize, files: usize) -> anyhow::Result<()> {
     let mut client = test_repo.connect(&reader(round))?;
     let mut seen = Vec::new();
@@ -134,7 +134,7 @@ fn in_order(test_repo: &TestRepo, round: usize, files: usize) -> anyhow::Result<
     Ok(())
 }
 
-/// Whether each file is one message, with a receipt.
+/// Checks whether each file is one message, with a receipt.
 fn compare(test_repo: &TestRepo, folder: &Path, dropped: usize) -> anyhow::Result<()> {
     let mut client = test_repo.connect("torture")?;
     let sent = client.call("list_messages", json!({}), None)??["sent"].clone();
@@ -148,7 +148,7 @@ fn compare(test_repo: &TestRepo, folder: &Path, dropped: usize) -> anyhow::Resul
     Ok(())
 }
 
-/// Messages with a receipt that says that they were delivered.
+/// Returns the messages with a receipt of their delivery.
 fn receipts(outbox: &Path) -> anyhow::Result<BTreeSet<String>> {
     let mut told = BTreeSet::new();
     let mut tell = |text: &str| -> anyhow::Result<()> {

@@ -1,5 +1,5 @@
-//! `kill -9` of the daemon at random moments, under senders, receivers and holders of leases who all keep a log; and at the end a comparison of their logs with
-//! the record.
+//! Kills the daemon with `kill -9` at random moments, under senders, receivers and holders of leases who all keep a
+//! log; at the end compares their logs with the record.
 
 mod actors;
 mod history;
@@ -17,16 +17,16 @@ use serde_json::json;
 use crate::bench::daemon::TestRepo;
 use actors::{CallLog, Post};
 
-/// How to kill.
+/// Options of the torture.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// How often
+    /// Number of kills
     #[arg(long, default_value_t = 1_000)]
     kills: u64,
-    /// Decides the moments
+    /// Seed for the moments of the kills
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The binary; `target/debug/switchboard` when left out
+    /// Path of the binary; default `target/debug/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
@@ -35,16 +35,16 @@ const SENDERS: usize = 16;
 const RECEIVERS: usize = 4;
 const HOLDERS: usize = 3;
 
-/// Longest life of a daemon in milliseconds.
+/// Maximum life of a daemon, in milliseconds.
 const LIFE_MS: usize = 120;
 
-/// Longest time in which the receivers empty their inboxes at the end.
+/// Time limit for the receivers to empty their inboxes at the end.
 const DRAIN: Duration = Duration::from_secs(120);
 
-/// Kills, and compares.
+/// Kills the daemon, and compares the results.
 ///
 /// # Errors
-/// When a promise is broken, or a daemon does not come up again.
+/// When a promise is broken, or a daemon does not start again.
 pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/debug/switchboard"));
     let binary = binary.canonicalize().with_context(|| format!("{}: build it first", binary.display()))?;
@@ -106,7 +106,7 @@ fn join(actor: std::thread::JoinHandle<anyhow::Result<CallLog>>) -> anyhow::Resu
     actor.join().map_err(|_| anyhow::anyhow!("an actor panicked"))?
 }
 
-/// Waits until nothing is left to be received.
+/// Waits until all messages are received.
 fn drain(post: &Post) -> anyhow::Result<()> {
     let began = Instant::now();
     while began.elapsed() < DRAIN {

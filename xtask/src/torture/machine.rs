@@ -1,5 +1,6 @@
-//! `cargo xtask torture machine`: a real daemon on a disk that gets full, one with few file descriptors, and one whose time of day
-//! jumps. What it had answered is there, what it can't keep is refused, and it goes on when there is room again.
+//! `cargo xtask torture machine`: a real daemon on a disk that fills up, one with few file descriptors, and one whose
+//! time of day jumps. What it answered is kept, what it can't keep is refused, and it continues when there is room
+//! again.
 
 mod clock;
 
@@ -15,10 +16,10 @@ use tempfile::TempDir;
 use crate::bench::daemon::{Client, TestRepo};
 use crate::command::{command, output};
 
-/// Where the daemon is.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The binary; `target/debug/switchboard` when left out
+    /// Path of the binary; default `target/debug/switchboard`
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
@@ -26,22 +27,22 @@ pub(crate) struct Args {
 /// Size of the small disk in megabytes: room for the store and some hundred messages.
 const DISK_MB: u64 = 16;
 
-/// Bytes of a payload that fills it.
+/// Size in bytes of a payload that fills the disk.
 const PAYLOAD: usize = 32 << 10;
 
-/// Most messages until it must be full.
+/// Maximum number of messages until the disk must be full.
 const MOST: u64 = 2_000;
 
-/// Descriptors of the narrow daemon. It holds some forty by itself.
+/// Number of descriptors of the limited daemon. It uses some forty itself.
 const DESCRIPTORS: u64 = 80;
 
-/// Connections that are more than it can have.
+/// Number of connections that exceeds the daemon's limit.
 const CROWD: usize = 120;
 
-/// How long it may take until a daemon answers again.
+/// Time limit until a daemon answers again.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tries, and prints.
+/// Tries the faults, and prints the results.
 ///
 /// # Errors
 /// When a promise is broken.
@@ -58,7 +59,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A small disk; gone when dropped.
+/// A small disk, unmounted when dropped.
 struct Disk {
     folder: TempDir,
 }
@@ -83,7 +84,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Lazily, should a daemon still be there; what can't be unmounted is said.
+        // Lazily, in case a daemon is still running; a failure is printed.
         if let Err(error) = output(command("umount", self.folder.path()).args(["-l", "disk"])) {
             eprintln!("{error:#}");
         }
@@ -137,7 +138,7 @@ fn few_descriptors(binary: &Path) -> anyhow::Result<Value> {
     let mut accepted = BTreeSet::new();
     let mut crowd = Vec::new();
     for number in 0..CROWD {
-        // Who is not let in waits in the socket's queue, which has an end, too.
+        // A connection that is not accepted waits in the socket's queue, which is limited, too.
         crowd.extend(UnixStream::connect(socket).ok());
         let id = format!("msg_{number}");
         if client.call("send_message", message(&id, 100), None)?.is_ok() {
@@ -164,7 +165,7 @@ fn message(id: &str, bytes: usize) -> Value {
     json!({ "id": id, "recipient": "ada", "payload": "x".repeat(bytes), "action": "status_update" })
 }
 
-/// The messages in the inbox.
+/// Returns the messages in the inbox.
 fn kept(client: &mut Client) -> anyhow::Result<BTreeSet<String>> {
     let all = ask(client, "list_messages", json!({ "agent": "ada", "limit": 1000 }))?;
     let ids = all["messages"].as_array().into_iter().flatten().filter_map(|message| message["id"].as_str());

@@ -1,8 +1,9 @@
-//! `cargo xtask torture power`: what a power cut at any moment may leave of a store, each opened with the store itself.
+//! `cargo xtask torture power`: opens what a power cut at any moment may leave of a store, with the store itself.
 //!
-//! A run of the real store is recorded, write by write. After every write all legal contents of the disk are candidates:
-//! what was not synced is there, gone, torn or reordered. The controls must lose something, else the harness is blind:
-//! a store that syncs no commit (SQLite alone does so with `synchronous=NORMAL`), and a disk that ignores every sync.
+//! A run of the real store is recorded, write by write. After every write all legal contents of the disk are
+//! candidates: unsynced data is there, gone, torn or reordered. The controls must lose data, else the test proves
+//! nothing: a store that syncs no commit (SQLite alone does so with `synchronous=NORMAL`), and a disk that ignores
+//! every sync.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,36 +22,36 @@ use super::tape::{self, Op, Promised};
 use super::work::{self, History, Plan};
 use super::{scratch, vfs};
 
-/// How much to try.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Distinct states of the disk to open
+    /// Number of distinct states of the disk to open
     #[arg(long, default_value_t = 2_000)]
     states: u64,
-    /// Where to begin; a seed repeats its run
+    /// First seed; a seed repeats its run exactly
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Steps of one recorded run.
+/// Number of steps of one recorded run.
 const STEPS: usize = 40;
 
-/// Recorded runs of a short form at least, so that no single history decides.
+/// Minimum number of recorded runs in a short torture, so that no single history decides.
 const RUNS: u64 = 4;
 
-/// States that wait for somebody to open them.
+/// Maximum number of states queued to be opened.
 const QUEUE: usize = 64;
 
-/// How often it is said how far a kind is.
+/// Interval of progress messages.
 const SAY: Duration = Duration::from_secs(5);
 
-/// States after which a control that has lost nothing counts as blind.
+/// Number of states after which a control that has lost nothing counts as blind.
 const CONTROL: u64 = 3_000;
 
-/// Kinds of disks and stores.
+/// Kind of disk and store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoreKind {
-    /// The store as it is, on a disk that keeps its word.
+    /// The real store, on a disk that obeys syncs.
     Real,
     /// A store that syncs no commit.
     Careless,
@@ -58,7 +59,7 @@ enum StoreKind {
     LyingDisk,
 }
 
-/// One state to open.
+/// A state to open.
 struct State {
     image: Image,
     promised: Promised,
@@ -67,7 +68,7 @@ struct State {
     at: usize,
 }
 
-/// What came of many states.
+/// Results of many states.
 #[derive(Debug, Default)]
 struct Tally {
     distinct: u64,
@@ -76,7 +77,7 @@ struct Tally {
     faults: Vec<String>,
 }
 
-/// Says now and then how far a kind is.
+/// Prints the progress of a kind at intervals.
 struct Progress {
     kind: StoreKind,
     wanted: u64,
@@ -97,10 +98,10 @@ impl Progress {
     }
 }
 
-/// Tries, prints, and fails when a promise broke or a control is blind.
+/// Opens the states, prints the results, and fails when a promise broke or a control is blind.
 ///
 /// # Errors
-/// As above, or when no store can be made.
+/// When a promise broke or a control is blind, or when no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let _alone = super::alone::alone();
     vfs::install()?;
@@ -129,7 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens so many distinct states of runs with consecutive seeds; a control ends with its first fault.
+/// Opens this many distinct states of runs with consecutive seeds; a control ends with its first fault.
 fn try_states(kind: StoreKind, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut seen = HashSet::new();
@@ -140,7 +141,7 @@ fn try_states(kind: StoreKind, wanted: u64, seed: u64) -> anyhow::Result<Tally> 
         if left == 0 || (kind != StoreKind::Real && !tally.faults.is_empty()) {
             break;
         }
-        // A long form takes all that a run has; a short one a part of each.
+        // A long torture takes all states of a run; a short one a part of each.
         let share = if wanted > 20_000 { left } else { left.min(each) };
         let before = tally.distinct;
         one_run(kind, seed, share, &mut seen, &mut tally, &mut progress)?;
@@ -189,7 +190,7 @@ fn one_run(
                 let image = disk.image(&recorded.ops, *cut);
                 let digest = image.digest();
                 tally.distinct += u64::from(seen.insert(digest));
-                // The same disk is opened again only where more is promised of it.
+                // The same disk is opened again only if more is promised of it.
                 let must = if *cut == Cut::Nothing { promised.written } else { promised.synced };
                 if !asked.insert((digest, must, promised.epoch)) {
                     continue;
@@ -212,7 +213,7 @@ fn one_run(
     Ok(())
 }
 
-/// What the threads that open states share.
+/// State shared by the threads that open states.
 struct Watch {
     is_over: AtomicBool,
     opened: AtomicU64,
@@ -250,7 +251,7 @@ fn open_one(state: &State, folder: &Path, history: &History) -> anyhow::Result<(
     history.check(folder, &state.promised, state.cut == Cut::Nothing)
 }
 
-/// Which cuts to try after which operation, in the order of the tape: all of them, or a seeded share.
+/// Returns the cuts to try after each operation, in the order of the tape: all of them, or a seeded share.
 fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize, Cut)> {
     let mut rng = Rng::with_seed(seed);
     let mut disk = Disk::default();
@@ -274,7 +275,7 @@ fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize
             [Cut::Shuffled(rng.u64(..)), Cut::Shuffled(rng.u64(..)), Cut::Blocks(rng.u64(..))].map(|cut| (at, cut)),
         );
     }
-    // Some states of the disk are alike: more candidates than wanted states.
+    // Some states of the disk are equal, so more candidates than wanted states are taken.
     let keep = usize::try_from(share.saturating_mul(5) / 4).unwrap_or(usize::MAX);
     while all.len() > keep {
         all.swap_remove(rng.usize(..all.len()));

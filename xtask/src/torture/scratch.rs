@@ -1,14 +1,14 @@
-//! Folders for files that are thrown away: in memory where that can be had, because a sync there costs nothing.
+//! Folders for temporary files: in memory if possible, because a sync there costs nothing.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-/// A fresh folder.
+/// Creates a new folder.
 ///
 /// # Errors
-/// When it can't be made.
+/// When it can't be created.
 pub(super) fn folder() -> anyhow::Result<TempDir> {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };

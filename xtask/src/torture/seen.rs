@@ -1,5 +1,6 @@
-//! `cargo xtask torture seen`: messages at random moments to agents that are busy, about to be idle, idle, dead and started again. Each message must be before
-//! its recipient's eyes, with evidence, within two seconds of time in which the recipient was able to see it; and nothing of its work may be cancelled for it.
+//! `cargo xtask torture seen`: messages at random moments to agents that are busy, about to be idle, idle, dead and
+//! started again. Each message must be shown to its recipient, with evidence, within two seconds of time in which the
+//! recipient was able to see it; and no work may be cancelled for it.
 
 mod acp;
 mod file;
@@ -18,24 +19,24 @@ use switchboard_protocol::error::Failure;
 use crate::bench::daemon::{Client, TestRepo};
 use record::Record;
 
-/// What to try.
+/// Options of the torture.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// Messages over each channel
+    /// Number of messages over each channel
     #[arg(long, default_value_t = 1_000)]
     messages: u64,
-    /// Only this channel; both one after the other when left out
+    /// Use only this channel; default both, one after the other
     #[arg(long)]
     channel: Option<Channel>,
-    /// Decides the moments
+    /// Seed for the moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The binary; the release one when it is there, else the debug one
+    /// Path of the binary; default the release one if it exists, else the debug one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
 
-/// How mail reaches an agent.
+/// Way in which mail reaches an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Channel {
     /// Prompts of a worker's session.
@@ -44,19 +45,19 @@ enum Channel {
     Files,
 }
 
-/// Time in which a recipient may be able to see a message and does not, in milliseconds.
+/// Maximum time in which a recipient is able to see a message and does not, in milliseconds.
 const PATIENCE_MS: i64 = 2_000;
 
-/// Mean pause between two messages in milliseconds.
+/// Mean pause between two messages, in milliseconds.
 const PAUSE_MS: usize = 30;
 
-/// Longest wait for what is still unseen when all is sent.
+/// Maximum wait for unseen messages after all are sent.
 const REST: Duration = Duration::from_secs(60);
 
-/// Tries, prints, and fails when a message was not seen in time.
+/// Sends the messages, prints the results, and fails when one was not seen in time.
 ///
 /// # Errors
-/// As above, or when nothing could be tried.
+/// When a message was not seen in time, or nothing could be tried.
 pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let built = ["release", "debug"].map(|profile| root.join("target").join(profile).join("switchboard"));
     let binary = args.binary.clone().or_else(|| built.iter().find(|file| file.exists()).cloned());
@@ -86,7 +87,7 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Somebody who sends, and keeps the books.
+/// A sender that records what it sends.
 struct Sender {
     client: Client,
     recipient: &'static str,
@@ -111,7 +112,8 @@ impl Sender {
         })
     }
 
-    /// Sends so many at random moments; calls `between` before each, and waits until all were seen or the patience is over.
+    /// Sends this many messages at random moments; calls `between` before each, and waits until all were seen or the
+    /// time limit is over.
     fn send_all(
         &mut self,
         messages: u64,
@@ -124,7 +126,7 @@ impl Sender {
             let args = json!({ "id": id, "recipient": self.recipient, "payload": id, "action": "status_update" });
             match self.client.call("send_message", args, None)? {
                 Ok(_) => self.sent += 1,
-                // It is away for a moment, or has much to read; nothing was promised.
+                // The recipient is away for a moment, or its inbox is full; nothing was promised.
                 Err(failure) if ["bus.recipient-closed", "bus.inbox-full"].contains(&failure.code.as_str()) => {}
                 Err(failure) => bail!(told(&failure)),
             }
@@ -139,7 +141,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Makes room in the inbox: what was seen is acknowledged by a person now and then.
+    /// Makes room in the inbox: acknowledges seen messages from time to time, as a person.
     fn acknowledge(&mut self) -> anyhow::Result<()> {
         if self.looked.elapsed() < Duration::from_millis(500) {
             return Ok(());
@@ -156,7 +158,7 @@ impl Sender {
         Ok(())
     }
 
-    /// All that the record has.
+    /// Reads the whole record.
     fn record(&mut self) -> anyhow::Result<Record> {
         let (mut record, mut after) = (Record::default(), json!("start"));
         loop {

@@ -1,5 +1,6 @@
-//! The bus under simulated time: agents that send, receive, acknowledge, give back, forget and take back at random, several calls at once, in an order that a
-//! seed decides. The code is the real one, on the store in memory; only the clock and the scheduler are ours. A seed repeats exactly.
+//! The bus under simulated time: agents that send, receive, acknowledge, give back, forget and take back at random,
+//! several calls at once, in an order that a seed decides. The code is the real one, on the store in memory; only the
+//! clock and the scheduler are simulated. A seed repeats exactly.
 
 mod check;
 mod world;
@@ -10,21 +11,21 @@ use anyhow::{Context as _, bail};
 use clap::Args as ClapArgs;
 use serde_json::json;
 
-/// What to simulate.
+/// Options of the simulation.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Args {
-    /// How many histories
+    /// Number of histories
     #[arg(long, default_value_t = 10_000)]
     seeds: u64,
-    /// The first seed; a failure names the one to repeat
+    /// First seed; a failure names the one to repeat
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Decisions in a history
+    /// Number of decisions in a history
     #[arg(long, default_value_t = 160)]
     steps: usize,
 }
 
-/// Simulates, and stops at the first broken promise.
+/// Simulates the histories, and stops at the first broken promise.
 ///
 /// # Errors
 /// When a promise is broken, with the seed; when a seed does not repeat.

@@ -1,4 +1,4 @@
-//! What a store does to its files and what it promises, in the order in which it happens; and faults to be played.
+//! Records the operations of a store on its files and its promises, in order; and injects faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_protocol::id::Digest;
 use switchboard_store::{IoEvent, IoHook};
 
-/// A file of the store that lasts.
+/// A durable file of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
     /// The database.
     Db,
     /// Its write-ahead log.
     Wal,
-    /// The rollback journal, which is there while a store is being made.
+    /// The rollback journal, which exists while a store is being created.
     Journal,
     /// The store's own redo log.
     Redo,
 }
 
 impl File {
-    /// All of them.
+    /// All durable files.
     pub(super) const ALL: [Self; 4] = [Self::Db, Self::Wal, Self::Journal, Self::Redo];
 
-    /// Its name in the store's folder.
+    /// Returns its name in the store's folder.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Db => "store.db",
@@ -35,63 +35,63 @@ impl File {
     }
 }
 
-/// Something that happened.
+/// A recorded operation.
 #[derive(Debug, Clone)]
 pub(super) enum Op {
     /// Bytes were written.
     Write {
-        /// Where.
+        /// File that was written.
         file: File,
-        /// From which byte on.
+        /// Offset of the first byte.
         offset: usize,
-        /// Which.
+        /// Bytes that were written.
         data: Vec<u8>,
     },
-    /// A file was cut or grown; to nothing when it was deleted.
+    /// A file was truncated or extended; a deletion is a truncation to 0 bytes.
     Truncate {
-        /// Which.
+        /// File that was truncated.
         file: File,
-        /// To how many bytes.
+        /// New size in bytes.
         size: usize,
     },
     /// A file was synced: everything before is on the disk.
     Sync(File),
-    /// The note of the head was found to say this.
+    /// The head record had this content.
     Note(Vec<u8>),
-    /// A store was opened and has answered with its epoch.
+    /// A store was opened and returned its epoch.
     Opened(u64),
     /// A commit was answered.
     Acked(Ack),
 }
 
-/// What an answered commit promises.
+/// Promise of an answered commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ack {
-    /// Its last event.
+    /// Last event of the commit.
     pub(super) lsn: u64,
-    /// Whether a power cut may not take it.
+    /// True if a power cut may not lose it.
     pub(super) is_synced: bool,
 }
 
-/// A call that can fail.
+/// Kind of call that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
     /// Opening a file.
     Open,
-    /// Writing.
+    /// Writing a file.
     Write,
-    /// Cutting.
+    /// Truncating a file.
     Truncate,
-    /// Syncing.
+    /// Syncing a file.
     Sync,
 }
 
-/// A fault to be played once.
+/// A fault to inject once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
-    /// At which call, counted from 0 over all that can fail.
+    /// Number of the call, from 0, over all that can fail.
     pub(super) at: u64,
-    /// Whether the disk is full rather than broken, where that can be.
+    /// True if the disk is full rather than broken, where that is possible.
     pub(super) is_full: bool,
 }
 
@@ -105,31 +105,31 @@ pub(super) struct Tape {
     played: Option<Call>,
 }
 
-/// What was recorded.
+/// Results of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
-    /// Everything in order.
+    /// Operations in order.
     pub(super) ops: Vec<Op>,
-    /// How many calls could have failed.
+    /// Number of calls that could have failed.
     pub(super) calls: u64,
-    /// The call that was made to fail.
+    /// Call that was made to fail.
     pub(super) played: Option<Call>,
 }
 
-/// There is one default VFS in a process, so there is one tape.
+/// The current tape; a process has one default VFS, so there is one tape.
 static TAPE: Mutex<Option<Tape>> = Mutex::new(None);
 
 fn tape() -> MutexGuard<'static, Option<Tape>> {
     TAPE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who records: one at a time.
+/// Lock of the recorder: one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A recording in progress.
 pub(super) struct Recording(MutexGuard<'static, ()>);
 
-/// Begins to record what happens in a folder, once nobody else records.
+/// Starts to record operations in a folder, once no other recording is in progress.
 pub(super) fn start(folder: &Path, fault: Option<Fault>) -> Recording {
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     *tape() = Some(Tape { folder: Some(folder.to_owned()), fault, ..Tape::default() });
@@ -139,7 +139,7 @@ pub(super) fn start(folder: &Path, fault: Option<Fault>) -> Recording {
 // === impl Recording ===
 
 impl Recording {
-    /// Ends it.
+    /// Ends the recording.
     pub(super) fn stop(self) -> Recorded {
         let tape = tape().take().unwrap_or_default();
         drop(self.0);
@@ -147,7 +147,7 @@ impl Recording {
     }
 }
 
-/// Which file of the recorded store a path names.
+/// Returns which file of the recorded store a path names.
 pub(super) fn which(path: &Path) -> Option<File> {
     let tape = tape();
     let folder = tape.as_ref()?.folder.as_ref()?;
@@ -155,14 +155,14 @@ pub(super) fn which(path: &Path) -> Option<File> {
     File::ALL.into_iter().find(|file| file.name() == name)
 }
 
-/// Adds to the tape.
+/// Adds an operation to the tape.
 pub(super) fn record(op: Op) {
     if let Some(tape) = tape().as_mut() {
         tape.ops.push(op);
     }
 }
 
-/// Counts a call that could fail. Returns whether it is to fail, and with a full disk or a broken one.
+/// Counts a call that could fail. Returns `Some` if it is to fail: true for a full disk, false for a broken one.
 pub(super) fn is_to_fail(call: Call) -> Option<bool> {
     let mut tape = tape();
     let tape = tape.as_mut()?;
@@ -173,19 +173,19 @@ pub(super) fn is_to_fail(call: Call) -> Option<bool> {
     Some(fault.is_full)
 }
 
-/// Hears what the store does to its redo log; SQLite's files have a layer of their own.
+/// Hook that records the store's operations on its redo log; SQLite's files have a separate layer.
 #[derive(Debug)]
 struct RedoHook;
 
-/// The hook of every store here.
+/// Returns the hook of every store under torture.
 pub(super) fn io_hook() -> Option<Arc<dyn IoHook>> {
     Some(Arc::new(RedoHook))
 }
 
-/// Syncs of a redo log so far.
+/// Number of syncs of redo logs so far.
 static SYNCS: AtomicU64 = AtomicU64::new(0);
 
-/// Syncs of redo logs since this process began.
+/// Returns the number of syncs of redo logs since this process began.
 pub(super) fn syncs() -> u64 {
     SYNCS.load(Ordering::Relaxed)
 }
@@ -223,21 +223,21 @@ impl IoHook for RedoHook {
     }
 }
 
-/// What is promised at a point of the tape.
+/// Promises at a point of the tape.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Promised {
-    /// The last event that a power cut may not take.
+    /// Last event that a power cut may not lose.
     pub(super) synced: u64,
-    /// The last event that a kill may not take.
+    /// Last event that a kill may not lose.
     pub(super) written: u64,
-    /// The last epoch that was answered.
+    /// Last epoch that was answered.
     pub(super) epoch: u64,
 }
 
 // === impl Promised ===
 
 impl Promised {
-    /// Takes one more answer into account.
+    /// Applies one more operation.
     pub(super) fn take(&mut self, op: &Op) {
         match op {
             Op::Acked(ack) => {
@@ -250,7 +250,8 @@ impl Promised {
     }
 }
 
-/// The note of the head as another boot of the machine would find it: there, what was only written counts no more.
+/// Returns the head record as another boot of the machine would find it: data that was only written does not count any
+/// more.
 pub(super) fn after_boot(note: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(note);
     let Some((said, _)) = text.rsplit_once("sum ") else { return note.to_vec() };

@@ -1,5 +1,5 @@
-//! SQLite's own file layer with a hook in it: every write, cut, sync and opening of the recorded store passes here, is put
-//! on the tape, and fails when a fault says so. It is the default of the process, so the store is run as it is.
+//! SQLite's file layer with a hook in it: records every write, truncation, sync and opening of the recorded store on
+//! the tape, and makes it fail if a fault is due. It is the default of the process, so the store runs unchanged.
 #![expect(unsafe_code, reason = "a file layer of SQLite is a table of C functions")]
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -15,7 +15,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlit
 
 use super::tape::{self, Call, File, Op};
 
-/// The layer below, which lives as long as the process.
+/// The original layer, which lives as long as the process.
 struct Below(*mut sqlite3_vfs);
 
 // SAFETY: SQLite's own layer is made for use by all threads, and the pointer is never written again.
@@ -25,25 +25,25 @@ unsafe impl Sync for Below {}
 
 static BELOW: OnceLock<Below> = OnceLock::new();
 
-/// An open file as SQLite holds it: our head, and behind it the file of the layer below.
+/// An open file as SQLite holds it: our header, followed by the file of the layer below.
 #[repr(C)]
 struct HookedFile {
     base: sqlite3_file,
     file: Option<File>,
-    /// Whether the next sync takes the folder along, as SQLite's layer does for a log that it may have made.
+    /// True if the next sync also syncs the folder, as SQLite's layer does for a log that it may have created.
     syncs_folder: bool,
 }
 
-/// Syncs of any file so far.
+/// Number of syncs of any file so far.
 static SYNCS: AtomicU64 = AtomicU64::new(0);
 
-/// Syncs of any file since the layer was installed.
+/// Returns the number of syncs of any file since the layer was installed.
 pub(super) fn syncs() -> u64 {
     SYNCS.load(Ordering::Relaxed)
 }
 
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
-    // 2: with shared memory, without memory maps, which would pass us by.
+    // 2: with shared memory, without memory maps, which would bypass this layer.
     iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
@@ -68,7 +68,7 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
 /// Makes the layer the default of this process, once.
 ///
 /// # Errors
-/// When SQLite refuses it.
+/// When SQLite refuses the layer.
 pub(super) fn install() -> anyhow::Result<()> {
     if BELOW.get().is_some() {
         return Ok(());
@@ -101,7 +101,7 @@ fn below() -> *mut sqlite3_vfs {
     BELOW.get().map_or(ptr::null_mut(), |below| below.0)
 }
 
-/// The file of the layer below.
+/// Returns the file of the layer below.
 ///
 /// # Safety
 /// `file` is one that [`open`] was given.
@@ -210,7 +210,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         SYNCS.fetch_add(1, Ordering::Relaxed);
         if let Some(heard) = heard.filter(|_| code == ffi::SQLITE_OK) {
             tape::record(Op::Sync(heard));
-            // With the folder on the disk, a journal that was deleted before is gone for good.
+            // With the folder synced, an earlier deletion of a journal is durable.
             let hooked = &mut *file.cast::<HookedFile>();
             if std::mem::take(&mut hooked.syncs_folder) {
                 tape::record(Op::Sync(File::Journal));
@@ -230,7 +230,7 @@ unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
     }
 }
 
-/// A method that is none of our business.
+/// Defines a method that only forwards to the layer below.
 macro_rules! hand_on {
     ($($name:ident = $method:ident($($argument:ident: $ty:ty),*);)*) => {
         $(unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $argument: $ty)*) -> c_int {

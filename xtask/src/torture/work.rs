@@ -1,4 +1,4 @@
-//! What a store is put through while it is recorded, and what must be true of it afterwards.
+//! The work of a store under recording, and the checks of its state afterwards.
 
 use std::path::Path;
 
@@ -13,45 +13,45 @@ use switchboard_store::{
 use super::board::{closed, parts, posted};
 use super::tape::{self, Ack, Op, Promised};
 
-/// The cursor that some batches move.
+/// Name of the cursor that some batches move.
 const CURSOR: &str = "feed";
 
-/// How often the store is opened.
+/// Number of times the store is opened.
 const SESSIONS: usize = 2;
 
-/// How the work is to be done.
+/// Parameters of the work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// What happens.
+    /// Seed that decides the operations.
     pub(super) seed: u64,
-    /// How many steps.
+    /// Number of steps.
     pub(super) steps: usize,
-    /// Everything is only written, whatever it is said to be: what a store would do that syncs no commit.
+    /// True if every commit is only written, whatever it asks for: simulates a store that syncs no commit.
     pub(super) is_careless: bool,
 }
 
-/// What the log was at each length, to compare a later one with.
+/// State of the log at each length, to compare a later one with.
 #[derive(Debug, Default)]
 pub(super) struct History {
     hashes: Vec<Digest>,
-    /// After which event a cursor stood where, and how many bodies were dropped by then.
+    /// For each event that moved the cursor or dropped a body: event, cursor and number of dropped bodies.
     marks: Vec<(u64, u64, u64)>,
-    /// Whether a commit failed of which nobody knows what became: it may be there, with all that it did.
+    /// True if a commit failed with unknown outcome: it may be there, with all of its effects.
     has_unknown: bool,
 }
 
-/// What became of the work.
+/// Result of the work.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// What it leaves.
+    /// State that the work leaves.
     pub(super) history: History,
-    /// Commits that were answered with an error.
+    /// Errors of failed commits.
     pub(super) failed: Vec<Error>,
-    /// Why the store stopped.
+    /// Reason that the store stopped.
     pub(super) dead: Option<Error>,
 }
 
-/// The store in a folder, with a clock that stands still.
+/// Opens the store in a folder, with a clock that stands still.
 pub(super) fn open(folder: &Path) -> Result<Store, Error> {
     let clock: Clock = ManualClock::at(Millis(1_772_186_400_000)).clock();
     Store::open(
@@ -60,7 +60,7 @@ pub(super) fn open(folder: &Path) -> Result<Store, Error> {
     )
 }
 
-/// The work in progress.
+/// Work in progress.
 struct Work<'a> {
     folder: &'a Path,
     rng: Rng,
@@ -71,7 +71,7 @@ struct Work<'a> {
     with_body: Vec<u64>,
 }
 
-/// Opens the store of a folder, works on it, closes it half-way, and returns it as it is at the end.
+/// Opens the store of a folder, works on it, closes it half-way, and returns it in its final state.
 pub(super) fn run(folder: &Path, plan: Plan) -> (Done, Option<Store>) {
     let (rng, done) = (Rng::with_seed(plan.seed), Done::default());
     let mut work = Work { folder, rng, plan, done, dropped: 0, feed: 0, with_body: Vec::new() };
@@ -127,7 +127,7 @@ impl Work<'_> {
         self.take(store, answer.map(|done| done.first), &batch, durability);
     }
 
-    /// Several at once, which share a transaction.
+    /// Commits several batches at once, which share a transaction.
     fn together(&mut self, store: &Store) {
         let batches = [Durability::Written, Durability::Synced, Durability::Written].map(|how| (self.batch(how), how));
         let answers: Vec<_> = std::thread::scope(|scope| {
@@ -149,7 +149,7 @@ impl Work<'_> {
         }
     }
 
-    /// Takes a text away, closes its note and moves a cursor, all in one batch.
+    /// Drops a body, closes its note and moves a cursor, all in one batch.
     fn drop_body(&mut self, store: &Store) {
         if self.with_body.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl Work<'_> {
         }
     }
 
-    /// Notes an answer. What was promised is on the tape before anything else happens.
+    /// Records an answer. Its promise is on the tape before any later operation.
     fn take(&mut self, store: &Store, answer: Result<u64, Error>, batch: &Batch, durability: Durability) {
         match answer {
             Ok(first) => {
@@ -207,17 +207,17 @@ fn ack(lsn: u64, durability: Durability) {
 // === impl History ===
 
 impl History {
-    /// Notes what has been added to the log.
+    /// Records the new events of the log.
     fn read_on(&mut self, store: &Store) {
         let more = store.events(self.hashes.len() as u64, &Filter::all(), usize::MAX).unwrap_or_default();
         self.hashes.extend(more.iter().map(|event| event.hash));
     }
 
-    /// Checks what a power cut or a kill has left: it opens, is whole, begins as the history did, holds what was promised,
-    /// and takes more.
+    /// Checks what a power cut or a kill has left: the store opens, is whole, begins as the history did, holds what was
+    /// promised, and accepts more.
     ///
     /// # Errors
-    /// Says which promise is broken.
+    /// When a promise is broken; the error names it.
     pub(super) fn check(&self, folder: &Path, promised: &Promised, is_kill: bool) -> anyhow::Result<()> {
         let store = open(folder).context("the store does not open")?;
         let head = store.head();
@@ -225,7 +225,7 @@ impl History {
         let must = if is_kill { promised.written } else { promised.synced };
         ensure!(head.lsn >= must, "LOST: the log ends at {}, and {must} was answered", head.lsn);
         ensure!(store.epoch() > promised.epoch, "the epoch {} was there before", store.epoch());
-        // Whatever was written when the disk failed was never answered, and may be there.
+        // Data written when the disk failed was never answered, and may be there.
         let is_known = length <= self.hashes.len() && !self.has_unknown;
         if let Some(known) = length.checked_sub(1).and_then(|last| self.hashes.get(last)) {
             ensure!(*known == head.hash, "event {length} is not the one that was written");
@@ -243,7 +243,7 @@ impl History {
         Ok(())
     }
 
-    /// Where the cursor stood, and how many bodies were gone, when the log had this length.
+    /// Returns the cursor and the number of dropped bodies at this length of the log.
     fn at(&self, lsn: u64) -> (u64, u64) {
         let before = self.marks.iter().filter(|(last, _, _)| *last <= lsn);
         before.max_by_key(|(last, _, _)| *last).map_or((0, 0), |(_, cursor, dropped)| (*cursor, *dropped))

@@ -1,5 +1,6 @@
-//! `cargo xtask torture workers`: real workers by the hundred, with a fault every ten seconds. Nothing may be lost or done twice, what was spent is what the workers
-//! themselves wrote down, and nothing may be left: no process, no descriptor, no work tree, no memory.
+//! `cargo xtask torture workers`: hundreds of real workers, with a fault every ten seconds. No work may be lost or done
+//! twice, the recorded costs must equal those that the workers wrote down, and nothing may be left over: no process, no
+//! descriptor, no work tree, no memory.
 
 mod fault;
 mod ledger;
@@ -19,11 +20,11 @@ pub(crate) use self::stage::Args;
 use fault::Faults;
 use stage::{DRAIN, HEARTBEAT_MS, Peaks, Stage};
 
-/// Most memory of a daemon and of a shim, in megabytes.
+/// Memory limits of a daemon and of a shim, in megabytes.
 const DAEMON_MB: f64 = 200.0;
 const SHIM_MB: f64 = 40.0;
 
-/// Tries, and prints.
+/// Injects the faults, and prints the results.
 ///
 /// # Errors
 /// When a promise is broken, or nothing could be tried.

@@ -2,14 +2,14 @@
 
 use anyhow::ensure;
 
-/// What the glossary rules out.
+/// Words that the glossary rules out.
 #[derive(Debug, Default)]
 pub(super) struct Glossary {
     /// Identifiers, with what to write instead.
     pub(super) words: Vec<(Pattern, String)>,
-    /// Phrases in small letters, with what to write instead.
+    /// Phrases in lower case, with what to write instead.
     pub(super) phrases: Vec<(String, String)>,
-    /// Names that one type may have.
+    /// Names that only one type may have.
     pub(super) unique: Vec<String>,
 }
 
@@ -18,9 +18,9 @@ pub(super) struct Glossary {
 pub(super) enum Pattern {
     /// The word itself.
     Exact(String),
-    /// Longer words that begin so.
+    /// Longer words that begin with this text.
     Begins(String),
-    /// Longer words that end so.
+    /// Longer words that end with this text.
     Ends(String),
 }
 
@@ -37,7 +37,7 @@ impl Pattern {
         }
     }
 
-    /// Whether an identifier is meant.
+    /// Returns whether the pattern matches an identifier.
     pub(super) fn matches(&self, word: &str) -> bool {
         match self {
             Self::Exact(exact) => word == exact,
@@ -50,7 +50,7 @@ impl Pattern {
 // === impl Glossary ===
 
 impl Glossary {
-    /// Reads the page.
+    /// Parses the page.
     ///
     /// # Errors
     /// When it has no words, which would let everything pass.
@@ -79,7 +79,7 @@ impl Glossary {
     }
 }
 
-/// The cells of a table's row; `None` for the head, the rule below it and other lines.
+/// Returns the cells of a table's row; `None` for the head, the rule below it and other lines.
 fn row(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     let cells: Vec<_> = inner.split('|').map(str::trim).collect();
@@ -87,7 +87,7 @@ fn row(line: &str) -> Option<Vec<&str>> {
     has_words.then_some(cells)
 }
 
-/// The parts of a text between two marks of a kind.
+/// Returns the parts of a text between two marks of a kind.
 fn quoted(text: &str, mark: char) -> impl Iterator<Item = &str> {
     text.split(mark).skip(1).step_by(2)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::glossary::Glossary;
 
-/// Line, word and what to write instead, of every use of a word that the glossary rules out.
+/// Returns line, word and what to write instead, for every use of a word that the glossary rules out.
 pub(super) fn uses(glossary: &Glossary, text: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn uses(glossary: &Glossary, text: &str) -> Vec<(usize, String, Strin
     found
 }
 
-/// Where the types are defined whose names must be unique.
+/// Locations of the definitions of types whose names must be unique.
 #[derive(Debug, Default)]
 pub(super) struct Definitions(BTreeMap<String, Vec<String>>);
 
@@ -40,7 +40,7 @@ impl Definitions {
         }
     }
 
-    /// A line for every definition beyond the first.
+    /// Returns a line for every definition beyond the first.
     pub(super) fn repeated(&self) -> Vec<String> {
         let beyond = |(name, sites): (&String, &Vec<String>)| -> Vec<String> {
             let first = &sites[0];
@@ -50,7 +50,7 @@ impl Definitions {
     }
 }
 
-/// The name of the type that a line defines.
+/// Returns the name of the type that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
     let keyword = words.next()?;

@@ -1,5 +1,5 @@
-//! The file of a cache: a first line that names the rules, then records of length, check sum, key and value. A record is
-//! believed only when its check sum fits; reading ends at the first that does not.
+//! File format of the cache: a first line with the version of the rules, then records of length, check sum, key and
+//! value. A record is used only if its check sum matches; reading ends at the first that does not.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -14,16 +14,16 @@ use switchboard_process::file::{self, Mode, Sync};
 
 use super::{Key, RULES};
 
-/// The most that the file may hold; when it is full, only what the last run used stays.
+/// Maximum size of the file, in bytes. When it is full, only the entries that the last run used stay.
 const MOST: u64 = 16 << 20;
-/// Length, check sum and key of a record.
+/// Length of a record's header in bytes: length, check sum and key.
 const HEAD: usize = 4 + 8 + 32;
 
 fn title() -> Vec<u8> {
     format!("switchboard checks {RULES}\n").into_bytes()
 }
 
-/// Reads a file; also gives how many of its bytes are whole and ours, where all are.
+/// Reads a file. Also returns its length in bytes if every record is valid and of this version.
 pub(super) fn read(path: &Path) -> (HashMap<Key, Arc<[u8]>>, Option<u64>) {
     let mut known = HashMap::new();
     let Ok(text) = text(path) else { return (known, None) };
@@ -68,7 +68,7 @@ fn push(out: &mut Vec<u8>, key: Key, value: &[u8]) {
     out.extend(value);
 }
 
-/// Adds records to a file of `whole` bytes, unless it would get too large or somebody else has written to it.
+/// Appends records to a file of `whole` bytes, unless it would get too large or another process has written to it.
 pub(super) fn append<'a>(path: &Path, whole: u64, records: impl Iterator<Item = (Key, &'a [u8])>) -> io::Result<bool> {
     let mut out = Vec::new();
     records.for_each(|(key, value)| push(&mut out, key, value));
@@ -81,7 +81,7 @@ pub(super) fn append<'a>(path: &Path, whole: u64, records: impl Iterator<Item = 
     Ok(true)
 }
 
-/// Writes a whole file: all of it or nothing.
+/// Writes a whole file, atomically.
 pub(super) fn write<'a>(path: &Path, records: impl Iterator<Item = (Key, &'a [u8])>) -> io::Result<()> {
     let mut out = title();
     for (key, value) in records {

@@ -1,4 +1,4 @@
-//! Reads file contents out of a repository by one warm `git cat-file --batch`.
+//! Reads file contents of a repository through one long-lived `git cat-file --batch`.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{environment, guarded};
 use crate::error::Error;
 use crate::limits::Limits;
 
-/// Shared by all threads of a run; started by the first question, ended when it is dropped.
+/// Reader of blobs, shared by all threads of a run. The first query starts git, dropping the reader ends it.
 pub(crate) struct Blobs {
     root: PathBuf,
     limits: Limits,
@@ -34,12 +34,12 @@ impl Blobs {
         Self { root: root.to_owned(), limits: limits.clone(), batch: Mutex::new(None) }
     }
 
-    /// Reads one blob that is no larger than a file may be; it is named by its id, or by a commit and a path.
+    /// Reads one blob up to the size limit for a file; it is named by its id, or by a commit and a path.
     pub(crate) fn read(&self, id: &str) -> Result<Blob, Error> {
         self.read_up_to(id, self.limits.file_bytes)
     }
 
-    /// Reads one blob, within the time of one git call. A batch that broke is started again by the next question.
+    /// Reads one blob, within the time of one git call. The next query restarts a batch that failed.
     pub(crate) fn read_up_to(&self, id: &str, most: u64) -> Result<Blob, Error> {
         let mut slot = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = match &mut *slot {

@@ -1,4 +1,4 @@
-//! Every content that a repository has ever held, once, read from git as it lists it.
+//! Lists every content that a repository has ever held, once each, as git prints it.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
@@ -9,10 +9,10 @@ use switchboard_process::spawn::{Duplex, Spawn};
 use super::{Git, Mode, guarded, mode, path, text};
 use crate::error::Error;
 
-/// The longest path or line of git's list.
+/// Maximum length of a path or line in git's list, in bytes.
 const LONGEST: u64 = 1_000_000;
 
-/// A file's content, with the oldest commit that brought it.
+/// Content of a file, with the oldest commit that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reached {
     pub(crate) commit: String,
@@ -20,13 +20,14 @@ pub(crate) struct Reached {
     pub(crate) blob: String,
 }
 
-/// The list in the reading. What was seen is kept by the first half of its id, so that a million versions take 32 MB.
+/// A list being read. Contents already seen are kept by the first half of their ids, so that a million versions take 32
+/// MB.
 pub(crate) struct History<'a> {
     git: &'a Git,
     log: Duplex,
     seen: HashSet<u128>,
     commit: String,
-    /// Commits that git says there are.
+    /// Number of commits that git announced.
     expected: u64,
     pub(crate) commits: u64,
 }
@@ -35,14 +36,14 @@ pub(crate) struct History<'a> {
 enum Field {
     Commit(String),
     Blob(Reached),
-    /// Something else than a file, or a content that came before.
+    /// An entry that is no file, or a content that was listed before.
     Known,
     End,
 }
 
 impl Git {
-    /// Starts to list every blob that a branch, a tag, the stash or HEAD reaches, once, oldest first; behind `since`, a
-    /// commit's id, only what came after it.
+    /// Starts to list every blob that a branch, a tag, the stash or HEAD reaches, once, oldest first. With `since`, a
+    /// commit's id, lists only what came after that commit.
     pub(crate) fn history(&self, since: Option<&str>) -> Result<History<'_>, Error> {
         let mut range = vec!["--all"];
         range.extend(since.iter().flat_map(|id| ["--not", id]));
@@ -59,7 +60,7 @@ impl Git {
 // === impl History ===
 
 impl History<'_> {
-    /// Returns the next version of a file; `None` when git has listed all of them.
+    /// Returns the next version of a file; `None` at the end of git's list.
     pub(crate) fn next(&mut self) -> Result<Option<Reached>, Error> {
         loop {
             match self.field()? {
@@ -91,7 +92,7 @@ fn broken(why: &str) -> Error {
     Error::Git { verb: "log".into(), why: why.to_owned() }
 }
 
-/// Reads `commit:ID`, or `:MODES IDS STATUS` and a path; a merge has a mode and an id for each of its parents.
+/// Parses `commit:ID`, or `:MODES IDS STATUS` and a path; a merge has a mode and an id for each of its parents.
 fn read(list: &mut impl BufRead, seen: &mut HashSet<u128>, commit: &str) -> io::Result<Field> {
     let head = field(list)?;
     let head = head.trim_ascii_start();
@@ -113,13 +114,13 @@ fn read(list: &mut impl BufRead, seen: &mut HashSet<u128>, commit: &str) -> io::
     Ok(if is_new { Field::Blob(Reached { commit: commit.to_owned(), path: path(&name), blob }) } else { Field::Known })
 }
 
-/// Reads to the next NUL; nothing at the list's end.
+/// Reads up to the next NUL; returns nothing at the end of the list.
 fn field(list: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut field = Vec::new();
     list.take(LONGEST).read_until(0, &mut field)?;
     match field.pop() {
         Some(0) | None => Ok(field),
-        // The last commit's line has no NUL behind it.
+        // No NUL follows the last commit's line.
         Some(last) if (field.len() as u64) < LONGEST - 1 => {
             field.push(last);
             Ok(field)

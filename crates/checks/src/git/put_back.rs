@@ -1,13 +1,14 @@
-//! Puts files of one commit into the tree of another, and takes them out again: for a checkout of our own only.
+//! Puts files of one commit into the tree of another, and removes them again; only for our own checkouts.
 
 use std::path::PathBuf;
 
 use super::{Git, parse_raw};
 use crate::error::Error;
 
-/// Commits that a search for old versions of files looks at.
+/// Maximum number of commits searched for old versions of files.
 const PAST: &str = "500";
-/// Refs of runs, which hold what is to be judged: their branches, and what they archive.
+/// Options that exclude the refs of runs, which hold the changes under judgement: their branches, and what they
+/// archive.
 const OURS: [&str; 2] = ["--exclude=refs/heads/switchboard/*", "--exclude=refs/switchboard/*"];
 
 // === impl Git ===
@@ -21,12 +22,12 @@ impl Git {
         Ok(())
     }
 
-    /// Makes index and tracked files those of a commit; untracked ones stay.
+    /// Resets index and tracked files to a commit; untracked files stay.
     pub(crate) fn reset_to(&self, commit: &str) -> Result<(), Error> {
         self.ask(&["reset", "--quiet", "--hard", commit, "--"]).map(drop)
     }
 
-    /// Lists versions that commits of all branches but ours made of files: commit, path, object.
+    /// Lists the versions of files in commits of all refs except those of runs: commit, path, object.
     pub(crate) fn past_blobs(&self, paths: &[&str]) -> Result<Vec<(String, PathBuf, String)>, Error> {
         let call = [
             "log",

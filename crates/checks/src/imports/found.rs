@@ -1,20 +1,20 @@
-//! An import as a grammar reads it, and what becomes of it.
+//! An import as a grammar reads it, and the result of looking it up.
 
-/// An import as a file has it.
+/// An import of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
-    /// As it is written: `./cart`, `.cart`, `requests`.
+    /// Name as written: `./cart`, `.cart`, `requests`.
     pub(super) name: String,
-    /// Where in the file.
+    /// Byte range in the file.
     pub(super) range: std::ops::Range<usize>,
 }
 
-/// What becomes of an import.
+/// Result of looking up an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Yes,
-    /// A path that leads nowhere.
+    /// The path leads to no file.
     NoFile,
-    /// A name that neither the tree nor a manifest has.
+    /// Neither the tree nor a manifest has the name.
     NotNamed,
 }

@@ -1,4 +1,4 @@
-//! Imports of JavaScript and TypeScript: `import`, `export … from`, `require` and `import()` of a text.
+//! Imports of JavaScript and TypeScript: `import`, `export … from`, and `require` and `import()` with a literal.
 
 use tree_sitter::Node;
 
@@ -6,15 +6,15 @@ use super::found::{Found, Import};
 use super::manifests::Manifests;
 use super::tree::{Tree, folder, join};
 
-/// Endings that a path may leave out.
+/// File endings that a path may leave out.
 const ENDINGS: [&str; 14] =
     ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs", "mts", "cts", "json", "vue", "svelte", "node", "css"];
-/// Endings of what is compiled to the other ones.
+/// File endings of sources, by the ending that they compile to.
 const COMPILED: [(&str, &[&str]); 4] =
     [(".js", &[".ts", ".tsx", ".jsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"]), (".jsx", &[".tsx"])];
-/// Folders with what is made by a build or a generator, and not in the tree.
+/// Folders with the output of a build or a generator; their files are not in the tree.
 const MADE: [&str; 9] = ["dist", "build", "out", "lib", "generated", "__generated__", "gen", ".next", "pkg"];
-/// Modules that come with the runtime.
+/// Modules that are part of the runtime.
 const BUILT_IN: [&str; 44] = [
     "assert",
     "async_hooks",
@@ -84,7 +84,7 @@ pub(super) fn imports(root: Node<'_>, source: &str) -> Vec<Import> {
     found
 }
 
-/// The text that `require` or `import` is called with, where a failure is not caught.
+/// Returns the literal that `require` or `import` is called with, unless its failure is caught.
 fn called<'a>(node: Node<'a>, source: &str) -> Option<Node<'a>> {
     let function = source.get(node.child_by_field_name("function")?.byte_range())?;
     let mut above = node.parent();
@@ -104,7 +104,7 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree, manifests: &Manifests
     if plain.starts_with("./") || plain.starts_with("../") || plain == "." || plain == ".." {
         return of_path(path, plain, tree);
     }
-    // An alias, a scheme, a path from the root of a site: somebody's configuration says what it is.
+    // An alias, a scheme or a path from the root of a site: its meaning depends on a configuration.
     let is_own = plain.starts_with(['#', '~', '$', '/', '@'])
         && !plain.get(1..).is_some_and(|rest| rest.contains('/') && plain.starts_with('@') && !rest.starts_with('/'));
     if is_own || plain.contains(':') || name != plain {
@@ -125,7 +125,7 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree, manifests: &Manifests
 }
 
 fn of_path(path: &str, name: &str, tree: &Tree) -> Found {
-    // What leads out of the tree is for whoever put the tree there.
+    // A path out of the tree can't be checked here.
     let Some(target) = join(folder(path), name) else { return Found::Yes };
     let is_made = target.split('/').any(|part| MADE.contains(&part) || part.contains("generated"));
     let with = |ending: &str| {
@@ -134,7 +134,7 @@ fn of_path(path: &str, name: &str, tree: &Tree) -> Found {
     let is_compiled = COMPILED.iter().any(|(from, to)| {
         target.strip_suffix(from).is_some_and(|stem| to.iter().any(|ending| tree.has_file(&format!("{stem}{ending}"))))
     });
-    // `index` of the folder itself, and a package in a folder.
+    // The folder's own `index` file, and a package in a folder.
     let is_index = ENDINGS.iter().any(|ending| {
         let index = if target.is_empty() { format!("index.{ending}") } else { format!("{target}/index.{ending}") };
         tree.has_file(&index)

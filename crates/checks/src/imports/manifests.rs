@@ -1,11 +1,11 @@
-//! What the manifests of a tree name.
+//! Names in the manifests of a tree.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::tree::Tree;
 
-/// Manifests of Python, of which any word may be the name of a package.
+/// Manifests of Python; any word in them may be the name of a package.
 const PYTHON: [&str; 9] = [
     "pyproject.toml",
     "setup.py",
@@ -17,17 +17,17 @@ const PYTHON: [&str; 9] = [
     "noxfile.py",
     "uv.lock",
 ];
-/// Most bytes of a manifest that are read.
+/// Maximum number of bytes read of a manifest.
 const MOST_BYTES: u64 = 2 << 20;
 
-/// The names in the manifests.
+/// Names in the manifests of a tree.
 #[derive(Default)]
 pub(super) struct Manifests {
-    /// Words of Python's manifests, in small letters and with `_`.
+    /// Words of Python's manifests, in lower case and with `_`.
     pub(super) python: BTreeSet<String>,
-    /// Packages that `package.json` files depend on, and those that they are.
+    /// Packages that `package.json` files depend on, and their own names.
     pub(super) node: BTreeSet<String>,
-    /// Whether a manifest of the language is there at all.
+    /// True if the tree has a manifest of Python.
     pub(super) has_python: bool,
     pub(super) has_node: bool,
 }
@@ -58,7 +58,7 @@ impl Manifests {
     }
 }
 
-/// The name of a Python package as it is compared.
+/// Normalises the name of a Python package for comparison.
 pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace(['-', '.'], "_")
 }

@@ -6,7 +6,7 @@ use super::found::{Found, Import};
 use super::manifests::{Manifests, plain};
 use super::tree::{Tree, folder, join};
 
-/// Modules whose packages have another name.
+/// Modules whose packages have another name, with that name.
 const OTHERWISE: [(&str, &str); 26] = [
     ("yaml", "pyyaml"),
     ("PIL", "pillow"),
@@ -35,7 +35,7 @@ const OTHERWISE: [(&str, &str); 26] = [
     ("_pytest", "pytest"),
     ("docx", "python_docx"),
 ];
-/// Modules that come with the interpreter, of the versions 3.8 to 3.14 (`sys.stdlib_module_names`).
+/// Modules of the standard library, versions 3.8 to 3.14 (`sys.stdlib_module_names`).
 const BUILT_IN: &[&str] = &[
     "__future__",
     "abc",
@@ -265,7 +265,7 @@ pub(super) fn imports(root: Node<'_>, source: &str) -> Vec<Import> {
     while let Some(node) = open.pop() {
         let text = |of: Node<'_>| source.get(of.byte_range()).unwrap_or("").to_owned();
         match node.kind() {
-            // Its failure is caught, or only a type checker looks.
+            // A failed import is caught here, or only a type checker reads it.
             "try_statement" => continue,
             "if_statement"
                 if node.child_by_field_name("condition").is_some_and(|of| text(of).contains("TYPE_CHECKING")) =>
@@ -281,7 +281,7 @@ pub(super) fn imports(root: Node<'_>, source: &str) -> Vec<Import> {
             }
             "import_from_statement" => {
                 if let Some(module) = node.child_by_field_name("module_name") {
-                    // Of `from . import x` the package counts: `x` may be any name in it.
+                    // For `from . import x` only the package is looked up: `x` may be any name in it.
                     found.push(Import { name: text(module), range: module.byte_range() });
                 }
             }
@@ -311,7 +311,8 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree, manifests: &Manifests
     if is_known { Found::Yes } else { Found::NotNamed }
 }
 
-/// Whether a package may bring a module: `django_rest`, `python_slugify` and `types_requests` have the name as a part of theirs.
+/// Returns whether a package may provide a module: its name is a part of `django_rest`, `python_slugify` or
+/// `types_requests`.
 fn is_like(package: &str, module: &str) -> bool {
     package.split('_').any(|part| part == module) || package.strip_prefix("py").is_some_and(|rest| rest == module)
 }
@@ -324,7 +325,7 @@ fn of_path(path: &str, dots: usize, rest: &str, tree: &Tree) -> Found {
     let is_there = target.is_empty()
         || tree.has_folder(&target)
         || ["py", "pyi", "pyx", "so", "pyd"].iter().any(|ending| tree.has_file(&format!("{target}.{ending}")));
-    // What a build makes is not in the tree.
+    // Generated files are not in the tree.
     let last = target.rsplit('/').next().unwrap_or(&target);
     let is_made = last.starts_with('_') || last.contains("_pb2") || last.contains("version");
     if is_there || is_made { Found::Yes } else { Found::NoFile }

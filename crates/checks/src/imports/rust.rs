@@ -1,4 +1,4 @@
-//! Modules of Rust: `mod name;` leads to a file. What `use` names is for the compiler, which a build asks.
+//! Modules of Rust: `mod name;` leads to a file. `use` is not checked here: the compiler does that in a build.
 
 use tree_sitter::Node;
 
@@ -8,7 +8,7 @@ use super::tree::{Tree, folder, join};
 pub(super) fn imports(root: Node<'_>, source: &str) -> Vec<Import> {
     let mut cursor = root.walk();
     let modules = root.named_children(&mut cursor).filter(|node| {
-        // A path of its own or a condition: the file may lie elsewhere, or be made.
+        // With an attribute, such as a path or a condition, the file may lie elsewhere or be generated.
         let before = node.prev_named_sibling().filter(|before| before.kind() == "attribute_item");
         node.kind() == "mod_item" && node.child_by_field_name("body").is_none() && before.is_none()
     });
@@ -28,6 +28,7 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree) -> Found {
             .any(|end| join(folder, end).is_some_and(|path| tree.has_file(&path)))
     };
     let own = join(folder(path), stem).unwrap_or_default();
-    // Beside the file of a crate's root or a `mod.rs`, else in the folder of the module; which of them is the root, the manifest may say.
+    // Beside a crate's root file or a `mod.rs`, else in the module's folder. The manifest may name the root, so both
+    // are accepted.
     if beside(folder(path)) || beside(&own) { Found::Yes } else { Found::NoFile }
 }

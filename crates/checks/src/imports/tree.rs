@@ -1,4 +1,4 @@
-//! The files of a commit, or of the work tree, by their names.
+//! Names of the files of a commit, or of the work tree.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::reader::shown;
 
-/// The files and folders that there are.
+/// Files and folders of a tree.
 pub(super) struct Tree {
     files: BTreeSet<String>,
     folders: BTreeSet<String>,
@@ -43,7 +43,7 @@ impl Tree {
         self.folders.contains(path)
     }
 
-    /// Whether a file or a folder of this name, without its ending, stands anywhere.
+    /// Returns whether any file or folder has this name, ignoring the ending.
     pub(super) fn has_named(&self, name: &str) -> bool {
         let is_last = |path: &str| path.rsplit('/').next().is_some_and(|last| last == name);
         let stem = |file: &&String| {
@@ -54,7 +54,7 @@ impl Tree {
     }
 }
 
-/// The folder of a file, without `/` at its end.
+/// Returns the folder of a file, without a trailing `/`.
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

@@ -1,4 +1,4 @@
-//! What test frameworks say at the end, and about each test.
+//! Parses what test frameworks print about each test and at the end.
 
 use std::sync::LazyLock;
 
@@ -6,14 +6,14 @@ use regex::Regex;
 use switchboard_protocol::finding::TestTotals;
 use switchboard_protocol::verb::check::TestCase;
 
-/// The most tests that are named.
+/// Maximum number of tests that are named.
 const MOST: usize = 1_000;
 
-/// A framework's last words. Groups: passed, failed, errors, skipped, total.
+/// Summary line of a framework. Groups: passed, failed, errors, skipped, total.
 struct Form {
     frameworks: &'static [&'static str],
     pattern: &'static str,
-    /// Whether several such lines add up; else the last one counts.
+    /// True if several such lines add up; else the last one counts.
     adds: bool,
 }
 
@@ -75,16 +75,16 @@ const FORMS: &[Form] = &[
     Form { frameworks: &["unittest"], pattern: r"Ran (?P<total>\d+) tests? in", adds: false },
 ];
 
-/// Words that count something, as several frameworks list them.
+/// A count with its word behind it, as several frameworks list them.
 static COUNTED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)(?P<count>\d+) (?P<word>passed|failed|skipped|pending|todo|errors?|xfailed|xpassed|passing|failing|pass|fail|skip)\b")
         .expect("a constant pattern")
 });
-/// The same with the word first, as `node --test` prints it.
+/// A count with its word in front, as `node --test` prints it.
 static NODE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^(?:#|ℹ) (?P<word>pass|fail|skipped) (?P<count>\d+)$").expect("a constant pattern")
 });
-/// How a single test went.
+/// The result of a single test.
 static CASES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
         r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<how>ok|FAILED|ignored)",
@@ -112,11 +112,11 @@ static COVERAGE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Each form with its pattern, which takes longer to make than to use.
+/// Each form with its compiled pattern; compiling takes longer than matching.
 static PATTERNS: LazyLock<Vec<(&Form, Regex)>> =
     LazyLock::new(|| FORMS.iter().map(|form| (form, Regex::new(form.pattern).expect("a constant pattern"))).collect());
 
-/// Counts the tests of an output. Where the framework's last words are not found, its single tests are counted.
+/// Counts the tests of an output. Without a summary line of the framework it counts the single tests.
 pub(crate) fn totals(framework: &str, output: &str, cases: &[TestCase]) -> TestTotals {
     let mut totals = TestTotals::default();
     for (form, pattern) in PATTERNS.iter().filter(|(form, _)| form.frameworks.contains(&framework)) {
@@ -152,7 +152,7 @@ pub(crate) fn totals(framework: &str, output: &str, cases: &[TestCase]) -> TestT
     totals
 }
 
-/// Counts the tests of a command whose framework is not known: the first form that fits. Nothing where none does.
+/// Counts the tests of a command with an unknown framework, by the first form that matches; `None` if none does.
 pub(crate) fn guess(output: &str) -> Option<TestTotals> {
     let cases = cases(output);
     let known = FORMS.iter().filter_map(|form| form.frameworks.first()).chain(&["node", "mocha"]);
@@ -181,7 +181,7 @@ fn add(totals: &mut TestTotals, word: &str, count: &str) {
     }
 }
 
-/// `FAILED (failures=1, errors=2, skipped=3)`: the count before it holds all of them.
+/// Corrects counts by `FAILED (failures=1, errors=2, skipped=3)`: unittest's count of tests includes them all.
 fn settle_unittest(totals: &mut TestTotals, output: &str) {
     let number = |word: &str| {
         let at = output.rfind(word)? + word.len();
@@ -193,8 +193,8 @@ fn settle_unittest(totals: &mut TestTotals, output: &str) {
     totals.passed = totals.passed.saturating_sub(totals.failed + totals.skipped);
 }
 
-/// Returns whether a runner that always counts at its end did not get there: something ended its process before. Only where the
-/// command names the runner itself, without a reporter of its own.
+/// Returns whether a runner that always prints a final count did not print it: something ended its process before.
+/// Decides only where the command names the runner itself, without a reporter.
 pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
     const OTHER_OUTPUT: [&str; 9] = [
         "--reporter",
@@ -234,13 +234,13 @@ pub(crate) fn is_cut_short(argv: &[String], output: &str) -> bool {
     }
 }
 
-/// The words of a command, those of a line for a shell among them. A toolchain (`+nightly`) is left out.
+/// Returns the words of a command, including those inside a shell line. Leaves out a toolchain (`+nightly`).
 fn shell_words(argv: &[String]) -> Vec<&str> {
     let words = argv.iter().flat_map(|word| word.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '"', '\'']));
     words.filter(|word| !word.is_empty() && !word.starts_with('+')).collect()
 }
 
-/// The name of a program without its folder.
+/// Returns the name of a program without its folder.
 fn program_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
@@ -262,7 +262,7 @@ fn case(line: &str) -> Option<TestCase> {
     Some(TestCase { name: found["name"].trim().to_owned(), status: status.to_owned() })
 }
 
-/// Returns the covered part in percent.
+/// Returns the test coverage in percent.
 pub(crate) fn coverage(output: &str) -> Option<f64> {
     COVERAGE.iter().find_map(|form| form.captures_iter(output).last()?[1].parse().ok())
 }

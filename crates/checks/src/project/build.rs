@@ -1,10 +1,11 @@
-//! How a project is built and type-checked, for each ecosystem that its signs name.
+//! Builds and type checks of a project, for each ecosystem that its files show.
 
 use switchboard_protocol::verb::check::BuildMode;
 
 use super::{Project, Search, Tool, installed, wrapped};
 
-/// Compiles plain files without leaving anything behind (a link may lead anywhere, a pipe never ends), and says what is wrong as `file:line:column: error: text`.
+/// Python program that compiles files without writing output and prints errors as `file:line:column: error: text`. It
+/// skips links, which may lead anywhere, and pipes, which never end.
 const PYTHON: &str = r#"
 import os, stat, sys
 bad = 0
@@ -20,16 +21,16 @@ for name in sys.argv[1:]:
         print(f"{name}:{getattr(e, 'lineno', 1) or 1}:{getattr(e, 'offset', 1) or 1}: error: {getattr(e, 'msg', e)}")
 sys.exit(bad)
 "#;
-/// The most files that one command line names.
+/// Maximum number of files in one command line.
 const PYTHON_FILES: usize = 2_000;
 
-/// A way to build.
+/// A build or type check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// `build` or `typecheck`.
+    /// Kind of the step: `build` or `typecheck`.
     pub(crate) kind: &'static str,
     pub(crate) search: Search,
-    /// Endings of the files that it covers; all where empty.
+    /// Endings of the files that the step covers; empty for all files.
     pub(crate) covers: &'static [&'static str],
 }
 
@@ -43,7 +44,7 @@ impl Step {
     }
 }
 
-/// Lists the steps of a project. `changed` names the files that Python is asked to compile; all where empty.
+/// Lists the steps of a project. `changed` names the files for Python to compile; if it is empty, all are compiled.
 pub(crate) fn steps(project: &Project, mode: BuildMode, changed: &[String]) -> Vec<Step> {
     let mut steps = Vec::new();
     steps.extend(node(project));
@@ -121,7 +122,7 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
     let mut steps = vec![Step::build(compile, &["py"])];
     if project.has_any(&["mypy.ini", ".mypy.ini"]) || project.says("pyproject.toml", "[tool.mypy") {
         let words = ["--no-color-output", "--show-column-numbers", "."];
-        // Its settings may name what it is about.
+        // The settings of mypy may name the files to check.
         let words = if names_its_files(project) { &words[..2] } else { &words[..] };
         steps.push(Step::typecheck(installed("mypy", "mypy", words), &["py", "pyi"]));
     } else if project.has("pyrightconfig.json") || project.says("pyproject.toml", "[tool.pyright") {
@@ -130,7 +131,7 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
     steps
 }
 
-/// Returns whether the settings of mypy say which files it checks.
+/// Returns whether the settings of mypy name the files to check.
 fn names_its_files(project: &Project) -> bool {
     let is_key = |line: &str| {
         let key = line.split('=').next().unwrap_or_default().trim();
@@ -182,7 +183,7 @@ fn others(project: &Project) -> Vec<Step> {
     steps
 }
 
-/// C and C++: a configured build of CMake, else the makefile beside it.
+/// Returns the build of C and C++: a configured build of CMake, else the makefile beside it.
 fn native(project: &Project, is_alone: bool) -> Option<Search> {
     let has_makefile = project.has_any(&["Makefile", "GNUmakefile", "makefile"]);
     if project.has("CMakeLists.txt") {
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
     use crate::project::fixture::project;
 
-    /// The tools of a project, whether or not they are installed here.
+    /// Lists the names of a project's tools, whether or not they are installed here.
     fn tools(project: &Project) -> Vec<&'static str> {
         let name = |step: Step| match step.search {
             Search::Found(tool) => tool.name,

@@ -2,7 +2,7 @@
 
 use super::Project;
 
-/// A project with these files in a folder of its own.
+/// Creates a project with these files in a new folder.
 pub(crate) fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! Which linter a project uses. Order: what lies in the project, then what its settings name.
+//! Selects a project's linter. Order: files in the project, then what its settings name.
 
 use switchboard_protocol::verb::check::LintMode;
 
@@ -18,7 +18,7 @@ const ESLINT: [&str; 11] = [
     ".eslintrc.yaml",
 ];
 
-/// Finds the linter; the first one that is installed, else the first that is set up.
+/// Returns the first linter that is installed, else the first that is configured.
 pub(crate) fn linter(project: &Project, mode: LintMode) -> Search {
     let fix = mode == LintMode::Fix;
     let finders: [fn(&Project, bool) -> Search; 14] = [
@@ -59,7 +59,7 @@ fn eslint(project: &Project, fix: bool) -> Search {
     local(project, "eslint", if fix { &[".", "--no-color", "--fix"] } else { &[".", "--no-color"] })
 }
 
-/// The project's own script; one that mends is only run to mend.
+/// Returns the project's own lint script. A script that changes files is returned only if `fix` is set.
 fn script(project: &Project, fix: bool) -> Search {
     let names: &[&str] = if fix { &["lint:fix", "fix"] } else { &["lint:check", "lint"] };
     let script = names.iter().find(|name| {

@@ -6,16 +6,16 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::Project;
 
-/// A package, as far as it matters here.
+/// The parts of a package that are needed here.
 struct Package {
     name: String,
-    /// Its folder with `/` at the end; empty at the root.
+    /// Folder of the package with a trailing `/`; empty at the root.
     folder: String,
     uses: BTreeSet<String>,
 }
 
-/// Lists the names of the packages that these files belong to; with those that depend on them, where asked. Empty where one
-/// file belongs to none: then the whole workspace is meant.
+/// Lists the names of the packages that these files belong to, and on request those that depend on them. Returns an
+/// empty list if a file belongs to no package: then the whole workspace is meant.
 pub(super) fn of_files(project: &Project, files: &[String], with_dependents: bool) -> Vec<String> {
     let packages = packages(project);
     let mut wanted = BTreeSet::new();
@@ -33,8 +33,8 @@ pub(super) fn of_files(project: &Project, files: &[String], with_dependents: boo
     wanted.into_iter().collect()
 }
 
-/// Returns the path of the module that a file of a package holds, with `::` behind it, if tests stand in the file. `None` for
-/// the root of a target, and for what is no module.
+/// Returns the path of the module that a file of a package holds, with `::` at its end, if the file has tests. Returns
+/// `None` for the root of a target and for a file that is no module.
 pub(super) fn tested_module(project: &Project, file: &str) -> Option<String> {
     let packages = packages(project);
     let owner =
@@ -46,7 +46,7 @@ pub(super) fn tested_module(project: &Project, file: &str) -> Option<String> {
     (!is_root && has_tests()).then(|| format!("{}::", module.replace('/', "::")))
 }
 
-/// Adds the packages that use one of these, and those that use them.
+/// Adds the packages that depend on one of these, directly or not.
 fn add_dependents(wanted: &mut BTreeSet<String>, packages: &[Package]) {
     loop {
         let before = wanted.len();
@@ -73,7 +73,7 @@ fn package(path: &str, text: &str) -> Option<Package> {
     Some(Package { name, folder, uses })
 }
 
-/// Collects the names of all tables of dependencies, those of targets included.
+/// Collects the names in all dependency tables, including those of targets.
 fn collect(table: &dyn TableLike, uses: &mut BTreeSet<String>, depth: usize) {
     for (key, item) in table.iter() {
         let Some(inner) = item.as_table_like() else { continue };
@@ -85,7 +85,7 @@ fn collect(table: &dyn TableLike, uses: &mut BTreeSet<String>, depth: usize) {
     }
 }
 
-/// A dependency may be called otherwise here than by its package.
+/// Returns the package of a dependency, which may have another name here.
 fn real_name(name: &str, how: &Item) -> String {
     how.get("package").and_then(Item::as_str).unwrap_or(name).to_owned()
 }

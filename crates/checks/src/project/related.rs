@@ -1,9 +1,9 @@
-//! Which tests belong to a file: by their names, or because they import it.
+//! Finds the tests of a file: by their names, or because they import it.
 
 use super::Project;
 use crate::test_integrity::is_test;
 
-/// The most bytes of a file that are searched for imports.
+/// Maximum number of bytes of a file that are searched for imports.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 /// Returns whether pytest collects a file by its name.
@@ -12,7 +12,7 @@ pub(crate) fn is_python_test(path: &str) -> bool {
     name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
 }
 
-/// What a test file is about, by its name.
+/// Returns what a test file tests, according to its name.
 fn subject(path: &str) -> String {
     let stem = stem(path);
     let stem = stem.strip_prefix("test_").unwrap_or(stem);
@@ -25,9 +25,9 @@ fn stem(path: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// Lists the tests that are named like these files; test files stand for themselves.
+/// Lists the tests that are named like these files; a test file is its own test.
 pub(crate) fn by_name(project: &Project, files: &[String]) -> Vec<String> {
-    // A Rust file holds tests of its own, and its package tests it.
+    // A Rust file may hold tests, and its package tests it.
     let has_tests = |file: &&String| is_test(file) || file.ends_with(".rs");
     let mut found: Vec<String> = files.iter().filter(has_tests).cloned().collect();
     let stems: Vec<String> = files.iter().filter(|file| !is_test(file)).map(|file| stem(file).to_lowercase()).collect();
@@ -67,8 +67,8 @@ fn is_code(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// Returns whether a line that imports names the target. A name that two files share leads to a test too many, never to
-/// one too few.
+/// Returns whether a line that imports names the target. A name that two files share selects an unneeded test rather
+/// than miss one.
 fn imports(project: &Project, path: &str, target: &str) -> bool {
     let full = project.root().join(path);
     if !full.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() <= IMPORT_BYTES) {

@@ -1,10 +1,10 @@
-//! Which test framework a project uses, and how it is told what to run.
+//! Selects a project's test framework, and builds the command for the tests to run.
 
 use switchboard_protocol::verb::check::TestScope;
 
 use super::{Project, Search, Tool, installed, package, wrapped};
 
-/// A test framework, and what it is asked.
+/// Options of a test run.
 pub(crate) struct Asked<'a> {
     pub(crate) scope: TestScope,
     /// Test files; empty for the whole suite.
@@ -15,7 +15,7 @@ pub(crate) struct Asked<'a> {
 
 type Finder = fn(&Project, &Asked<'_>) -> Search;
 
-/// Finds the framework's command; the first that is installed, else the first that is set up.
+/// Returns the framework's command: the first that is installed, else the first that is configured.
 pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
     let finders: [Finder; 18] = [
         script, bun, vitest, jest, mocha, node, pytest, cargo, go, maven, gradle, dotnet, ctest, swift, dart, ruby,
@@ -34,7 +34,7 @@ pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
     missing
 }
 
-/// Adds flags that were asked for, then the files.
+/// Adds the requested flags, then the files.
 fn told(search: Search, asked: &Asked<'_>, bail: &[&str], coverage: &[&str]) -> Search {
     search.map(|tool| {
         let tool = if asked.bail { tool.with(bail.iter().copied()) } else { tool };
@@ -54,7 +54,7 @@ fn is_run_by_script(project: &Project, word: &str) -> bool {
     project.script("test").is_some_and(|script| script.contains(word))
 }
 
-/// The whole suite by the project's own script: it may prepare what a bare framework lacks.
+/// Returns the project's own script for the whole suite: it may prepare what a bare framework lacks.
 fn script(project: &Project, asked: &Asked<'_>) -> Search {
     if !asked.files.is_empty() || asked.coverage || asked.bail {
         return Search::Nothing;
@@ -121,7 +121,7 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
         return Search::NotInstalled("pytest");
     }
     let mut words = vec!["-m", "unittest"];
-    // Behind an option the word would be the name of a module.
+    // Behind an option, `discover` would be read as the name of a module.
     if asked.files.is_empty() {
         words.push("discover");
     }
@@ -154,7 +154,7 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
     installed("cargo", "cargo", &[]).map(|tool| tool.with(words))
 }
 
-/// Narrows the run to the modules of the files, if each of them holds tests; without dependents only.
+/// Returns filters for the modules of the files, if each file holds tests and no dependents are to run.
 fn modules(project: &Project, asked: &Asked<'_>, has_dependents: bool) -> Vec<String> {
     let modules: Option<Vec<String>> = asked.files.iter().map(|file| package::tested_module(project, file)).collect();
     let modules = modules.filter(|modules| !modules.is_empty() && !has_dependents).unwrap_or_default();
@@ -179,7 +179,7 @@ fn go(project: &Project, asked: &Asked<'_>) -> Search {
     told(installed("go-test", "go", &["test", "-v"]), &plain, &["-failfast"], &["-cover"])
 }
 
-/// The classes of test files, as Java tools name them.
+/// Returns the classes of test files, as Java tools name them.
 fn classes(files: &[String]) -> Vec<String> {
     let name = |file: &String| {
         let name = file.rsplit('/').next()?;
@@ -270,7 +270,7 @@ fn ruby(project: &Project, asked: &Asked<'_>) -> Search {
     }
 }
 
-/// A Laravel application shows at least two of three signs.
+/// Returns whether a project is a Laravel application: it has at least two of three signs.
 fn is_laravel(project: &Project) -> bool {
     let signs =
         [project.has("artisan"), project.says("composer.json", "laravel/framework"), project.has("config/app.php")];
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::project::fixture::project;
 
-    /// The tool, whether or not it is installed here.
+    /// Returns the name of the tool, whether or not it is installed here.
     fn name(search: &Search) -> &'static str {
         match search {
             Search::Found(tool) => tool.name,
@@ -344,7 +344,7 @@ mod tests {
 
         assert_eq!(name(&script(&npm, &asked(&[]))), "npm test");
         assert_eq!(name(&script(&composer, &asked(&[]))), "composer test");
-        // A script does not take files.
+        // A script takes no files.
         assert_eq!(name(&command(&npm, &asked(&["test/a.js".into()]))), "mocha");
     }
 

@@ -1,4 +1,4 @@
-//! The reply of a check that was called by its name, as text: a line for each thing found, then the outcome.
+//! Renders the reply of a check that was called by name as text: a line for each finding, then the outcome.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::text::plain;
 
-/// Lines of a command's output that are shown.
+/// Maximum number of lines shown of a command's output.
 const OUTPUT_LINES: usize = 40;
 
 /// Returns a reply as plain text. There are no colours; control characters are made visible.
@@ -116,7 +116,7 @@ fn outcome(out: &mut String, reply: &Value) {
     line(out, &words.join(": "));
 }
 
-/// The word for a verdict on a screen.
+/// Returns the word for a verdict on a screen.
 fn shown(verdict: &str) -> String {
     match verdict {
         "pass" => "passed".to_owned(),

@@ -1,10 +1,10 @@
-//! The file of accepted findings.
+//! Renders the file of accepted findings.
 
 use serde_json::{Value, json};
 use switchboard_protocol::finding::CheckReply;
 
-/// Returns a baseline that accepts every finding of a reply: `fingerprints` decide, `findings` are for the reader. It holds
-/// no text of the files.
+/// Returns a baseline that accepts every finding of a reply: `fingerprints` are compared, `findings` are for the
+/// reader. It holds no text of the files.
 #[must_use]
 pub fn baseline(reply: &CheckReply) -> String {
     let findings = || reply.reports.iter().flat_map(|report| &report.findings);

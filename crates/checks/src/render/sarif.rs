@@ -115,7 +115,7 @@ const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// The middle of the range that code hosts give each word.
+/// Returns the middle of the score range that code hosts assign to each severity.
 const fn score(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "9.5",

@@ -1,18 +1,19 @@
-//! What a person sees.
+//! Renders a reply as text for a person.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use switchboard_protocol::finding::{CheckReply, CheckReport, CheckVerdict, CommandRun, Finding};
 
-/// Lines of a command's output that are shown when it failed.
+/// Maximum number of lines shown of a failed command's output.
 const OUTPUT_LINES: usize = 30;
-/// Skipped files that are named for each reason.
+/// Maximum number of skipped files named for each reason.
 const NAMED_SKIPS: usize = 3;
 
 /// Returns a reply as plain text: what blocks first, then what is new, what was skipped and why.
 ///
-/// Findings that the base had already are counted, not shown. There are no colours; control characters are made visible.
+/// Findings that the base has already are counted, not shown. There are no colours; control characters are made
+/// visible.
 #[must_use]
 pub fn text(reply: &CheckReply) -> String {
     let mut out = String::new();

@@ -1,10 +1,10 @@
-//! The paths that a request names, made relative to the root.
+//! Resolves the paths of a request relative to the root.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 
-/// Which paths are wanted; all of them where none was named.
+/// Paths that a request names; if it names none, all are wanted.
 pub(crate) struct Asked {
     everything: bool,
     files: Vec<PathBuf>,
@@ -12,7 +12,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Reads the paths of a request. What is missing or outside becomes a problem, the others hold.
+    /// Resolves the paths of a request. A missing path and one outside the root become problems, the others are kept.
     pub(crate) fn new(root: &Path, paths: &[String], problems: &mut Vec<Error>) -> Self {
         let mut asked = Self { everything: paths.is_empty(), files: Vec::new(), folders: Vec::new() };
         for path in paths {
@@ -44,12 +44,13 @@ impl Asked {
     }
 }
 
-/// Returns what a path is: a folder, a file, or a link.
+/// Returns whether a path is a folder; a link to one is not.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|kind| kind.is_dir())
 }
 
-/// Makes a path relative to the root. Its folder must really lie inside; the file itself may be a link, it is not followed.
+/// Makes a path relative to the root. Its resolved folder must lie inside; the file itself may be a link and is not
+/// followed.
 fn resolve(root: &Path, asked: &str) -> Result<PathBuf, Error> {
     let shown: String = asked.chars().take(300).collect();
     if asked.contains('\0') || asked.len() > 4096 {
@@ -69,7 +70,7 @@ fn resolve(root: &Path, asked: &str) -> Result<PathBuf, Error> {
     };
     let inside = match inside.strip_prefix(root) {
         Ok(relative) => relative.to_owned(),
-        // The root itself may be asked for through a link.
+        // The root itself may be requested through a link.
         Err(_outside) => match full.canonicalize() {
             Ok(real) if real == root => PathBuf::new(),
             Ok(_) | Err(_) => return Err(Error::PathOutside { path: shown }),
@@ -81,7 +82,7 @@ fn resolve(root: &Path, asked: &str) -> Result<PathBuf, Error> {
     }
 }
 
-/// Removes `.` and resolves `..` by name.
+/// Removes `.` and resolves `..` textually.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Files that the project or the caller leaves out of the checks: each is counted and named, none passes unseen.
+//! Files that the project or the caller excludes from the checks: each is counted and named in the report.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use switchboard_protocol::finding::SkippedFile;
 use super::Entry;
 use crate::error::Error;
 
-/// Where a repository names them, under `[checks]`.
+/// Settings file of a repository; the globs are under `[checks]`.
 pub(super) const SETTINGS: &str = ".switchboard/config.toml";
 
-/// What this crate reads of the settings; the rest belongs to others.
+/// The part of the settings that this crate reads.
 #[derive(Default, Deserialize)]
 struct Settings {
     #[serde(default)]
@@ -26,13 +26,13 @@ struct Checks {
     exclude: Vec<String>,
 }
 
-/// Reads the settings' text; an error names the key.
+/// Parses the settings; an error names the key.
 fn read(settings: &str) -> Result<Settings, String> {
     let text = toml_edit::de::Deserializer::parse(settings).map_err(|error| error.message().to_owned())?;
     serde_path_to_error::deserialize(text).map_err(|error| format!("`{}`: {}", error.path(), error.inner().message()))
 }
 
-/// Globs in the manner of `.gitignore`.
+/// Globs with the rules of `.gitignore`.
 pub(super) struct Excluded {
     globs: Gitignore,
 }
@@ -40,8 +40,8 @@ pub(super) struct Excluded {
 // === impl Excluded ===
 
 impl Excluded {
-    /// Joins the globs of a request with those of the settings' text. Settings that don't parse and globs that can't be used
-    /// exclude nothing and are problems.
+    /// Joins the globs of a request with those of the settings. Invalid settings and invalid globs exclude nothing and
+    /// are reported as problems.
     pub(super) fn new(settings: &str, asked: &[String], problems: &mut Vec<Error>) -> Self {
         let settings = read(settings).unwrap_or_else(|why| {
             problems.push(Error::Settings { path: SETTINGS.into(), why });
@@ -60,7 +60,7 @@ impl Excluded {
         Self { globs }
     }
 
-    /// Takes the excluded ones out of a selection and returns them, each with the glob that names it.
+    /// Removes the excluded files from a selection and returns them, each with the glob that matches it.
     pub(super) fn take(&self, entries: &mut Vec<Entry>, skipped: &mut Vec<SkippedFile>) -> Vec<SkippedFile> {
         if self.globs.is_empty() {
             return Vec::new();
@@ -82,7 +82,7 @@ impl Excluded {
             None => true,
         });
         taken.sort_unstable();
-        // A file counts once, also where the index holds another version of it.
+        // A file counts once, even if the index holds another version of it.
         taken.dedup();
         taken
     }

@@ -1,4 +1,4 @@
-//! Lists the files below a folder where git does not.
+//! Lists the files below a folder without git.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use ignore::{WalkBuilder, WalkState};
 use switchboard_protocol::finding::SkippedFile;
 
-/// More threads than this find no more.
+/// Maximum number of threads of a walk; more are not faster.
 const MOST_THREADS: usize = 8;
 
-/// What to do with files that an ignore file names.
+/// Treatment of files that an ignore file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ignored {
     LeftOut,
     Taken,
 }
 
-/// What a walk found, relative to the root.
+/// Result of a walk, with paths relative to the root.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<PathBuf>,
@@ -57,7 +57,7 @@ pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
     found
 }
 
-/// What one thread found; joined to the rest when it ends.
+/// Results of one thread; added to the others when it ends.
 struct Part<'a> {
     found: Found,
     all: &'a Mutex<Found>,

@@ -1,66 +1,67 @@
-//! An assertion of a test, in the same form for all languages.
+//! An assertion of a test in a form common to all languages.
 
 use std::ops::Range;
 
 use super::node::{is_literal, literals, split, squash};
 use super::operators::operators;
 
-/// How much an assertion demands.
+/// Strength of an assertion, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Strength {
-    /// It holds whatever the code does: `assert True`, `1 == 1`.
+    /// True whatever the code does: `assert True`, `1 == 1`.
     Vacuous,
-    /// Something is there or true.
+    /// Requires that something is present or true.
     Truth,
-    /// Any other condition: an order, a type, an error.
+    /// Requires any other condition: an order, a type, an error.
     Condition,
-    /// A value is expected, rounded or as a part of more.
+    /// Requires a value approximately, or as a part of a larger one.
     Similar,
-    /// A value is expected.
+    /// Requires a value.
     Equal,
 }
 
-/// An assertion.
+/// An assertion of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assertion {
     pub(super) strength: Strength,
-    /// How it judges: its operators, or the name of what asserts. Empty where something is to be true.
+    /// Operators of the assertion, or the name of the asserting function. Empty if it requires only that something is
+    /// true.
     pub(super) operator: String,
-    /// What is looked at.
+    /// Code whose result is judged.
     pub(super) subject: String,
-    /// What is expected of it; empty where nothing is.
+    /// Expected value; empty if there is none.
     pub(super) expected: String,
     pub(super) range: Range<usize>,
-    /// Whether it is a row of a table that the test goes through.
+    /// True if the assertion is a row of a table that the test iterates over.
     pub(super) is_row: bool,
 }
 
-/// Operator of an assertion that something is there.
+/// Operator of an assertion that something is present.
 const THERE: &str = "is not None";
-/// Operator of an assertion that nothing is there.
+/// Operator of an assertion that something is absent.
 const ABSENT: &str = "is None";
 
 // === impl Assertion ===
 
 impl Assertion {
-    /// A value is compared with another; the literal one of them is what is expected.
+    /// Makes an assertion that two values are equal. If one is a literal, it becomes the expected value.
     pub(super) fn equal(left: &str, right: &str, range: Range<usize>) -> Self {
         let compared = Self::compared("==", left, right, range);
         let strength = if compared.is_vacuous() { Strength::Vacuous } else { Strength::Equal };
-        // What is to be `true` is itself a condition.
+        // A subject that is compared with `true` or `false` is itself a condition.
         let is_truth = matches!(compared.expected.as_str(), "true" | "false" | "True" | "False");
         let of_subject = if is_truth { operators(&compared.subject) } else { String::new() };
         Self { strength, operator: format!("=={of_subject}"), ..compared }
     }
 
-    /// A value is to be about another: rounded, in any order, or with more beside it.
+    /// Makes an assertion that two values are similar: rounded, in any order, or with further content.
     pub(super) fn similar(left: &str, right: &str, range: Range<usize>) -> Self {
         let compared = Self::compared("about", left, right, range);
         let strength = if compared.is_vacuous() { Strength::Vacuous } else { Strength::Similar };
         Self { strength, ..compared }
     }
 
-    /// A value is to be another one.
+    /// Makes an assertion that two values differ.
     pub(super) fn unequal(left: &str, right: &str, range: Range<usize>) -> Self {
         let compared = Self::compared("!=", left, right, range);
         let is_vacuous = is_literal(&compared.subject) && is_literal(&compared.expected);
@@ -68,7 +69,7 @@ impl Assertion {
         Self { strength, ..compared }
     }
 
-    /// Something is to be true.
+    /// Makes an assertion that something is true.
     pub(super) fn truth(of: &str, range: Range<usize>) -> Self {
         let of = squash(of);
         let is_vacuous = is_literal(&of) || [" or True", " || true", "||true"].iter().any(|end| of.ends_with(end));
@@ -76,35 +77,35 @@ impl Assertion {
         Self { strength, operator: operators(&of), subject: of, expected: String::new(), range, is_row: false }
     }
 
-    /// Something is to be false.
+    /// Makes an assertion that something is false.
     pub(super) fn negation(of: &str, range: Range<usize>) -> Self {
         let strength = if is_literal(of) { Strength::Vacuous } else { Strength::Condition };
         Self { strength, ..Self::condition(&format!("not {of}"), range) }
     }
 
-    /// Something is to be there, or not to be there.
+    /// Makes an assertion that something is present, or absent.
     pub(super) fn presence(of: &str, is_there: bool, range: Range<usize>) -> Self {
         let operator = if is_there { THERE } else { ABSENT }.to_owned();
         Self { operator, ..Self::truth(of, range) }
     }
 
-    /// A condition that is written as code.
+    /// Makes an assertion of a condition that is written as code.
     pub(super) fn condition(code: &str, range: Range<usize>) -> Self {
         Self { strength: Strength::Condition, ..Self::truth(code, range) }
     }
 
-    /// A demand that a function or a macro has a name for.
+    /// Makes an assertion of a condition that a function or macro names.
     pub(super) fn named(name: &str, arguments: &str, range: Range<usize>) -> Self {
         Self::matched(name, name, arguments, range)
     }
 
-    /// A demand on a subject that a matcher has a name for.
+    /// Makes an assertion about a subject whose condition a matcher names.
     pub(super) fn matched(subject: &str, matcher: &str, expected: &str, range: Range<usize>) -> Self {
         let (subject, expected) = (squash(subject), squash(expected));
         Self { strength: Strength::Condition, operator: squash(matcher), subject, expected, range, is_row: false }
     }
 
-    /// A row of a table: its last column counts as what is expected.
+    /// Makes an assertion of a table row: its last column is the expected value.
     pub(super) fn row(text: &str, range: Range<usize>) -> Option<Self> {
         let inner = text.trim().strip_prefix(['(', '[', '{'])?.strip_suffix([')', ']', '}'])?;
         let columns = split(inner);
@@ -113,7 +114,7 @@ impl Assertion {
         Some(Self { strength: Strength::Equal, operator: "==".to_owned(), subject, expected, range, is_row: true })
     }
 
-    /// Two values side by side; a reference to a value is compared as the value is.
+    /// Makes an assertion from two values; a reference is treated as the value it refers to.
     fn compared(operator: &str, left: &str, right: &str, range: Range<usize>) -> Self {
         let side = |code: &str| squash(code.trim_start_matches(['&', ' ']));
         let (left, right) = (side(left), side(right));
@@ -122,22 +123,22 @@ impl Assertion {
         Self { strength: Strength::Equal, operator: operator.to_owned(), subject, expected, range, is_row: false }
     }
 
-    /// Returns whether the two that are compared can't differ, or nothing of them is computed.
+    /// Returns whether the two compared values can't differ, or neither is computed.
     fn is_vacuous(&self) -> bool {
         self.subject == self.expected || (is_literal(&self.subject) && is_literal(&self.expected))
     }
 
-    /// Returns whether two demand the same.
+    /// Returns whether two assertions require the same of the same subject.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.strength == other.strength && self.judges_alike(other) && self.subject == other.subject
     }
 
-    /// Returns whether two judge what they are about in the same way.
+    /// Returns whether two assertions judge their subjects in the same way.
     pub(super) fn judges_alike(&self, other: &Self) -> bool {
         self.operator == other.operator && self.expected == other.expected
     }
 
-    /// Returns whether another, about the same subject, leaves nothing through that this one does not.
+    /// Returns whether another assertion about the same subject is at least as strict as this one.
     pub(super) fn is_met_by(&self, other: &Self) -> bool {
         let is_falsy = ["", "0", "\"\"", "[]", "{}", "()", "false", "False", "None", "null", "undefined"];
         let is_value = other.strength >= Strength::Similar && !is_falsy.contains(&other.expected.as_str());
@@ -153,7 +154,7 @@ impl Assertion {
         }
     }
 
-    /// The literals that it is made of.
+    /// Returns the literals in the assertion.
     pub(super) fn literals(&self) -> Vec<String> {
         let mut all = literals(&self.subject);
         all.extend(literals(&self.expected));

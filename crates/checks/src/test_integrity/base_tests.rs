@@ -1,5 +1,5 @@
-//! The base's tests run against the change: test files, runner configuration and what gates read are put back as the base had
-//! them, in a checkout that is ours, and the test command runs once more.
+//! Runs the base's tests against the change: restores the base's test files, runner configuration and gate
+//! configuration in our own checkout, and runs the test command once more.
 //!
 //! A change that only adds tests needs no second run: the test gate runs all tests of the base with the new ones.
 
@@ -17,17 +17,18 @@ use crate::git::Git;
 use crate::limits::Limits;
 use crate::output::totals;
 
-/// Failed tests that a finding names.
+/// Maximum number of failed tests that a finding names.
 const NAMED: usize = 5;
 
-/// What came of it.
+/// Findings and command runs.
 #[derive(Default)]
 pub(super) struct Runs {
     pub(super) hits: Vec<Hit>,
     pub(super) runs: Vec<CommandRun>,
 }
 
-/// Runs the test commands with the base's tests, if the request is about a captured commit and the change touches any of them.
+/// Runs the test commands with the base's tests, if the request names a captured commit and the change touches any of
+/// those tests.
 ///
 /// # Errors
 /// When git refuses, or a file can't be put back.
@@ -50,14 +51,14 @@ pub(super) fn run(
         Ok(()) => commands.iter().map(|command| run_command(root, &quiet(command), limits)).collect(),
         Err(_) => Vec::new(),
     };
-    // Whatever happened: what comes next judges the change.
+    // Resets even after an error: the next step judges the change.
     git.reset_to(commit)?;
     written?;
     let hits = runs.iter().filter_map(|run| judged(run, change, &restored)).collect();
     Ok(Runs { hits, runs })
 }
 
-/// Python must not keep what it compiled: a file of the same size and second would be taken for the other one.
+/// Keeps Python from writing bytecode: it would be used for another file of the same size and second.
 pub(super) fn quiet(command: &CheckCommand) -> CheckCommand {
     let mut command = command.clone();
     command.env.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));

@@ -1,11 +1,11 @@
-//! Files that Cargo loads.
+//! Judges files that Cargo loads.
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::runner_file::whole;
 use super::settings::{Setting, different, keeps_all, setting, toml};
 
-/// What a build script needs to change more than what it hands to the compiler in `OUT_DIR`.
+/// Calls that a build script needs to affect anything but the files it passes to the compiler in `OUT_DIR`.
 const REACHES: [&str; 14] = [
     "Command::new",
     "rustc-cfg",
@@ -97,7 +97,7 @@ fn settings(file: &ChangedFile, weight: impl Fn(&Setting<'_>) -> Option<Weight>)
     let (before, after) = file.texts();
     let (Some(old), Some(new)) = (toml(&before), toml(&after)) else {
         return match file.name() {
-            // The older form: one line with the name of a toolchain.
+            // The older format: one line with the name of a toolchain.
             "rust-toolchain" => Vec::new(),
             _ => vec![whole(file, Weight::Asks, "is no TOML and was not read")],
         };

@@ -1,4 +1,4 @@
-//! The change as git has it: each file with its text before and after.
+//! Reads the change from git: each file with its text before and after.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use crate::git::{Blob, Blobs, Git, Mode, Side};
 use crate::limits::Limits;
 use crate::reader::{NOT_HERE, Reader, shown, too_large};
 
-/// The files of a change that concern the check, and the names of all.
+/// Files of a change that the check reads, and the names of all.
 pub(crate) struct Change {
     pub(crate) files: Vec<ChangedFile>,
-    /// Files that should have been read and could not, with the reason.
+    /// Files that the check needs and could not read, with the reason.
     pub(crate) unread: Vec<(String, String)>,
 }
 
 // === impl Change ===
 
 impl Change {
-    /// Reads what differs between the base and the captured commit, or the work tree where the request names no commit.
+    /// Reads the differences between the base and the captured commit, or the work tree if the request names no commit.
     pub(crate) fn read(
         root: &Path,
         git: &Git,
@@ -65,7 +65,7 @@ impl Change {
         Ok(read)
     }
 
-    /// Takes a file with its texts. One that could not be read is neither empty nor deleted: it is judged by nothing but its absence.
+    /// Adds a file with its texts. An unreadable file is neither empty nor deleted; it is only reported as unread.
     fn take(&mut self, file: ChangedFile, before: Text, after: Text) {
         match (before, after) {
             (Ok(before), Ok(after)) => self.files.push(ChangedFile { before, after, ..file }),
@@ -78,10 +78,10 @@ impl Change {
     }
 }
 
-/// The text of one side of a file, `None` where it has none; or why it could not be read.
+/// Text of one side of a file, `None` if the side has no file; or the reason that it could not be read.
 type Text = Result<Option<Vec<u8>>, String>;
 
-/// Where the texts are read from.
+/// Readers of the texts.
 struct Sources<'a> {
     root: &'a Path,
     reader: Reader<'a>,
@@ -105,7 +105,7 @@ impl Sources<'_> {
         })
     }
 
-    /// Reads a file of the work tree; of a link its target, as git does.
+    /// Reads a file of the work tree; for a link returns its target, as git does.
     fn of_work_tree(&self, path: &Path) -> Result<Vec<u8>, String> {
         if let Ok(target) = std::fs::read_link(self.root.join(path)) {
             return Ok(target.into_os_string().into_encoded_bytes());
@@ -114,7 +114,7 @@ impl Sources<'_> {
     }
 }
 
-/// A file of which only the name counts.
+/// Makes a file whose text is not read.
 fn named(before: &Side, after: &Side) -> ChangedFile {
     let text = |side: &Side| (side.mode != Mode::Absent).then(Vec::new);
     ChangedFile { before: text(before), after: text(after), blob: after.blob.clone(), ..ChangedFile::default() }

@@ -6,13 +6,13 @@ use super::paths;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ChangedFile {
     pub(crate) path: String,
-    /// The text that the base has; `None` of a new file.
+    /// Text in the base; `None` for a new file.
     pub(crate) before: Option<Vec<u8>>,
-    /// The text that the change has; `None` of a deleted file.
+    /// Text after the change; `None` for a deleted file.
     pub(crate) after: Option<Vec<u8>>,
-    /// Whether the change made it a symbolic link.
+    /// True if the change made the file a symbolic link.
     pub(crate) is_link: bool,
-    /// The object that holds the text that the change has, where git knows it.
+    /// Id of the git object with the text after the change, if git has one.
     pub(crate) blob: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl ChangedFile {
         paths::name(&self.path)
     }
 
-    /// The text before and after, as far as they are UTF-8.
+    /// Returns the text before and after. A missing side is empty; bytes that are not UTF-8 are replaced.
     pub(crate) fn texts(&self) -> (String, String) {
         let text =
             |side: &Option<Vec<u8>>| side.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();

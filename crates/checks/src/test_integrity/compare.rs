@@ -1,7 +1,7 @@
-//! The tests of the base beside those of the change: what is gone, left out, or demands less.
+//! Compares the tests of the base with those of the change: finds tests that are deleted, skipped or require less.
 //!
-//! A test is found again by its name in its file, by its name elsewhere, or by what it asserts: renamed and moved tests are no
-//! findings, and neither is one whose assertions went into others.
+//! A test is recognised by its name in its file, by its name elsewhere, or by what it asserts: renaming or moving a
+//! test is no finding, nor is moving its assertions into other tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,22 @@ use super::node::{literals, squash};
 use super::suite::Suite;
 use super::test::{Skip, Test};
 
-/// A test with the file that it stands in.
+/// A test with its file.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
     pub(super) suite: &'a Suite,
     pub(super) test: &'a Test,
 }
 
-/// A way to find a test again.
+/// A criterion by which a test is recognised.
 type IsSame<'a> = dyn Fn(&Found<'_>, &Found<'_>) -> bool + 'a;
 
-/// What comes of comparing the tests of a change with those of its base.
+/// Result of comparing the tests of a change with those of its base.
 #[derive(Default)]
 pub(super) struct Compared {
     pub(super) hits: Vec<Hit>,
-    /// How many tests fewer may run because tests are gone, skipped or written anew, which the comparison has judged.
+    /// Number of tests that may be missing from a run because they are deleted, skipped or rewritten, which the
+    /// comparison has judged.
     pub(super) explained: u64,
 }
 
@@ -60,7 +61,8 @@ pub(super) fn compare(before: &[&Suite], after: &[&Suite]) -> Compared {
     Compared { hits, explained: explained(&old, &new, &pairs) }
 }
 
-/// Counts the runs of tests that the comparison has judged: of a test that is gone or written anew each of its rows may have been one.
+/// Counts the test runs whose absence the comparison explains: each row of a deleted or rewritten test may have been a
+/// run.
 fn explained(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> u64 {
     let rows = |test: &Test| test.assertions.iter().filter(|assertion| assertion.is_row).count().max(1);
     let of = |(at, one): (usize, &Found<'_>)| match pairs.get(&at).map(|again| new[*again]) {
@@ -74,14 +76,14 @@ fn explained(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize
     old.iter().enumerate().map(of).sum::<usize>() as u64
 }
 
-/// Lists the tests that were not there before under any name.
+/// Lists the tests that are new under any name.
 pub(super) fn added<'a>(before: &[&'a Suite], after: &[&'a Suite]) -> Vec<Found<'a>> {
     let (old, new) = (found(before), found(after));
     let taken: BTreeSet<usize> = paired(&old, &new).into_values().collect();
     (0..new.len()).filter(|at| !taken.contains(at)).map(|at| new[at]).collect()
 }
 
-/// Judges a test file of a language that is not read.
+/// Judges a test file of a language that is not parsed.
 pub(super) fn by_path(path: &str, change: &Change) -> Option<Hit> {
     let file = change.file(path)?;
     if file.is_new() {
@@ -110,7 +112,7 @@ fn hit(rule: &'static str, weight: Weight, at: &Found<'_>, message: String) -> H
     Hit::new(rule, weight, &at.suite.path, at.test.range.clone(), message)
 }
 
-/// Finds each test of the base again: its index to that of the change.
+/// Matches each test of the base with one of the change: returns the index of the second by that of the first.
 fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
     let mut pairs = BTreeMap::new();
     let mut free: BTreeSet<usize> = (0..new.len()).collect();
@@ -141,12 +143,12 @@ fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
     pairs
 }
 
-/// The code of a test without its name.
+/// Returns the code of a test without its name.
 pub(super) fn body(found: &Found<'_>) -> String {
     squash(found.suite.text_of(&found.test.body).split_once(['(', '{']).map_or("", |(_, rest)| rest))
 }
 
-/// Tests that are in the change no more.
+/// Lists the tests that the change deletes.
 fn deleted(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> Vec<Hit> {
     let gone = old.iter().enumerate().filter(|(at, _)| !pairs.contains_key(at)).map(|(_, one)| one);
     let is_elsewhere = |one: &&Found<'_>| {
@@ -162,14 +164,14 @@ fn deleted(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>)
     gone.filter(|one| !is_elsewhere(one)).map(hit).collect()
 }
 
-/// Returns whether a row of a table has the values of an assertion that was written out before.
+/// Returns whether a table row has the values of an assertion that was written out before.
 fn is_row_of(demand: &Assertion, row: &Assertion) -> bool {
     let values = demand.literals();
     let columns = row.literals();
     row.is_row && !values.is_empty() && values.iter().all(|value| columns.contains(value))
 }
 
-/// What became of one test.
+/// Judges the change to one test.
 fn compared(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     let name = &new.test.name;
     let mut hits = Vec::new();
@@ -200,7 +202,7 @@ fn compared(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     hits
 }
 
-/// The assertions of a test that are there no more, and what stands in their place.
+/// Judges the removed assertions of a test by what replaces them.
 fn weaker(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     let mut fresh: Vec<&Assertion> = new.test.assertions.iter().collect();
     let mut gone: Vec<&Assertion> = Vec::new();
@@ -210,7 +212,7 @@ fn weaker(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
             None => gone.push(one),
         }
     }
-    // What another new test asserts now was moved there.
+    // An assertion that another new test has was moved there.
     gone.retain(|one| !added.iter().any(|other| other.test.demands().any(|kept| kept.is_same(one))));
     let body = new.suite.text_of(&new.test.body);
     let mut rewritten = Rewritten {
@@ -222,12 +224,12 @@ fn weaker(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
     gone.into_iter().filter_map(|one| rewritten.judge(one)).collect()
 }
 
-/// A test as the change has it.
+/// A test after the change.
 struct Rewritten<'a> {
     new: Found<'a>,
-    /// Its assertions that the base hasn't, and that stand for none of the base's yet.
+    /// Assertions that the base lacks and that replace none of its assertions yet.
     fresh: Vec<&'a Assertion>,
-    /// The literals in it.
+    /// Literals in the test.
     values: BTreeSet<String>,
     lines: Vec<String>,
 }
@@ -235,7 +237,7 @@ struct Rewritten<'a> {
 // === impl Rewritten ===
 
 impl<'a> Rewritten<'a> {
-    /// Looks for what stands in the place of an assertion that is gone, and judges it.
+    /// Finds the replacement of a removed assertion, and judges it.
     fn judge(&mut self, one: &Assertion) -> Option<Hit> {
         if let Some(other) = self.take_about_the_same(one) {
             return self.demands_other(one, other);
@@ -267,13 +269,13 @@ impl<'a> Rewritten<'a> {
         Some(self.fresh.remove(at))
     }
 
-    /// Takes the assertion about the same subject, rather one that demands as much than another.
+    /// Takes an assertion about the same subject, preferably one that is at least as strict.
     fn take_about_the_same(&mut self, one: &Assertion) -> Option<&'a Assertion> {
         let is_about = |other: &Assertion| other.subject == one.subject && one.is_row == other.is_row;
         self.take(|other| is_about(other) && one.is_met_by(other)).or_else(|| self.take(is_about))
     }
 
-    /// Judges another demand on the same subject.
+    /// Judges another assertion about the same subject.
     fn demands_other(&self, one: &Assertion, other: &Assertion) -> Option<Hit> {
         if one.is_met_by(other) {
             return None;
@@ -287,7 +289,8 @@ impl<'a> Rewritten<'a> {
         Some(self.hit(other, "expected-value-changed", message))
     }
 
-    /// Returns whether the same is asserted under another name: every value that goes in is still there, or the subject has a name now.
+    /// Returns whether the same is asserted in other words: all input values are still there, or a variable now holds
+    /// the subject.
     fn is_renamed(&mut self, one: &Assertion) -> bool {
         let is_alike =
             |other: &Assertion| other.is_row == one.is_row && other.expected == one.expected && one.is_met_by(other);
@@ -310,7 +313,7 @@ impl<'a> Rewritten<'a> {
         })
     }
 
-    /// Returns whether the values of an assertion became rows of a table that the test goes through.
+    /// Returns whether the values of an assertion became rows of a table that the test iterates over.
     fn is_spread(&self, one: &Assertion) -> bool {
         let is_alike = |other: &Assertion| match one.strength {
             Strength::Equal => other.strength == Strength::Equal,
@@ -332,7 +335,7 @@ impl<'a> Rewritten<'a> {
     }
 }
 
-/// Writes what an assertion expects of its subject.
+/// Describes what an assertion requires of its subject.
 fn demand(of: &Assertion) -> String {
     let expected = cut(&of.expected);
     match of.operator.as_str() {
@@ -343,7 +346,7 @@ fn demand(of: &Assertion) -> String {
     }
 }
 
-/// Cuts a piece of code for a message; what may be a secret is left out.
+/// Shortens a piece of code for a message, without secrets.
 fn cut(code: &str) -> String {
     let code = switchboard_secrets::redact(code);
     let short: String = code.chars().take(60).collect();

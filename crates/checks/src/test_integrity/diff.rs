@@ -1,4 +1,5 @@
-//! `diff`: the change shown apart from what is said of it: its files, those that decide how it is judged, and what others may call.
+//! `diff`: lists the change itself rather than its description: its files, those that decide how it is judged, and its
+//! public names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,12 +19,12 @@ use crate::limits::{Limits, millis};
 use crate::report::{Looked, Report};
 use crate::selection::Against;
 
-/// The rules.
+/// Rules of the check.
 pub(crate) const RULES: [&str; 3] = ["diff/protected", DIFF_CONTRACT, "diff/file"];
-/// Lines of one file that are named as a contract.
+/// Maximum number of lines of one file that are named as a contract.
 const LINES: usize = 3;
 
-/// Lists the change. It refuses nothing: who reads it judges.
+/// Lists the change. It never refuses: the reader judges.
 ///
 /// # Errors
 /// When git refuses or breaks.
@@ -50,12 +51,12 @@ pub(crate) fn report(
         }
         report.looked(&file.path, findings);
     }
-    // It lists, and refuses nothing: what can't be read is refused by `test_integrity`.
+    // `diff` only lists: `test_integrity` refuses files that can't be read.
     for (path, why) in &change.unread {
         report.skip(SkippedFile { path: path.clone(), why: why.clone(), is_missing: false });
     }
     let (mut report, looked) = report.finish(millis(started));
-    // What a person should see first.
+    // Findings that a person should see first.
     report.findings.sort_by_key(|finding| RULES.iter().position(|rule| *rule == finding.rule));
     report.summary = summary(&change, &protected);
     Ok((report, looked))
@@ -81,7 +82,7 @@ const fn done_to(file: &ChangedFile) -> &'static str {
     }
 }
 
-/// What a file is to the gates, where it decides how a change is judged.
+/// Returns the role of a file in the gates, if it decides how a change is judged.
 fn kind(path: &str, request: &CheckRequest) -> Option<&'static str> {
     if paths::is_test(path) {
         return Some("a test");
@@ -101,7 +102,7 @@ fn kind(path: &str, request: &CheckRequest) -> Option<&'static str> {
     paths::is_test_data(path).then_some("data of tests")
 }
 
-/// Names the lines that begin what others may call, and that came or went.
+/// Names the added and removed lines that declare something other files may use.
 fn contract(file: &ChangedFile) -> Option<String> {
     TestLanguage::of(&file.path)?;
     let (before, after) = file.texts();
@@ -118,7 +119,7 @@ fn contract(file: &ChangedFile) -> Option<String> {
     (!words.is_empty()).then(|| format!("what others may call: {}", words.join(", ")))
 }
 
-/// A line that begins something with a name that other files may use.
+/// Returns whether a line declares a name that other files may use.
 fn is_contract(line: &str) -> bool {
     let starts =
         ["export ", "pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type "];

@@ -1,4 +1,5 @@
-//! Calls that end the process: in test code, and in code that tests load. A runner that ends early with 0 looks as if all had passed.
+//! Finds calls that end the process, in test code and in code that tests load: a runner that exits early with 0 seems
+//! to have passed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use super::node::{children, field, squash, text, walk};
 use super::paths;
 use super::suite::{Pair, Suite};
 
-/// Words in the names of functions that may end the process, and of files that are programs.
+/// Words in the names of functions that may end the process, and of program files.
 const MAIN: [&str; 14] = [
     "main",
     "cli",
@@ -35,21 +36,21 @@ const PROGRAM_FOLDERS: [&str; 6] = ["bin", "cmd", "cli", "scripts", "tools", "xt
 struct Exit {
     code: String,
     range: Range<usize>,
-    /// Whether it surely or perhaps ends with 0.
+    /// True if the call ends the process with 0, or may do so.
     may_succeed: bool,
-    /// Whether it skips all clean-up, so that no runner can catch it.
+    /// True if the call skips all clean-up, so that no runner can catch it.
     is_hard: bool,
     place: Site,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Site {
-    /// Runs when the file is loaded.
+    /// At the top level: runs when the file is loaded.
     Loaded,
-    /// In a function whose name says that it may.
+    /// In a function that may end the process, according to its name.
     Main,
     Function,
-    /// Where a test expects it.
+    /// Inside an assertion that expects it.
     Expected,
 }
 
@@ -111,7 +112,7 @@ fn exits(suite: &Suite, kind: TestLanguage) -> Vec<Exit> {
     }
 }
 
-/// Returns whether a call without arguments, or with these, may end with success.
+/// Returns whether a call with these arguments may exit with success.
 fn may_succeed(arguments: &[&str]) -> bool {
     let first = arguments.first().map_or("", |first| first.trim());
     let is_failure = first.parse::<i64>().is_ok_and(|code| code != 0)
@@ -137,7 +138,7 @@ fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
     match (outer.is_empty(), named.is_empty()) {
         (true, _) => Site::Loaded,
         (false, _) if !is_test && named.iter().any(is_main) => Site::Main,
-        // A callback without a name, made while the file is loaded.
+        // An anonymous callback that is created while the file is loaded.
         (false, true) => Site::Loaded,
         (false, false) => Site::Function,
     }
@@ -234,7 +235,7 @@ fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
     found
 }
 
-/// A function that is the value of a name is called by that name.
+/// Returns the site of a call in JavaScript. A function assigned to a name counts under that name.
 fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
     let declared = above
         .iter()

@@ -1,4 +1,5 @@
-//! Configuration and ignore files of linters, formatters, type checkers and secret scans, judged by the lines that came and went.
+//! Judges configuration and ignore files of linters, formatters, type checkers and secret scans by their added and
+//! removed lines.
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
@@ -46,7 +47,7 @@ const GATE_FILES: [&str; 38] = [
     ".coveragerc",
     ".codecov.yml",
 ];
-/// Files whose lines take something out of a gate.
+/// Files whose lines exclude something from a gate.
 const IGNORE_FILES: [&str; 9] = [
     ".eslintignore",
     ".prettierignore",
@@ -58,7 +59,7 @@ const IGNORE_FILES: [&str; 9] = [
     ".stylelintignore",
     ".trivyignore",
 ];
-/// What nobody writes by hand: leaving it out of a gate hides nothing.
+/// Generated files: excluding them from a gate hides nothing.
 const GENERATED: [&str; 14] = [
     "dist",
     "build",
@@ -75,7 +76,7 @@ const GENERATED: [&str; 14] = [
     "*.lock",
     "package-lock.json",
 ];
-/// Words in a line of configuration that lets more through.
+/// Words in a configuration line that makes a gate less strict.
 const LOOSER: [&str; 16] = [
     "ignore",
     "exclude",
@@ -94,7 +95,7 @@ const LOOSER: [&str; 16] = [
     "suppress",
     "whitelist",
 ];
-/// Words in a line of configuration that holds the code to something.
+/// Words in a configuration line that makes a gate stricter.
 const STRICTER: [&str; 10] =
     ["select", "extend", "deny", "error", "warn", "forbid", "plugins", "rules", "strict", "true"];
 
@@ -104,7 +105,7 @@ pub(super) fn is_gate_file(path: &str) -> bool {
     GATE_FILES.contains(&name) || IGNORE_FILES.contains(&name)
 }
 
-/// Judges a file of a linter or another gate by the lines that came and went.
+/// Judges a file of a linter or another gate by its added and removed lines.
 pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
     let (before, after) = file.texts();
     let is_ignore = IGNORE_FILES.contains(&file.name());
@@ -135,7 +136,7 @@ pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
     };
     let mut hits: Vec<Hit> =
         added.clone().filter(is_looser).map(|line| hit(line, "may let more through a gate")).collect();
-    // A line that was replaced by one with the same key is judged by what stands there now.
+    // A line whose key has a new line is judged by the new line.
     let is_replaced = |line: &&String| new.iter().any(|other| key_of(other) == key_of(line));
     let lost = gone.clone().filter(is_lost).filter(|line| !is_replaced(line));
     hits.extend(lost.map(|line| hit(line, "is gone, and held the code to something")));
@@ -157,7 +158,7 @@ fn key_of(line: &str) -> &str {
     setting_of(line).0
 }
 
-/// The name and the value in a line. A number that has a line of its own, as a list may have it, has no name.
+/// Returns the name and the value in a line. A number on a line of its own, as in a list, has no name.
 fn setting_of(line: &str) -> (&str, &str) {
     match line.split_once([':', '=']) {
         Some((key, value)) => (key.trim(), value.trim()),

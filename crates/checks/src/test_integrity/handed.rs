@@ -1,4 +1,4 @@
-//! Tests that others have written for a change while it was worked on: whoever works on it next has to leave them there.
+//! Protects tests that others wrote for a change in progress: later workers on the change must keep them.
 
 use switchboard_protocol::finding::HandedTests;
 use switchboard_syntax::Parsers;
@@ -10,10 +10,10 @@ use super::suite::Suite;
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git};
 
-/// Rules that refuse where the test was written for this change.
+/// Rules that refuse the change if the test was written for it.
 const FATAL: [&str; 2] = ["test-deleted", "test-skipped"];
 
-/// Compares the tests with what is left of them.
+/// Compares the tests as they were written with their state in the change.
 pub(super) fn hits(handed: &[HandedTests], git: &Git, blobs: &Blobs, parsers: &mut Parsers) -> Result<Vec<Hit>, Error> {
     let mut hits = Vec::new();
     let text = |commit: &str, path: &str| -> Result<Option<String>, Error> {
@@ -46,7 +46,7 @@ pub(super) fn hits(handed: &[HandedTests], git: &Git, blobs: &Blobs, parsers: &m
     Ok(hits)
 }
 
-/// Judges a test file of a language that is not read.
+/// Judges a test file of a language that is not parsed.
 fn unread(path: &str, was: &str, is: Option<&str>) -> Option<Hit> {
     let Some(is) = is else {
         return Some(Hit::new("test-deleted", Weight::Fails, path, 0..0, "the test file was deleted".to_owned()));

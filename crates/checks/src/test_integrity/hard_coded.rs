@@ -1,11 +1,12 @@
-//! Code that knows the tests' values: a function that gives what a test expects because it recognises the test's input.
+//! Finds hard-coded results: a function that returns what a test expects because it recognises the test's input.
 //!
-//! Found by running it where the tests say enough: [`variants`] gives the function other inputs as well, before and after the change.
+//! Where the tests allow it, code is run: [`variants`] calls the function with other inputs as well, before and after
+//! the change.
 //!
-//! Found by reading where the source says so: a condition, a `match` or `switch` on exactly a test's input that gives that test's result, a
-//! table that holds nothing but the tests' cases, and a function that ignores its parameters and returns what all tests expect.
-//! Values that are natural limits (0, 1, -1, 2, empty, true) are no evidence. A value that was computed beforehand and hidden in
-//! other arithmetic is not found.
+//! Else the source is read for: a condition, a `match` or `switch` on exactly a test's input that returns that test's
+//! result; a table that holds only the tests' cases; and a function that ignores its parameters and returns what all
+//! tests expect. Values that are natural limits (0, 1, -1, 2, empty, true) are no evidence. A value that was computed
+//! in advance and hidden in other arithmetic is not found.
 
 mod function;
 mod probe;
@@ -27,9 +28,9 @@ use crate::reader::shown;
 use function::Function;
 pub(super) use variants::{Variants, run};
 
-/// Test files of the base that are read beside those of the change.
+/// Maximum number of test files of the base that are read beside those of the change.
 const MOST: usize = 200;
-/// Inputs and results that code may well name: the limits of a recursion, an empty input.
+/// Inputs and results that code may legitimately name: the limits of a recursion, an empty input.
 const NATURAL: [&str; 16] = [
     "0",
     "1",
@@ -49,7 +50,7 @@ const NATURAL: [&str; 16] = [
     "0.0",
 ];
 
-/// What a test asks of a function.
+/// A call in a test, with the result that the test expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Case {
     function: String,
@@ -57,7 +58,7 @@ struct Case {
     expected: String,
 }
 
-/// Returns what is found, and a note for the summary where not all tests were read.
+/// Returns the findings, and a note for the summary if not all tests were read.
 pub(super) fn hits(
     pairs: &[Pair],
     change: &Change,
@@ -92,7 +93,7 @@ pub(super) fn hits(
     Ok((hits, note))
 }
 
-/// The cases in the base's test files that the change leaves alone, and a note where there are more files than are read.
+/// Returns the cases in the base's unchanged test files, and a note if there are more files than are read.
 fn of_base(
     change: &Change,
     git: &Git,
@@ -122,14 +123,14 @@ fn of_base(
     Ok((cases, None))
 }
 
-/// The cases that the assertions of a file state with literals.
+/// Returns the cases that the assertions of a file state with literals.
 fn of_suite(suite: &Suite) -> Vec<Case> {
     let mut cases = Vec::new();
     for test in &suite.tests {
         let body = suite.text_of(&test.body);
         for assertion in test.assertions.iter().filter(|assertion| assertion.strength >= Strength::Similar) {
             if assertion.is_row {
-                // Which function a table is about, its loop says: each that the body calls.
+                // The body of the loop shows which functions a table tests: each one that it calls counts.
                 let columns = split(&assertion.subject);
                 cases.extend(called(body).into_iter().map(|function| Case {
                     function,
@@ -148,7 +149,7 @@ fn of_suite(suite: &Suite) -> Vec<Case> {
     cases
 }
 
-/// The names that a piece of code calls.
+/// Returns the names that a piece of code calls.
 fn called(code: &str) -> Vec<String> {
     let mut names: Vec<String> = code
         .match_indices('(')
@@ -165,7 +166,7 @@ fn called(code: &str) -> Vec<String> {
     names
 }
 
-/// Takes a call apart: the last part of the function's name, and the arguments.
+/// Splits a call into the last part of the function's name and the arguments.
 fn call(code: &str) -> Option<(String, Vec<String>)> {
     let code = code.trim().trim_start_matches("await ").trim_start_matches('&');
     let open = code.find('(')?;
@@ -184,7 +185,7 @@ fn is_input(case: &Case, key: &str) -> bool {
     !of_key.is_empty() && (of_key == of_case || of_key == joined)
 }
 
-/// Returns whether a case says more than a natural limit does.
+/// Returns whether a case has any value other than a natural limit.
 fn is_telling(case: &Case) -> bool {
     let is_natural = |value: &String| NATURAL.contains(&value.as_str());
     !case.arguments.iter().all(is_natural) && !is_natural(&case.expected)

@@ -1,4 +1,4 @@
-//! What the check finds, before it is a finding.
+//! A result of the check, before it becomes a finding.
 
 use std::ops::Range;
 
@@ -7,29 +7,29 @@ use switchboard_syntax::Lines;
 
 use crate::fingerprint::fingerprint;
 
-/// What follows from a hit.
+/// Consequence of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// Told, nothing more.
+    /// Reported, without a consequence.
     Told,
-    /// A person, or a reviewer who is not the author, has to look.
+    /// A person, or a reviewer other than the author, must look.
     Asks,
     /// The change is refused.
     Fails,
 }
 
-/// One thing that was found.
+/// A single result of the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) rule: &'static str,
     pub(super) weight: Weight,
     pub(super) path: String,
-    /// Where in the file as the change has it; `0..0` where it is about the file.
+    /// Byte range in the file after the change; `0..0` if the hit concerns the whole file.
     pub(super) range: Range<usize>,
     pub(super) message: String,
 }
 
-/// The rules, each with the remedy.
+/// Remedy for each rule.
 const REMEDIES: &[(&str, &str)] = &[
     ("test-deleted", "Put the test back, or have somebody else confirm that it may go."),
     ("test-skipped", "Run the test again, or put one in its place that does the same."),
@@ -58,7 +58,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ("not-looked-at", "Have somebody look at it."),
 ];
 
-/// The rules, as findings name them.
+/// Returns the rules as findings name them.
 pub(crate) fn rules() -> Vec<String> {
     REMEDIES.iter().map(|(rule, _)| format!("test-integrity/{rule}")).collect()
 }
@@ -70,7 +70,7 @@ impl Hit {
         Self { rule, weight, path: path.to_owned(), range, message }
     }
 
-    /// Makes the finding; `text` is the file as the change has it.
+    /// Converts the hit to a finding; `text` is the file after the change.
     pub(super) fn finding(&self, text: Option<&[u8]>) -> Finding {
         let rule = format!("test-integrity/{}", self.rule);
         let remedy = REMEDIES.iter().find(|(known, _)| *known == self.rule).map_or("", |(_, remedy)| remedy);

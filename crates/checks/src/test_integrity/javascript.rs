@@ -1,4 +1,5 @@
-//! Tests in JavaScript and TypeScript: calls of `test`, `it` and their kin, as node:test, Jest, Vitest and Mocha have them.
+//! Reads tests in JavaScript and TypeScript: calls of `test`, `it` and the like, as in node:test, Jest, Vitest and
+//! Mocha.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use super::test::{Skip, Test};
 
 const TEST: [&str; 8] = ["test", "it", "specify", "xit", "xtest", "fit", "ftest", "bench"];
 const GROUP: [&str; 6] = ["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];
-/// Matchers and functions that expect a value.
+/// Matchers and functions that require a value.
 const EQUAL: [&str; 14] = [
     "toBe",
     "toEqual",
@@ -27,10 +28,10 @@ const EQUAL: [&str; 14] = [
     "deepEquals",
     "strictSame",
 ];
-/// Those that expect it rounded, or with more beside it.
+/// Matchers and functions that require a value approximately, or with further content.
 const SIMILAR: [&str; 6] =
     ["toBeCloseTo", "toMatchObject", "closeTo", "approximately", "like", "partialDeepStrictEqual"];
-/// Those that expect another one.
+/// Matchers and functions that require another value.
 const UNEQUAL: [&str; 8] = [
     "notEqual",
     "notStrictEqual",
@@ -44,7 +45,7 @@ const UNEQUAL: [&str; 8] = [
 const TRUTH: [&str; 6] = ["toBeTruthy", "ok", "truthy", "isOk", "isTrue", "true"];
 const FALSEHOOD: [&str; 6] = ["toBeFalsy", "notOk", "falsy", "isNotOk", "isFalse", "false"];
 const PRESENCE: [&str; 4] = ["toBeDefined", "exist", "exists", "isDefined"];
-/// Other assertions of the object that a test of AVA or tap is given.
+/// Other assertions of the object that AVA or tap passes to a test.
 const OF_TEST: [&str; 11] = [
     "throws",
     "throwsAsync",
@@ -75,11 +76,11 @@ pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
     found
 }
 
-/// A call of something that makes a test or a group of tests.
+/// A call that declares a test or a group of tests.
 struct Call<'a> {
-    /// What is called, without its marks.
+    /// Name of the called function, without modifiers.
     base: &'a str,
-    /// All that is called: `test.skip`, `it.each(...)`.
+    /// Whole callee: `test.skip`, `it.each(...)`.
     function: &'a str,
     arguments: Vec<&'a str>,
 }
@@ -177,7 +178,7 @@ fn test(node: Node<'_>, call: &Call<'_>, groups: &[Call<'_>], source: &str) -> T
     Test { name: name.join(" > "), range, body: node.byte_range(), skip, is_focused, swallows, assertions }
 }
 
-/// `t.skip()`, `this.skip()` and `ctx.skip()` in a body.
+/// Finds `t.skip()`, `this.skip()` and `ctx.skip()` in a body.
 fn skip_of(node: Node<'_>, above: &[Node<'_>], source: &str) -> Skip {
     let is_skip = node.kind() == "call_expression"
         && ["t.skip", "this.skip", "ctx.skip", "context.skip", "t.todo"].contains(&field(node, "function", source));
@@ -202,7 +203,7 @@ fn is_swallowed(node: Node<'_>, above: &[Node<'_>], source: &str) -> bool {
 
 fn assertion(node: Node<'_>, source: &str) -> Option<Assertion> {
     let range = node.byte_range();
-    // Chai asserts by properties as well: `expect(x).to.be.true`.
+    // Chai also asserts through properties: `expect(x).to.be.true`.
     if node.kind() == "member_expression" {
         let code = text(node, source);
         return if code.starts_with("expect(") { of_expect(node, code, &[], source) } else { None };
@@ -241,7 +242,7 @@ fn last_of(function: &str) -> &str {
     function.rsplit('.').next().unwrap_or(function).trim()
 }
 
-/// An `expect(...)` with what follows it: `function` is all of it without the arguments of its matcher.
+/// Reads an `expect(...)` and what follows it; `function` is the whole of it without the arguments of the matcher.
 fn of_expect(node: Node<'_>, function: &str, words: &[&str], source: &str) -> Option<Assertion> {
     let range = node.byte_range();
     let subject = subject_of(node, source)?;
@@ -261,7 +262,7 @@ fn is_known(matcher: &str) -> bool {
     [&EQUAL[..], &SIMILAR, &UNEQUAL, &TRUTH, &FALSEHOOD, &PRESENCE].iter().any(|names| names.contains(&matcher))
 }
 
-/// A matcher that all runners have in some spelling; `None` where it lacks the value that it compares with.
+/// Reads a matcher that all runners have in some spelling; returns `None` if it lacks the value to compare with.
 fn of_matcher(subject: &str, matcher: &str, words: &[&str], range: Range<usize>) -> Option<Assertion> {
     match words.first() {
         Some(expected) if EQUAL.contains(&matcher) => Some(Assertion::equal(subject, expected, range)),
@@ -293,7 +294,7 @@ fn condition_of(condition: Node<'_>, range: Range<usize>, source: &str) -> Asser
     }
 }
 
-/// What stands between the brackets of `expect(...)`.
+/// Returns the code between the brackets of `expect(...)`.
 fn subject_of(node: Node<'_>, source: &str) -> Option<String> {
     let mut found = None;
     walk(node, |node, _| {

@@ -1,8 +1,8 @@
-//! The languages whose tests are read; test files of others are judged by their names.
+//! Languages whose tests are parsed; test files of others are judged by their names.
 
 use switchboard_grammars::Language;
 
-/// A language whose tests are read.
+/// A language whose tests are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TestLanguage {
     Python,

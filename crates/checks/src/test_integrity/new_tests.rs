@@ -1,8 +1,9 @@
-//! `new_tests`: whether the tests that a change adds tell it from what was there.
+//! `new_tests`: checks whether the tests that a change adds distinguish it from the code before.
 //!
-//! A test must fail on the tree without the change, or be a new case of behaviour that was there: it asserts what no other test does. The new tests run
-//! in the checkout with the code of the base, each file by itself. A runner that can't be told one file from another is given a tree that has only
-//! one of them, where the base's own tests pass; else the check is incomplete.
+//! A test must fail on the tree without the change, or be a new case of existing behaviour: it asserts what no other
+//! test does. The new tests run in the checkout with the code of the base, each file by itself. For a runner that can't
+//! run single files, the tree gets only one of them at a time, provided that the base's own tests pass; else the check
+//! is incomplete.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,14 +36,14 @@ use crate::selection::Against;
 /// The only rule.
 pub(crate) const RULE: &str = "new-tests/adds-nothing";
 const REMEDY: &str = "Make the test fail without the change, let it assert what no other test does, or take it out.";
-/// Files that run by themselves.
+/// Maximum number of files that run by themselves.
 const MOST_FILES: usize = 20;
-/// Files that are put into the tree one by one, where the runner can't be told one.
+/// Maximum number of files that are put into the tree one by one, for a runner that can't run single files.
 const MOST_RUNS: usize = 5;
-/// Test files that are read for what is asserted already.
+/// Maximum number of test files that are read for existing assertions.
 const MOST_READ: usize = 200;
 
-/// How a new test ended without the change.
+/// Result of a new test without the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Fails,
@@ -50,7 +51,8 @@ enum Outcome {
     Unknown(String),
 }
 
-/// Judges the tests that a captured commit has and its base hasn't. `without` in the request is the commit whose code they run against.
+/// Judges the tests that a captured commit adds to its base. `without` in the request names the commit whose code they
+/// run against.
 ///
 /// # Errors
 /// When git refuses, or a file can't be put back.
@@ -123,7 +125,7 @@ pub(crate) fn report(
     Ok(report)
 }
 
-/// What is said of all new tests.
+/// Results for all new tests.
 #[derive(Default)]
 struct Told {
     needs: usize,
@@ -183,13 +185,13 @@ impl Told {
     }
 }
 
-/// The checkout in which new tests run, and with what.
+/// The checkout in which new tests run, and the command that runs them.
 struct Stage<'a> {
     root: &'a Path,
     git: &'a Git,
     command: &'a CheckCommand,
     limits: &'a Limits,
-    /// The difference of the commit to the one whose code is put back.
+    /// The changes between the commit whose code is put back and the judged commit.
     whole: &'a Change,
     without: &'a str,
     commit: &'a str,
@@ -200,11 +202,11 @@ type Ran<'a> = (BTreeMap<&'a str, CommandRun>, BTreeMap<&'a str, Outcome>);
 // === impl Stage ===
 
 impl Stage<'_> {
-    /// Puts the code back and runs the files: those that the runner can be told by themselves, the others one by one in the tree.
+    /// Puts the code back and runs the files: single files where the runner supports that, else one by one in the tree.
     fn run<'f>(&self, files: &[&'f str]) -> Result<Ran<'f>, Error> {
         let code = Restored::code_of(self.whole);
         if code.is_empty() {
-            // There is nothing but tests in the change: they pass without it as they do with it.
+            // The change has only tests: they pass without it as they do with it.
             return Ok((BTreeMap::new(), files.iter().map(|file| (*file, Outcome::Passes)).collect()));
         }
         code.write(self.root, self.git, self.without)?;
@@ -251,7 +253,7 @@ fn finding(hit: &Hit, change: &Change) -> Finding {
     Finding { check: CheckName::NewTests, rule: RULE.to_owned(), remedy: REMEDY.to_owned(), ..hit.finding(text) }
 }
 
-/// Test files of the change, new or changed, in languages whose tests are not read.
+/// Lists new and changed test files in languages that are not parsed.
 fn unread(change: &Change) -> Vec<&str> {
     let is_other = |path: &str| paths::is_test(path) && TestLanguage::of(path).is_none();
     change
@@ -262,7 +264,7 @@ fn unread(change: &Change) -> Vec<&str> {
         .collect()
 }
 
-/// How a test ended in the run of its file.
+/// Returns the result of a test in the run of its file.
 fn of_run(one: &Found<'_>, run: &CommandRun) -> Outcome {
     if !has_started(run) {
         return Outcome::Unknown(run.ending.clone());
@@ -276,17 +278,17 @@ fn of_run(one: &Found<'_>, run: &CommandRun) -> Outcome {
     match run.exit_code {
         Some(0) if totals::counts_none(&output) => Outcome::Unknown("the runner ran no test of its file".to_owned()),
         Some(0) => Outcome::Passes,
-        // The file did not load, or nothing in it passed.
+        // The file did not load, or every test in it failed.
         Some(_) | None if cases.iter().all(|case| case.status == "failed") => Outcome::Fails,
         Some(_) | None => Outcome::Unknown("the runner does not name it".to_owned()),
     }
 }
 
-/// Returns whether a line of a runner is about a test.
+/// Returns whether a runner's result belongs to a test.
 fn is_of(case: &TestCase, one: &Found<'_>) -> bool {
     let name = one.test.name.as_str();
     match TestLanguage::of(&one.suite.path).map(|(kind, _)| kind) {
-        // A runner may leave the names of the groups out.
+        // A runner may omit the names of the groups.
         Some(TestLanguage::JavaScript) => {
             let groups = name.strip_suffix(case.name.as_str());
             groups.is_some_and(|groups| !groups.ends_with(char::is_alphanumeric))
@@ -303,8 +305,8 @@ fn last<'a>(name: &'a str, between: &str) -> &'a str {
     name.rsplit(between).next().unwrap_or(name)
 }
 
-/// Returns whether a test demands something that no other test does. A demand that names no call (an error that is raised, a variable) is about
-/// what the test does before: it is the same where the whole body is.
+/// Returns whether a test asserts something that no other test does. An assertion that names no call (a raised error, a
+/// variable) depends on the code before it, so it is a repetition only if the whole body is the same.
 fn adds_case(one: &Found<'_>, asserted: &[Asserted]) -> bool {
     let own = compare::body(one);
     one.test.demands().any(|demand| {
@@ -316,14 +318,14 @@ fn adds_case(one: &Found<'_>, asserted: &[Asserted]) -> bool {
     })
 }
 
-/// What a test that is not new demands.
+/// Assertions of a test that is not new.
 struct Asserted {
     assertions: Vec<Assertion>,
-    /// Its code without its name.
+    /// Code of the test without its name.
     body: String,
 }
 
-/// What all tests of a commit demand but those that are new.
+/// Returns the assertions of all tests of a commit except the new ones.
 fn asserted(
     git: &Git,
     blobs: &Blobs,

@@ -1,10 +1,10 @@
-//! Short ways to ask a syntax tree.
+//! Helpers to query a syntax tree, and code as text.
 
 use tree_sitter::Node;
 
-/// Most nodes that one walk visits; beyond it a file is no longer written by hand.
+/// Maximum number of nodes in one walk; a larger file is not written by hand.
 const MOST: usize = 2_000_000;
-/// Brackets within brackets that a literal may have.
+/// Maximum nesting of brackets in a literal.
 const DEEPEST: usize = 64;
 
 /// Returns the text of a node.
@@ -23,7 +23,7 @@ pub(super) fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     node.named_children(&mut cursor).filter(|child| !child.kind().contains("comment")).collect()
 }
 
-/// Visits a node and all below it, each with those above it, outermost first; `visit` says whether to go deeper.
+/// Visits a node and all below it, each with its ancestors, outermost first; `visit` returns whether to go deeper.
 pub(super) fn walk<'a>(node: Node<'a>, mut visit: impl FnMut(Node<'a>, &[Node<'a>]) -> bool) {
     let mut cursor = node.walk();
     let mut above: Vec<Node<'a>> = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn walk<'a>(node: Node<'a>, mut visit: impl FnMut(Node<'a>, &[Node<'a
     }
 }
 
-/// Writes a piece of code with its white space made one blank, so that it can be compared.
+/// Collapses the white space of a piece of code to single blanks, so that it can be compared.
 pub(super) fn squash(code: &str) -> String {
     let mut out = String::with_capacity(code.len());
     for word in code.split_whitespace() {
@@ -58,7 +58,7 @@ pub(super) fn squash(code: &str) -> String {
     out.trim_end_matches([';', ',']).replace('\'', "\"")
 }
 
-/// Returns the literals in a piece of code: numbers and quoted strings, as they stand there.
+/// Returns the literals in a piece of code, numbers and quoted strings, as written.
 pub(super) fn literals(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     let bytes = code.as_bytes();
@@ -97,7 +97,7 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns whether a piece of code is a literal: nothing in it is computed.
+/// Returns whether a piece of code is a literal, without computation.
 pub(super) fn is_literal(code: &str) -> bool {
     is_literal_within(code, DEEPEST)
 }
@@ -117,13 +117,13 @@ fn is_literal_within(code: &str, depth: usize) -> bool {
     let is_bracketed = [('(', ')'), ('[', ']'), ('{', '}')]
         .iter()
         .any(|(open, close)| code.len() > 1 && code.starts_with(*open) && code.ends_with(*close));
-    // Of a pair only the value counts: a key may be a name.
+    // In a pair only the value counts: the key may be a name.
     let value = |part: &str| places(part, ':').first().map_or(0, |at| at + 1);
     let is_plain = |part: &String| is_literal_within(&part[value(part)..], depth - 1);
     is_bracketed && depth > 0 && split(&code[1..code.len() - 1]).iter().all(is_plain)
 }
 
-/// Splits code at the commas that stand in no bracket and no string.
+/// Splits code at the commas outside of brackets and strings.
 pub(super) fn split(code: &str) -> Vec<String> {
     let ends = places(code, ',').into_iter().chain([code.len()]);
     let mut from = 0;
@@ -131,7 +131,7 @@ pub(super) fn split(code: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns the places of a character that stand in no bracket and no string.
+/// Returns the positions of a character outside of brackets and strings.
 fn places(code: &str, wanted: char) -> Vec<usize> {
     let (mut found, mut depth, mut quote) = (Vec::new(), 0_i32, None);
     let mut escaped = false;

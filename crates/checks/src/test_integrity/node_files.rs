@@ -1,4 +1,4 @@
-//! Files that npm and JavaScript test runners load.
+//! Judges files that npm and JavaScript test runners load.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::hit::{Hit, Weight};
 use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, flat, is_harmless, setting};
 
-/// Scripts that npm runs by itself while it installs.
+/// Scripts that npm runs automatically during an installation.
 const AT_INSTALL: [&str; 6] = ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"];
-/// Sections of `package.json` that configure a runner or what it compiles with.
+/// Sections of `package.json` that configure a runner or its compiler.
 const RUNNERS: [&str; 8] = ["jest", "mocha", "vitest", "ava", "nyc", "c8", "babel", "tap"];
 /// Settings of runners that choose tests, load code, or decide what counts as a failure.
 const REACHES: [&str; 33] = [
@@ -97,7 +97,8 @@ fn judged(file: &ChangedFile, one: &Setting<'_>, used: &BTreeSet<String>) -> Opt
     }
 }
 
-/// The scripts that the gates' commands run, with those that npm runs around them and those that they run themselves.
+/// Returns the scripts that the gates' commands run, with those that npm runs around them and those that they run
+/// themselves.
 fn scripts(commands: &[CheckCommand], settings: &Settings) -> BTreeSet<String> {
     let mut used: BTreeSet<String> = BTreeSet::new();
     let lines = commands.iter().map(|command| command.argv.join(" "));
@@ -144,7 +145,7 @@ pub(super) fn npmrc(file: &ChangedFile) -> Vec<Hit> {
     lines.filter_map(hit).collect()
 }
 
-/// Configuration that is code: judged by the lines that came and went.
+/// Judges configuration that is code, by its added and removed lines.
 pub(super) fn script(file: &ChangedFile) -> Vec<Hit> {
     let (before, after) = file.texts();
     let gone = before.lines().filter(|line| !after.lines().any(|new| new == *line));
@@ -181,7 +182,7 @@ pub(super) fn script(file: &ChangedFile) -> Vec<Hit> {
     hits
 }
 
-/// Returns whether a line has a word as a name of its own, or within a longer name that begins with a small letter.
+/// Returns whether a line has a word as a whole name; a word with a capital first letter may also end a longer name.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before =

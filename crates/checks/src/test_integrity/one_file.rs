@@ -1,7 +1,7 @@
-//! The command that runs one test file only and lists each of its tests.
+//! Builds the command that runs only one test file and lists each of its tests.
 //!
-//! Known are the runners of the languages whose tests are read, where the plan's command names them itself, in a line of a shell or by a script of
-//! `package.json`. What else a command does before them stays; other paths and filters that it names go.
+//! It knows the runners of the parsed languages, if the plan's command names them itself, in a shell line or by a
+//! script of `package.json`. Commands before the runner stay; other paths and filters of the runner are removed.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::paths;
 
-/// Options whose next word is their value.
+/// Options that take the next word as their value.
 const VALUED: [&str; 16] = [
     "-p",
     "-c",
@@ -28,7 +28,7 @@ const VALUED: [&str; 16] = [
     "--target",
     "--package",
 ];
-/// Options that keep a runner from naming its tests, or choose among them.
+/// Options that keep a runner from naming its tests, or select among them.
 const QUIET: [&str; 12] = [
     "-q",
     "-qq",
@@ -43,10 +43,10 @@ const QUIET: [&str; 12] = [
     "--bins",
     "--doc",
 ];
-/// Options that choose tests by the next word.
+/// Options that select tests by the next word.
 const FILTERS: [&str; 5] = ["-k", "-m", "-t", "--testNamePattern", "--test-name-pattern"];
 
-/// Returns the command for one file; `None` where its runner is not known, or can't be told one file from another.
+/// Returns the command for one file; `None` if its runner is unknown or can't run single files.
 pub(crate) fn of(command: &CheckCommand, file: &str, root: &Path) -> Option<CheckCommand> {
     let is_plain = file.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./@+".contains(&byte));
     if !is_plain || file.starts_with('-') || command.cwd.as_deref().is_some_and(|cwd| cwd != ".") {
@@ -63,14 +63,14 @@ pub(crate) fn of(command: &CheckCommand, file: &str, root: &Path) -> Option<Chec
     Some(CheckCommand { argv, ..command.clone() })
 }
 
-/// Where the line of a shell stands among the words of a command.
+/// Returns the index of the shell line among the words of a command.
 fn shell_line(argv: &[String]) -> Option<usize> {
     let is_shell = argv.first().is_some_and(|program| ["sh", "bash", "dash"].contains(&paths::name(program)));
     let flag = argv.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
     (is_shell && flag + 2 == argv.len()).then_some(flag + 1)
 }
 
-/// Rewrites the last command of a line.
+/// Rewrites the last command of a shell line.
 fn line(line: &str, file: &str, root: &Path) -> Option<String> {
     let start = ["&&", ";", "\n"].iter().filter_map(|cut| line.rfind(cut).map(|at| at + cut.len())).max().unwrap_or(0);
     let (before, last) = line.split_at(start);
@@ -123,7 +123,7 @@ fn joined(head: &[String], tail: Vec<String>) -> Vec<String> {
     head.iter().cloned().chain(tail).collect()
 }
 
-/// The options among the words after a runner that do not choose tests.
+/// Returns the options after a runner that do not select tests.
 fn kept(words: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter().take_while(|word| *word != "--");
@@ -185,7 +185,7 @@ fn cargo(argv: &[String], verb: usize, file: &str, root: &Path) -> Option<Vec<St
     Some(joined(&argv[..=verb], words))
 }
 
-/// A script of `package.json` whose last command is a runner that names no files of its own.
+/// Rewrites a call of a `package.json` script whose last command is a runner that names no files.
 fn script(argv: &[String], at: usize, file: &str, root: &Path) -> Option<Vec<String>> {
     let rest: Vec<&str> = argv[at + 1..].iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let name = match rest[..] {
@@ -197,7 +197,7 @@ fn script(argv: &[String], at: usize, file: &str, root: &Path) -> Option<Vec<Str
     let package: serde_json::Value = serde_json::from_str(&text).ok()?;
     let own = package["scripts"][name].as_str()?;
     let told = line(own, file, root)?;
-    // Whatever the script names itself would run as well.
+    // Files that the script itself names would run as well.
     let last = own.rsplit(['&', ';']).next().unwrap_or(own);
     let is_open = last.split_whitespace().all(|word| told.split_whitespace().any(|kept| kept == word));
     let mut words = argv.to_vec();

@@ -1,18 +1,19 @@
-//! The operators of a condition: two conditions with other operators ask for different things, whatever they are about.
+//! Extracts the operators of a condition: conditions with different operators require different things, whatever the
+//! subject.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A string, the arguments of a generic call, an arrow or a shift, which are no operators; then what is one. Names of predicates and of
-/// opposite values count: `is_ok` and `is_err`, `Some` and `None`.
+/// Matches what is no operator (a string, the arguments of a generic call, an arrow, a shift), else an operator. Names
+/// of predicates and of opposite values count: `is_ok` and `is_err`, `Some` and `None`.
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
     let no_operator = r#""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?:\w|::)<[\w\s,:\[\].;<>]*>(?:\(|::)|=>|->|<<|>>|\w![(\[{.,;)]"#;
     let operator = r"!==|===|!=|==|<=|>=|&&|\|\||<|>|!|\b(?:not|in|is|and|or|Ok|Err|Some|None|True|False|true|false|null|undefined)\b|\b(?:is|has)_\w+";
     Regex::new(&format!("(?:{no_operator})|(?P<operator>{operator})")).expect("a constant pattern")
 });
 
-/// Returns the operators of a piece of code, in their order.
+/// Returns the operators of a piece of code, in order.
 pub(super) fn operators(code: &str) -> String {
     let found = TOKENS.captures_iter(code).filter_map(|found| found.name("operator").map(|one| one.as_str()));
     found.collect::<Vec<_>>().join(" ")

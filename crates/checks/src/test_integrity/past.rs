@@ -1,5 +1,5 @@
-//! Files that are as an older commit had them: the change may come out of the history rather than from thought. It is told,
-//! and nothing more: putting something back is often right.
+//! Finds changed files that equal an older commit's version: the change may be copied from the history. This is only
+//! reported: to restore a version is often right.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::hit::{Hit, Weight};
 use super::language::TestLanguage;
 use crate::git::Git;
 
-/// Files that are looked for.
+/// Maximum number of files that are compared with the history.
 const MOST: usize = 20;
 
-/// A git that can't answer in time finds nothing.
+/// Lists the files that equal an older version; empty if git can't answer in time.
 pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>) -> Vec<Hit> {
     let files = change.files.iter().filter(|file| file.blob.is_some() && !file.is_deleted() && !file.is_new());
     let files: Vec<_> = files.filter(|file| TestLanguage::of(&file.path).is_some()).take(MOST).collect();

@@ -1,4 +1,4 @@
-//! Code that changes the runner or its assertions, or that compares equal to everything.
+//! Finds code that changes the runner or its assertions, or that compares equal to everything.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
 use super::suite::{Pair, Suite};
 
-/// What belongs to runners: an assignment to a member of it is a patch.
+/// Objects of Python test runners: an assignment to a member of one is a patch.
 const PYTHON: [&str; 10] = [
     "unittest",
     "TestCase",
@@ -34,7 +34,7 @@ const JAVASCRIPT: [&str; 9] = [
     "global.expect",
     "process.exit",
 ];
-/// Hooks that a module of tests may define to choose what runs.
+/// Hooks of a test module that select the tests to run.
 const HOOKS: [&str; 2] = ["load_tests", "pytest_collection_modifyitems"];
 
 pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
@@ -103,7 +103,7 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
     found
 }
 
-/// Returns whether what is assigned to is a part of a runner: one that is listed itself, or a member.
+/// Returns whether the target of an assignment belongs to a runner: a listed object, or a member of one.
 fn is_of_runner(target: &str, owners: &[&str]) -> bool {
     let is_member = |owner: &&str| {
         (target == *owner && owner.contains('.'))

@@ -1,19 +1,19 @@
-//! What a file is to the tests, by its path.
+//! Classifies files by path: tests, test data, installed tools, caches, reports.
 
 use super::language::TestLanguage;
 
-/// Folders that hold tests, in any language.
+/// Names of folders that hold tests, in any language.
 const TEST_FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "testing"];
-/// Endings of the names of test files, before the last dot, in any language.
+/// Endings of the stems of test files, in any language.
 const TEST_ENDINGS: [&str; 4] = ["_test", "_spec", ".test", ".spec"];
-/// Endings of the classes of tests, after which their files are named.
+/// Endings of test classes, after which their files are named.
 const TEST_CLASSES: [&str; 2] = ["Test", "Tests"];
-/// Endings of the files of classes.
+/// File endings of languages that name files after classes.
 const CLASS_FILES: [&str; 5] = [".java", ".kt", ".cs", ".swift", ".php"];
-/// Folders that a tool looks into before it looks elsewhere, or that hold what is installed.
+/// Folders that tools search first, or that hold installed packages.
 const INSTALLED: [&str; 9] =
     ["node_modules", ".venv", "venv", "site-packages", ".tox", ".nox", "vendor/bundle", "__pypackages__", ".yarn"];
-/// Folders with what a build made.
+/// Folders with caches of tools.
 const CACHES: [&str; 8] =
     ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".jest-cache", ".nyc_output", ".cache", ".gradle"];
 
@@ -27,8 +27,8 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
     path[..path.len() - name].split('/').filter(|part| !part.is_empty())
 }
 
-/// Returns whether a file holds tests, or is read by nothing else: the base's version of it is run against the change, and it is a test that belongs
-/// to the file that it names or imports.
+/// Returns whether a file holds tests, or is read only by tests. The base's version of such a file is run against the
+/// change, and the file counts as a test of the file that it names or imports.
 pub(crate) fn is_test(path: &str) -> bool {
     let name = name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -54,14 +54,14 @@ pub(crate) fn is_test(path: &str) -> bool {
 }
 
 fn is_test_class(name: &str, stem: &str) -> bool {
-    // `FooIT.java` is an integration test, `AUDIT.java` is none.
+    // `FooIT.java` is an integration test, `AUDIT.java` is not.
     let is_integration =
         name.ends_with(".java") && stem.strip_suffix("IT").is_some_and(|of| of.ends_with(char::is_lowercase));
     let is_class = CLASS_FILES.iter().any(|end| name.ends_with(end));
     is_class && (is_integration || TEST_CLASSES.iter().any(|end| stem.ends_with(end)))
 }
 
-/// Returns whether a file belongs to the tests though it is no code: data, snapshots, helpers.
+/// Returns whether a file belongs to the tests but is no test: data, snapshots, helpers.
 pub(super) fn is_test_data(path: &str) -> bool {
     let in_folder = folders(path).any(|folder| {
         TEST_FOLDERS.contains(&folder) || ["fixtures", "testdata", "__snapshots__", "snapshots"].contains(&folder)
@@ -69,19 +69,19 @@ pub(super) fn is_test_data(path: &str) -> bool {
     in_folder && !is_test(path)
 }
 
-/// Returns whether a file lies where installed programs are looked for before those of the system.
+/// Returns whether a file lies where programs are found before those of the system.
 pub(super) fn is_installed(path: &str) -> bool {
     folders(path).any(|folder| INSTALLED.contains(&folder))
         || path.starts_with("target/")
         || path.contains("/target/debug/")
 }
 
-/// Returns whether a file is a cache that a tool believes.
+/// Returns whether a file is a cache that a tool trusts.
 pub(super) fn is_cache(path: &str) -> bool {
     folders(path).any(|folder| CACHES.contains(&folder)) || path.ends_with(".pyc")
 }
 
-/// Returns whether a file has the name of a report that a test runner writes.
+/// Returns whether a file is named like the report of a test runner.
 pub(super) fn is_report(path: &str) -> bool {
     let name = name(path).to_ascii_lowercase();
     let is_xml = name.ends_with(".xml");

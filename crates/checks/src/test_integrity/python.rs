@@ -1,4 +1,4 @@
-//! Tests in Python: functions and methods whose names begin with `test`, as pytest and unittest collect them.
+//! Reads tests in Python: functions and methods whose names begin with `test`, as pytest and unittest collect them.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::assertion::Assertion;
 use super::node::{children, field, is_literal, split, squash, text, walk};
 use super::test::{Skip, Test};
 
-/// Methods of `unittest` that expect a value.
+/// Methods of `unittest` that require a value.
 const EQUAL: [&str; 9] = [
     "assertEqual",
     "assertEquals",
@@ -20,9 +20,9 @@ const EQUAL: [&str; 9] = [
     "assertMultiLineEqual",
     "assertIs",
 ];
-/// Methods that expect it rounded, or in any order.
+/// Methods that require a value rounded, or in any order.
 const SIMILAR: [&str; 3] = ["assertAlmostEqual", "assertAlmostEquals", "assertCountEqual"];
-/// Methods that expect another one.
+/// Methods that require another value.
 const UNEQUAL: [&str; 3] = ["assertNotEqual", "assertNotEquals", "assertIsNot"];
 
 pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
@@ -74,7 +74,7 @@ fn test(node: Node<'_>, above: &[Node<'_>], of_module: Skip, source: &str) -> Te
     Test { name: name.join("."), range, body: outer.byte_range(), skip, is_focused: false, swallows, assertions }
 }
 
-/// Where a `return` ends the body for good: what follows never runs.
+/// Returns the offset of a `return` that ends the body: what follows never runs.
 fn end_of_body(body: Node<'_>) -> usize {
     let is_end = |node: &Node<'_>| node.kind() == "return_statement";
     children(body).into_iter().find(is_end).map_or(usize::MAX, |end| end.start_byte())
@@ -96,7 +96,7 @@ fn is_swallowed(node: Node<'_>, above: &[Node<'_>], source: &str) -> bool {
     })
 }
 
-// === marks that leave a test out ===
+// === marks that skip a test ===
 
 fn skip_of_mark(mark: &str) -> Skip {
     let mark = squash(mark);
@@ -125,7 +125,7 @@ fn skip_of_class(class: Node<'_>, source: &str) -> Skip {
     body.into_iter().filter(is_plain).map(|node| skip_of_statement(text(node, source))).fold(Skip::No, Ord::max)
 }
 
-/// A statement of a module or class that leaves out all of its tests.
+/// Reads a statement of a module or class that skips all of its tests.
 fn skip_of_statement(statement: &str) -> Skip {
     let code = squash(statement);
     if code.starts_with("pytestmark") {
@@ -145,7 +145,7 @@ fn skip_of_body(body: Node<'_>, source: &str) -> Skip {
                 .contains(&field(node, "function", source));
         let raises = node.kind() == "raise_statement" && code.contains("SkipTest");
         if calls || raises {
-            // Directly in the body: block, and the statement that the call stands in.
+            // Unconditional: directly in the body, below only its block and the statement with the call.
             let is_always = above.iter().all(|node| ["block", "expression_statement"].contains(&node.kind()));
             skip = skip.max(if is_always && !code.contains("importorskip") { Skip::Always } else { Skip::Sometimes });
         }
@@ -216,7 +216,7 @@ fn condition_of(condition: Node<'_>, range: Range<usize>, source: &str) -> Asser
     }
 }
 
-/// The rows of a `parametrize` mark.
+/// Returns the rows of a `parametrize` mark.
 fn rows(mark: Node<'_>, source: &str) -> Vec<Assertion> {
     if !text(mark, source).contains("parametrize") {
         return Vec::new();
@@ -238,7 +238,7 @@ fn rows(mark: Node<'_>, source: &str) -> Vec<Assertion> {
     found
 }
 
-/// The rows of a table in a test's body.
+/// Returns the rows of a table in a test's body.
 fn table(node: Node<'_>, source: &str) -> Vec<Assertion> {
     let rows = children(node);
     let is_row = |row: &Node<'_>| {

@@ -1,4 +1,4 @@
-//! Files that Python, pytest and unittest load.
+//! Judges files that Python, pytest and unittest load.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::hit::{Hit, Weight};
 use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, is_harmless, keeps_all, moves_threshold, setting, toml};
 
-/// What a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of it.
+/// Names that a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of them.
 const REACHES: [&str; 22] = [
     "def pytest_",
     "collect_ignore",
@@ -34,7 +34,7 @@ const REACHES: [&str; 22] = [
     "raise SystemExit",
     "importlib",
 ];
-/// Tables of `pyproject.toml` of what judges the code beside the tests.
+/// Tables of `pyproject.toml` with settings of linters, type checkers and coverage.
 const LINTERS: [&str; 7] =
     ["tool.ruff", "tool.mypy", "tool.pylint", "tool.flake8", "tool.bandit", "tool.pyright", "tool.coverage.report"];
 /// Hooks that only declare something.
@@ -58,7 +58,7 @@ const HARMLESS: [&str; 16] = [
     "required_plugins",
     "tmp_path_retention_count",
 ];
-/// Settings of pytest that widen what is collected when their lists grow.
+/// Settings of pytest that collect more tests when their lists grow.
 const WIDENS: [&str; 4] = ["testpaths", "python_files", "python_classes", "python_functions"];
 
 pub(super) fn conftest(file: &ChangedFile) -> Vec<Hit> {
@@ -192,7 +192,7 @@ fn loosens(file: &ChangedFile, key: &str, one: &Setting<'_>) -> Option<Hit> {
     Some(setting(file, "gate-config", weight, one))
 }
 
-/// Reads an INI file; a value goes on over lines that are indented.
+/// Parses an INI file; indented lines continue a value.
 fn sections(text: &str) -> Settings {
     let (mut settings, mut section, mut key) = (Settings::new(), String::new(), None::<String>);
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! What the gates' commands are made of, where it lies in the repository: targets of a Makefile, and scripts.
+//! Judges files of the repository that the gates' commands use: targets of a Makefile, and scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::settings::is_harmless;
 
 const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
 
-/// Ends of the names of files that a shell, an interpreter or a runner of tasks carries out.
+/// File endings of programs that a shell, an interpreter or a task runner executes.
 const PROGRAMS: [&str; 21] = [
     "sh", "bash", "zsh", "fish", "ksh", "ps1", "bat", "cmd", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php",
     "lua", "awk", "mk", "yml",
@@ -23,7 +23,7 @@ pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
     change.files.iter().filter_map(|file| of_file(file, &words)).collect()
 }
 
-/// Returns whether a gate's command runs a file, or a target of it.
+/// Returns whether a gate's command runs a file, or a target in it.
 pub(super) fn is_run(path: &str, commands: &[CheckCommand]) -> bool {
     let words: Vec<String> = commands.iter().flat_map(|command| words(&command.argv)).collect();
     let is_made = MAKEFILES.contains(&path) && words.iter().any(|word| word == "make" || word == "gmake");
@@ -38,7 +38,7 @@ fn may_be_program(path: &str) -> bool {
     }
 }
 
-/// The words of a command, those of a line for a shell among them.
+/// Returns the words of a command, including those inside a shell line.
 fn words(argv: &[String]) -> Vec<String> {
     let each = argv.iter().flat_map(|word| word.split([' ', ';', '&', '|', '\n', '(', ')', '"', '\'']));
     each.filter(|word| !word.is_empty()).map(|word| word.trim_start_matches("./").to_owned()).collect()
@@ -70,12 +70,12 @@ fn of_file(file: &ChangedFile, commands: &[Vec<String>]) -> Option<Hit> {
     if !file.is_new() && is_harmless(&before, &after) { told(what) } else { asks(what) }
 }
 
-/// The rules of a Makefile.
+/// Rules of a Makefile.
 #[derive(Default)]
 struct Rules {
-    /// Lines of each target: what it needs, then what it does.
+    /// Lines of each target: its prerequisites, then its recipe.
     targets: BTreeMap<String, (Vec<String>, Vec<String>)>,
-    /// Assignments, and whatever else stands outside of rules.
+    /// Assignments and other lines outside of rules.
     rest: BTreeMap<String, String>,
 }
 
@@ -121,7 +121,7 @@ impl Rules {
         rules
     }
 
-    /// All lines that making a target runs, and the variables in them.
+    /// Returns all lines that making a target runs, and the variables in them.
     fn of(&self, target: &str) -> Vec<String> {
         let (mut lines, mut open) = (Vec::new(), vec![target.to_owned()]);
         let mut seen: BTreeSet<String> = open.iter().cloned().collect();

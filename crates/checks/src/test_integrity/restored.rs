@@ -1,4 +1,4 @@
-//! What is put back as the base had it before the base's tests run against a change.
+//! Selects what is restored from the base before the base's tests run against a change.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,25 +18,25 @@ use crate::error::Error;
 use crate::git::Git;
 use crate::limits::Limits;
 
-/// Sections of `package.json` that decide what the tests are.
+/// Sections of `package.json` that decide which tests run, and how.
 const NODE: [&str; 8] = ["scripts", "jest", "mocha", "vitest", "ava", "nyc", "babel", "tap"];
-/// Tables of `Cargo.toml` that do.
+/// Tables of `Cargo.toml` that decide which tests run, and how.
 const CARGO: [&str; 5] = ["test", "profile", "patch", "replace", "lib"];
 
-/// What is put back, and how.
+/// Files to restore, and how.
 #[derive(Debug, Default)]
 pub(super) struct Restored {
-    /// Files that the base has.
+    /// Files that the base has; restored whole.
     whole: BTreeSet<String>,
-    /// Files that it hasn't.
+    /// Files that the base lacks; removed.
     removed: BTreeSet<String>,
-    /// Files of which a part is put back, with the text that they then have.
+    /// Files restored in part, with their merged text.
     parts: Vec<(String, Vec<u8>)>,
-    /// Whether it is more than new tests that are taken away.
+    /// True if something other than new tests is restored.
     is_worth_a_run: bool,
 }
 
-/// Chooses what is put back; a new file that a runner loads goes only if something was found about it.
+/// Selects what is restored; a new file that a runner loads is removed only if there is a finding about it.
 pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Restored {
     let before = traces::path_folders(commands);
     let is_harmless = |path: &str| !hits.iter().any(|hit| hit.path == path && hit.weight != Weight::Told);
@@ -75,7 +75,8 @@ pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Re
 // === impl Restored ===
 
 impl Restored {
-    /// What is no test, nor data of tests: with it put back the tests of the change run against the code of the base.
+    /// Selects everything but tests and test data: restoring it makes the change's tests run against the code of the
+    /// base.
     pub(super) fn code_of(change: &Change) -> Self {
         let mut code = Self::default();
         for file in &change.files {
@@ -92,21 +93,21 @@ impl Restored {
         code
     }
 
-    /// The tests, and nothing else.
+    /// Selects the tests only.
     pub(super) fn tests_of(change: &Change) -> Self {
         let mut tests = Self::default();
         change.files.iter().filter(|file| paths::is_test(&file.path)).for_each(|file| tests.file(file, true));
         tests
     }
 
-    /// One file.
+    /// Selects one file.
     pub(super) fn only(change: &Change, path: &str) -> Self {
         let mut only = Self::default();
         change.files.iter().filter(|file| file.path == path).for_each(|file| only.file(file, true));
         only
     }
 
-    /// All of the change.
+    /// Selects all of the change.
     pub(super) fn all_of(change: &Change) -> Self {
         let mut all = Self::default();
         change.files.iter().for_each(|file| all.file(file, true));
@@ -142,7 +143,7 @@ impl Restored {
         }
     }
 
-    /// Writes it into the tree.
+    /// Writes the restored files into the tree.
     pub(super) fn write(&self, root: &Path, git: &Git, base: &str) -> Result<(), Error> {
         for path in &self.removed {
             remove(root, path)?;
@@ -158,7 +159,7 @@ impl Restored {
     }
 }
 
-/// Removes a file that git put there; a link on its way would lead out of the tree.
+/// Removes a file, unless its resolved folder lies outside the tree: a link could lead there.
 fn remove(root: &Path, path: &str) -> Result<(), Error> {
     let full = root.join(path);
     let folder = full.parent().and_then(|folder| folder.canonicalize().ok());
@@ -212,7 +213,7 @@ fn cargo(before: &str, after: &str) -> Option<String> {
         if old.get(name).map(ToString::to_string) == new.get(name).map(ToString::to_string) {
             continue;
         }
-        // A new target for new tests takes nothing from those of the base.
+        // A new target for new tests removes nothing from those of the base.
         if name == "test" && old.get(name).is_none() && !after.contains("harness") {
             continue;
         }
@@ -238,7 +239,7 @@ fn cargo(before: &str, after: &str) -> Option<String> {
     is_changed.then(|| new.to_string())
 }
 
-/// The change's code with the base's modules of tests.
+/// Merges the change's code with the base's test modules.
 fn inline_tests(before: &str, after: &str) -> Option<String> {
     let modules = |text: &str| {
         let mut parsers = Parsers::new(Limits::default().parse_time);
@@ -255,7 +256,7 @@ fn inline_tests(before: &str, after: &str) -> Option<String> {
         text.push_str(&before[range.clone()]);
         text.push('\n');
     }
-    // A module that is new takes nothing from the tests of the base.
+    // A new module removes nothing from the tests of the base.
     let is_worth_it = old.iter().any(|(name, range)| {
         new.iter()
             .find(|(other, _)| other == name)

@@ -1,15 +1,15 @@
-//! Files that a test runner loads, by their names.
+//! Classifies by name the files that a test runner loads.
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::paths;
 
-/// A kind of file that a runner loads.
+/// Kind of file that a runner loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunnerFile {
     /// `conftest.py`
     Conftest,
-    /// Python loads it before anything else: `sitecustomize.py`, `*.pth`.
+    /// File that Python loads before anything else: `sitecustomize.py`, `*.pth`.
     Startup,
     /// A module with the name of one that a runner imports.
     Shadow,
@@ -21,7 +21,7 @@ pub(super) enum RunnerFile {
     PackageJson,
     /// `.npmrc`
     Npmrc,
-    /// Configuration of a JavaScript test runner or of what compiles for it.
+    /// Configuration of a JavaScript test runner or of its compiler.
     JavaScript,
     /// `build.rs`
     BuildRs,
@@ -108,7 +108,7 @@ impl RunnerFile {
     }
 }
 
-/// A finding about a file as a whole.
+/// Makes a hit about a whole file.
 pub(super) fn whole(file: &ChangedFile, weight: Weight, what: &str) -> Hit {
     let state = match (file.is_new(), file.is_deleted()) {
         (true, _) => "the new file",

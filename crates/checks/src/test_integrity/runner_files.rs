@@ -1,7 +1,7 @@
-//! Files that a test runner, a build tool or a gate reads: what a change to them does to the tests.
+//! Judges files that a test runner, a build tool or a gate reads, by the effect of a change on the tests.
 //!
-//! A setting is judged by its name and value: one that chooses what runs, or what counts as a failure, asks; one of layout,
-//! coverage or time limits is told. What is not known asks.
+//! A setting is judged by its name and value: one that selects what runs, or what counts as a failure, asks; one of
+//! layout, coverage or time limits is only reported. An unknown setting asks.
 
 use switchboard_protocol::finding::CheckCommand;
 

@@ -1,4 +1,4 @@
-//! Tests in Rust: functions with an attribute that ends in `test`, in a file of tests or beside other code.
+//! Reads tests in Rust: functions with an attribute that ends in `test`, in a test file or beside other code.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) fn tests(tree: &Tree, source: &str) -> Vec<Test> {
     found
 }
 
-/// The attributes before an item, and where the first of them begins.
+/// Returns the attributes before an item, each with its offset.
 fn attributes<'a>(item: Node<'_>, source: &'a str) -> Vec<(&'a str, usize)> {
     let mut found = Vec::new();
     let mut before = item.prev_sibling();
@@ -91,7 +91,7 @@ fn test(node: Node<'_>, above: &[Node<'_>], attributes: &[(&str, usize)], of_fil
     Test { name: name.join("::"), range, body, skip, is_focused: false, swallows: false, assertions }
 }
 
-/// A `#[case(…)]` or `#[test_case(… => …)]`.
+/// Reads a `#[case(…)]` or `#[test_case(… => …)]`.
 fn case(attribute: &str, at: usize) -> Option<Assertion> {
     let is_case = ["#[case", "#[test_case"].iter().any(|start| attribute.starts_with(start));
     let inner = attribute.split_once('(').filter(|_| is_case)?.1.trim_end_matches([')', ']']);
@@ -155,7 +155,7 @@ fn table(node: Node<'_>, source: &str) -> Vec<Assertion> {
     rows.iter().filter_map(|row| Assertion::row(text(*row, source), row.byte_range())).collect()
 }
 
-/// The modules that are compiled for tests only: name, and where they stand, attributes included.
+/// Returns the modules that are compiled for tests only: name, and byte range with attributes.
 pub(super) fn test_modules(tree: &Tree, source: &str) -> Vec<(String, Range<usize>)> {
     let modules = children(tree.root_node()).into_iter().filter(|node| node.kind() == "mod_item");
     modules

@@ -1,22 +1,22 @@
-//! Settings of configuration files by their names, and what a change does to them.
+//! Flattens settings of configuration files, and judges how a change alters them.
 
 use std::collections::BTreeMap;
 
 use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 
-/// Settings by their names with dots, and what became of each.
+/// Values of settings by their dotted names.
 pub(super) type Settings = BTreeMap<String, String>;
 
-/// Parts of the names of settings whose numbers are of layout, or the version of a tool.
+/// Parts of setting names whose numbers concern layout or the version of a tool.
 const LAYOUT: [&str; 10] =
     ["linelength", "maxlen", "width", "indent", "tabsize", "tabs", "spaces", "version", "edition", "year"];
-/// Parts of the names of settings that hold more code to something the larger their number is.
+/// Parts of setting names where a larger number is stricter.
 const FLOORS: [&str; 2] = ["min", "failunder"];
-/// Parts of the names of those that do the smaller it is.
+/// Parts of setting names where a smaller number is stricter.
 const CEILINGS: [&str; 3] = ["max", "threshold", "complexity"];
 
-/// A setting that differs.
+/// A setting that the change alters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting<'a> {
     pub(super) name: &'a str,
@@ -34,7 +34,7 @@ pub(super) fn different<'a>(before: &'a Settings, after: &'a Settings) -> Vec<Se
     names.map(setting).filter(|setting| setting.before != setting.after).collect()
 }
 
-/// A finding about one setting.
+/// Makes a hit about one setting.
 pub(super) fn setting(file: &ChangedFile, rule: &'static str, weight: Weight, of: &Setting<'_>) -> Hit {
     let cut = |value: &str| -> String { switchboard_secrets::redact(value).chars().take(60).collect() };
     let what = match (of.before, of.after) {
@@ -49,13 +49,13 @@ pub(super) fn setting(file: &ChangedFile, rule: &'static str, weight: Weight, of
     Hit::new(rule, weight, &file.path, at, format!("the setting `{}` {what}", of.name))
 }
 
-/// Flattens TOML into settings; `None` if it is none.
+/// Flattens TOML into settings; returns `None` if it is invalid.
 pub(super) fn toml(text: &str) -> Option<Settings> {
     let value: serde_json::Value = toml_edit::de::from_str(text).ok()?;
     Some(flat(&value))
 }
 
-/// Flattens a value into settings by their names with dots; lists of plain values stay one setting.
+/// Flattens a value into settings by their dotted names; a list of plain values stays one setting.
 pub(super) fn flat(value: &serde_json::Value) -> Settings {
     fn add(name: &str, value: &serde_json::Value, into: &mut Settings) {
         let below = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
@@ -76,7 +76,7 @@ pub(super) fn flat(value: &serde_json::Value) -> Settings {
     settings
 }
 
-/// Returns whether a list still has everything that it had.
+/// Returns whether a list kept all of its items.
 pub(super) fn keeps_all(before: &str, after: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split([' ', '\n', '[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -85,8 +85,8 @@ pub(super) fn keeps_all(before: &str, after: &str) -> bool {
     words(before).iter().all(|word| new.contains(word))
 }
 
-/// Returns whether a number of a setting moved in a way that may let more through: any way, unless it is known to be stricter or the
-/// setting is one of layout.
+/// Returns whether the change to a setting's number may make it less strict. True for any change, unless it is known to
+/// be stricter or the setting concerns layout.
 pub(super) fn moves_threshold(key: &str, before: &str, after: &str) -> bool {
     let key: String = key.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
     let has = |parts: &[&str]| parts.iter().any(|part| key.contains(part));
@@ -101,15 +101,15 @@ pub(super) fn moves_threshold(key: &str, before: &str, after: &str) -> bool {
     old != new && !is_stricter
 }
 
-/// The numbers of a value, without a comment behind it.
+/// Returns the numbers in a value, without those of a comment behind it.
 fn numbers(value: &str) -> Vec<f64> {
     let value = value.split(" #").next().unwrap_or(value).split("//").next().unwrap_or(value);
-    // `E501` is no number.
+    // `E501` is not a number.
     let words = value.split(|c: char| !c.is_alphanumeric() && !['.', '_'].contains(&c));
     words.filter_map(|word| word.trim_matches('.').parse().ok()).collect()
 }
 
-/// Returns whether a command line differs only by words that change neither what runs nor what counts as a failure.
+/// Returns whether two command lines differ only in words that change neither what runs nor what counts as a failure.
 pub(super) fn is_harmless(before: &str, after: &str) -> bool {
     const HARMLESS: [&str; 24] = [
         "-v",

@@ -1,4 +1,4 @@
-//! The tests of a file, read out of its syntax tree.
+//! Reads the tests of a file from its syntax tree.
 
 use std::ops::Range;
 
@@ -14,15 +14,15 @@ use crate::error::Error;
 use crate::git::{Blob, Blobs, Git};
 use crate::reader::shown;
 
-/// A file of the change whose tests are read, before and after.
+/// A file of the change whose tests are parsed, before and after.
 pub(super) struct Pair {
     pub(super) path: String,
     pub(super) kind: TestLanguage,
-    /// Whether it is a file of tests; else it may hold some beside other code.
+    /// True for a test file; another file may still hold tests beside other code.
     pub(super) is_test: bool,
     pub(super) before: Suite,
     pub(super) after: Suite,
-    /// Whether one of the two could not be parsed in time.
+    /// True if either version could not be parsed in time.
     pub(super) is_unparsed: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Suite {
     pub(super) tests: Vec<Test>,
 }
 
-/// Reads every file of the change in a language that can be read.
+/// Parses every file of the change whose language is supported.
 pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
     let read = change.files.iter().filter_map(|file| {
         let (kind, language) = TestLanguage::of(&file.path)?;
@@ -50,7 +50,8 @@ pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
     read.collect()
 }
 
-/// Returns whether the base has tests that run in files that the change leaves alone. A file without a test, such as an empty `tests/__init__.py`, is none.
+/// Returns whether the base has running tests in files that the change leaves alone. Ignores files without a test, such
+/// as an empty `tests/__init__.py`.
 pub(super) fn has_others(
     change: &Change,
     git: &Git,
@@ -82,7 +83,7 @@ pub(super) fn has_others(
 // === impl Suite ===
 
 impl Suite {
-    /// Reads a file; `None` if parsing took too long.
+    /// Parses a file; returns `None` if parsing took too long.
     pub(super) fn read(
         path: &str,
         text: String,

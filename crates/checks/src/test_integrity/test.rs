@@ -1,4 +1,4 @@
-//! A test as its source has it.
+//! A test as read from the source.
 
 use std::ops::Range;
 
@@ -7,25 +7,25 @@ use super::assertion::{Assertion, Strength};
 /// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Test {
-    /// With the names of what it stands in.
+    /// Name, with the names of the enclosing groups or modules.
     pub(super) name: String,
-    /// Where its name stands.
+    /// Byte range of the name.
     pub(super) range: Range<usize>,
-    /// All of it, marks included.
+    /// Byte range of the whole test, including its marks.
     pub(super) body: Range<usize>,
     pub(super) skip: Skip,
-    /// Whether it keeps other tests from running.
+    /// True if the test keeps other tests from running.
     pub(super) is_focused: bool,
-    /// Whether its assertions stand in a `try` that may swallow their failure.
+    /// True if its assertions are in a `try` that may swallow their failure.
     pub(super) swallows: bool,
     pub(super) assertions: Vec<Assertion>,
 }
 
-/// Whether a test is left out.
+/// Extent to which a test is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Skip {
     No,
-    /// Under a condition.
+    /// Skipped under a condition.
     Sometimes,
     Always,
 }
@@ -33,12 +33,12 @@ pub(super) enum Skip {
 // === impl Test ===
 
 impl Test {
-    /// Whether it runs anywhere.
+    /// Returns whether the test runs anywhere.
     pub(super) fn runs(&self) -> bool {
         self.skip != Skip::Always
     }
 
-    /// The assertions that demand something.
+    /// Returns the assertions that can fail.
     pub(super) fn demands(&self) -> impl Iterator<Item = &Assertion> {
         self.assertions.iter().filter(|assertion| assertion.strength != Strength::Vacuous)
     }

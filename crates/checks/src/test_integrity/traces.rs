@@ -1,5 +1,5 @@
-//! Files that a commit should not hold: programs that are found before the installed ones, caches that tools believe, and
-//! reports of tests.
+//! Finds files that a commit should not hold: programs that are found before the installed ones, caches that tools
+//! trust, and reports of tests.
 
 use switchboard_protocol::finding::CheckCommand;
 
@@ -8,7 +8,7 @@ use super::changed_file::ChangedFile;
 use super::hit::{Hit, Weight};
 use super::paths;
 
-/// Findings of one kind that are listed.
+/// Maximum number of findings listed of one kind.
 const LISTED: usize = 5;
 
 pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
@@ -32,13 +32,13 @@ pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
     hits
 }
 
-/// Returns whether a file lies where programs are looked for before those of the system.
+/// Returns whether a file lies where programs are found before those of the system.
 pub(super) fn is_found_first(path: &str, before: &[String]) -> bool {
     paths::is_installed(path)
         || before.iter().any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// The folders of the repository that the gates' commands put on `PATH`.
+/// Returns the folders of the repository that the gates' commands put on `PATH`.
 pub(super) fn path_folders(commands: &[CheckCommand]) -> Vec<String> {
     let words = commands.iter().flat_map(|command| &command.argv).flat_map(|word| word.split_whitespace());
     let values =

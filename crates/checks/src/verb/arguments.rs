@@ -1,4 +1,4 @@
-//! What the checks' verbs share: the folder, the base and the globs of a call, and the report that answers it.
+//! Shared parts of the checks' verbs: folder, base and globs of a call, and the report for its reply.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +8,7 @@ use switchboard_protocol::finding::{
     Base, CheckFailure, CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict,
 };
 
-/// Finds the folder that a call is about; it must lie in the root.
+/// Resolves the folder of a call; it must lie in the root.
 pub(super) fn folder(root: &Path, named: Option<&str>) -> Result<PathBuf, Failure> {
     let unreadable = |path: &Path, error: &std::io::Error| {
         Failure::new("check.unreadable", format!("the folder to check, `{}`, cannot be read", path.display()))
@@ -28,13 +28,13 @@ pub(super) fn folder(root: &Path, named: Option<&str>) -> Result<PathBuf, Failur
     if folder.is_dir() { Ok(folder) } else { Err(unreadable(&full, &std::io::ErrorKind::NotADirectory.into())) }
 }
 
-/// Asks the engine for one check.
+/// Makes a request to the engine for one check.
 pub(super) fn request(folder: &Path, check: CheckName, base: Base, paths: Vec<String>) -> CheckRequest {
     let root = folder.to_string_lossy().into_owned();
     CheckRequest { root, base, paths, only: vec![check], ..CheckRequest::default() }
 }
 
-/// The base that a call names; where the branch left the main one otherwise.
+/// Returns the base that a call names; by default the commit where the branch left the main one.
 pub(super) fn base(named: Option<&String>) -> Base {
     named.map_or(Base::MergeBase, |rev| match rev.as_str() {
         "staged" => Base::Staged,
@@ -43,8 +43,8 @@ pub(super) fn base(named: Option<&String>) -> Base {
     })
 }
 
-/// Returns the one report of a reply, and what could not be checked beside it; it then has the verdict `error`. Where there is
-/// no report at all, that is the failure.
+/// Returns the only report of a reply, and the failures beside it; with failures its verdict is `error`. If there is no
+/// report, the failure is returned.
 pub(super) fn report(reply: CheckReply) -> Result<(CheckReport, Vec<CheckFailure>), Failure> {
     match (reply.reports.into_iter().next(), reply.failures) {
         (Some(report), failures) if failures.is_empty() => Ok((report, failures)),
@@ -59,7 +59,7 @@ pub(super) fn report(reply: CheckReply) -> Result<(CheckReport, Vec<CheckFailure
     }
 }
 
-/// Makes one matcher of globs in the manner of `.gitignore`.
+/// Builds one matcher from globs with the rules of `.gitignore`.
 pub(super) fn globs(patterns: &[String]) -> Result<Gitignore, Failure> {
     let mut builder = GitignoreBuilder::new("");
     let mut build = || {

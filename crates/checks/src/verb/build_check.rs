@@ -17,9 +17,9 @@ use crate::project::build::{Step, steps};
 use crate::project::{Project, Search, Tool};
 use std::collections::HashSet;
 
-/// Longest run of one command in milliseconds.
+/// Time limit of one command, in milliseconds.
 const TIME_MS: u64 = 300_000;
-/// What is kept of the end of a stream.
+/// Maximum kept from the end of a stream, as a pair of characters and lines.
 const TAIL: (usize, usize) = (10_000, 100);
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &BuildCheckRequest) -> Result<BuildCheckReply, Failure> {
@@ -64,7 +64,7 @@ fn ending(path: &str) -> &str {
 }
 
 fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, mut missing: Vec<String>, files: usize) -> BuildCheckReply {
-    // A script whose own program is not there has built nothing.
+    // A script whose program is missing has built nothing.
     let lacked = |run: &CommandRun| lacked_program(run).map(|name| format!("{name} is not installed"));
     let failed = done.iter().filter(|(_, run)| run.exit_code != Some(0) && lacked(run).is_none()).count();
     missing.extend(done.iter().filter_map(|(_, run)| lacked(run)));
@@ -76,7 +76,7 @@ fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, mut missing: Vec<String>,
         (false, true) => Some("nothing here says how it is built".to_owned()),
         (false, false) => None,
     };
-    // A build and a type check say the same of one place.
+    // A build and a type check may report the same error.
     let mut seen = HashSet::new();
     let mut found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();
     found.retain(|one| seen.insert((one.path.clone(), one.line, one.message.clone())));
@@ -99,7 +99,7 @@ fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, mut missing: Vec<String>,
     }
 }
 
-/// Returns a run in the form of the evidence, which has no place for a signal: its words go with the errors.
+/// Converts a run to the form of the evidence. That form has no field for a signal, so its text goes with the errors.
 fn build_run(kind: &str, run: CommandRun) -> BuildRun {
     let stderr = if run.exit_code.is_some() { run.stderr } else { format!("{}\n{}", run.stderr, run.ending) };
     BuildRun {
@@ -113,7 +113,7 @@ fn build_run(kind: &str, run: CommandRun) -> BuildRun {
     }
 }
 
-/// A command as a person reads it: a word of several lines is a script, and left out.
+/// Formats a command for a person; leaves out a word of several lines, which is a script.
 fn command(argv: &[String]) -> String {
     let words: Vec<&str> = argv.iter().map(|word| if word.contains('\n') { "…" } else { word.as_str() }).collect();
     words.join(" ")

@@ -1,5 +1,5 @@
-//! The line around a finding, for those result keys that show one. The file is read again; what it holds by then is never
-//! shown without its secrets taken out.
+//! Excerpts of the line around a finding, for the result keys that show one. The file is read again; its content is
+//! never shown before secrets are removed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::reader::Reader;
 use switchboard_secrets::redact;
 
-/// The longest excerpt, in characters.
+/// Maximum length of an excerpt, in characters.
 const CHARS: usize = 100;
 
-/// Files that were read for excerpts.
+/// Cache of files that were read for excerpts.
 pub(super) struct Excerpts<'a> {
     reader: Reader<'a>,
     texts: HashMap<String, Vec<u8>>,
@@ -23,7 +23,7 @@ impl<'a> Excerpts<'a> {
         Self { reader: Reader::new(root, None, most), texts: HashMap::new() }
     }
 
-    /// Returns the plain words of a line before a column. Words that could be part of a secret are left out.
+    /// Returns the plain words of a line before a column. Leaves out words that could be part of a secret.
     pub(super) fn words_before(&mut self, path: &str, line: u32, column: u32) -> String {
         let text = self.raw(path, line);
         let before: String = text.chars().take((column as usize).saturating_sub(1)).collect();

@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::{Project, Search, lint};
 
-/// Longest run in milliseconds: usual, and at most.
+/// Time limit in milliseconds: default and maximum.
 const TIME_MS: (u64, u64) = (60_000, 300_000);
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<LintReply, Failure> {
@@ -48,7 +48,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<Li
     reply.findings = findings(&folder, &output);
     reply.message = message(tool.name, &done, reply.findings.len());
     reply.linter = Some(tool.name.to_owned());
-    // Without its program a script has looked at nothing: that is no exit code of a linter.
+    // A script whose program is missing has checked nothing: its exit code is not the linter's.
     reply.exit_code = done.exit_code.filter(|_| lacked_program(&done).is_none());
     reply.command = done.argv;
     reply.output = output;

@@ -18,11 +18,11 @@ use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::limits::millis;
 
-/// Longest time of one part.
+/// Time limit of one part.
 const PART_TIME: Duration = Duration::from_secs(60);
-/// The most that the answer may hold, in bytes.
+/// Maximum size of the reply, in bytes.
 const ANSWER: usize = 500_000;
-/// The parts, as the answer names them.
+/// Parts, as the reply names them.
 const PARTS: [&str; 4] = ["lint", "secretscan", "sast_scan", "quality_budget"];
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &PreCheckBatchRequest) -> Result<PreCheckBatchReply, Failure> {
@@ -66,12 +66,12 @@ fn bad(what: String, known: &[&str]) -> Failure {
     Failure::new("request.bad-args", what).hint(format!("it may be {}", known.join(", ")))
 }
 
-/// A part that did not look, and why.
+/// Makes a part that did not run, with the reason.
 fn not_run(state: PartState, why: String) -> Part {
     Part { ran: false, state, passed: false, result: None, error: Some(why), duration_ms: 0 }
 }
 
-/// A part that could not look although it should have: it refuses.
+/// Makes a part that should have run and could not: it refuses the change.
 fn broken(why: String, started: Instant) -> Part {
     let state = PartState::Error;
     Part { ran: false, state, passed: false, result: None, error: Some(why), duration_ms: millis(started) }
@@ -87,7 +87,7 @@ fn looked(passed: bool, result: &impl Serialize, error: Option<String>, started:
     Part { ran: true, state, passed, result, error, duration_ms: millis(started) }
 }
 
-/// Scans the change for secrets; also gives the files that it consists of.
+/// Scans the change for secrets; also returns the files of the change.
 fn secrets_part(engine: &Engine, folder: &Path, base: Base, paths: Vec<String>) -> (Part, Vec<String>) {
     let started = Instant::now();
     let limited = Limits { files_time: PART_TIME.min(engine.limits.files_time), ..engine.limits.clone() };
@@ -118,7 +118,7 @@ fn secrets_of(engine: &Engine, folder: &Path, report: CheckReport, error: Option
     }
 }
 
-/// What the linter said, or why it was not asked.
+/// Result of the linter, or the reason that it did not run.
 enum Linted {
     Said(LintReply, Instant),
     NotAsked(String),
@@ -138,7 +138,7 @@ fn lint_part(engine: &Engine, folder: &Path, args: &PreCheckBatchRequest) -> Lin
     }
 }
 
-/// A linter that refuses only because of files that the change leaves alone refuses nothing here.
+/// Judges the linter's result. If all findings are in files that the change leaves alone, the part refuses nothing.
 fn judge_lint(linted: Linted, changed: &[String]) -> Part {
     match linted {
         Linted::NotAsked(why) => not_run(PartState::NotConfigured, why),
@@ -183,7 +183,7 @@ fn named(parts: &[Part; 4], is_it: impl Fn(&Part) -> bool) -> Vec<&'static str> 
     parts.iter().zip(PARTS).filter(|(part, _)| is_it(part)).map(|(_, name)| name).collect()
 }
 
-/// Shortens the longest lists until the answer is small enough, and says in each how much was left out.
+/// Shortens the longest lists until the reply is small enough, and records in each how much was left out.
 fn fit(parts: &mut [Part; 4]) {
     let size = |part: &Part| part.result.as_ref().map_or(0, |result| result.to_string().len());
     while parts.iter().map(size).sum::<usize>() > ANSWER {

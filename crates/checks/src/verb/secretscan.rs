@@ -19,7 +19,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &SecretscanRequest) -> Res
     Ok(SecretscanReply { failures, ..reply })
 }
 
-/// Returns a report in the verb's keys.
+/// Converts a report to the keys of the verb.
 pub(super) fn reply_of(
     engine: &Engine,
     folder: &Path,

@@ -77,7 +77,7 @@ impl Push for FileSyntax {
     }
 }
 
-/// The reason as readers of `.swarm/` evidence expect it, or a sentence where that format has no word.
+/// Returns the reason in the words of the `.swarm/` evidence, or as a sentence where that format has no word.
 fn reason(why: &str) -> String {
     match why {
         "no grammar for this kind of file" => "unsupported_language".to_owned(),

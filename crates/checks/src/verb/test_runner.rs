@@ -13,20 +13,20 @@ use crate::output::totals::{cases, counts_none, coverage, guess, totals};
 use crate::project::test::{Asked, command};
 use crate::project::{Project, Search, related};
 
-/// Longest run in milliseconds: usual, and at most.
+/// Time limit in milliseconds: default and maximum.
 const TIME_MS: (u64, u64) = (60_000, 300_000);
-/// What runs whatever the project wrote down: which framework that is, its output says.
+/// Names of scripts as frameworks: they run whatever the project defines, and their output shows the framework.
 const IS_SCRIPT: [&str; 2] = ["npm test", "composer test"];
-/// The most test files of one call.
+/// Maximum number of test files in one call.
 const FILES: usize = 50;
-/// How far `impact` follows imports beyond the tests that import the file itself.
+/// Maximum number of imports that `impact` follows beyond the tests that import the file itself.
 const DEPTH: usize = 3;
 
-/// What is to run: some test files, or everything.
+/// Tests to run: some files, or all.
 enum Chosen {
     Files(Vec<String>),
     Everything,
-    /// Nothing, with the outcome and the reason.
+    /// No test runs; holds the outcome and the reason.
     Nothing(TestOutcome, String),
 }
 
@@ -127,9 +127,9 @@ fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) 
     };
     reply.coverage_percent = coverage(&output);
     reply.outcome = match (done.exit_code, reply.totals) {
-        // pytest, and unittest since Python 3.12, say 5 where they have found no test.
+        // pytest, and unittest since Python 3.12, exit with 5 if they found no test.
         (Some(5), TestTotals { total: 0, .. }) if ["pytest", "unittest"].contains(&framework) => TestOutcome::NoTests,
-        // A script may test without counting; one that says that it ran none is taken at its word.
+        // A script may run tests without counting them; its report that it ran none is believed.
         (Some(0), TestTotals { total: 0, .. }) if !IS_SCRIPT.contains(&framework) || counts_none(&output) => {
             TestOutcome::NoTests
         }

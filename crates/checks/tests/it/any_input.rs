@@ -1,4 +1,4 @@
-//! A short run of what `fuzz/` does for hours: any bytes in, findings that lie inside out.
+//! A short version of what `fuzz/` does for hours: any bytes as input, findings inside the text as output.
 
 use std::io::Cursor;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use switchboard_checks::{Limits, look_at, read_output, serve};
 use switchboard_grammars::Language;
 
-/// A path of each language, and of each kind of file that `secretscan` tells apart.
+/// A path of each language, and of each kind of file that `secretscan` distinguishes.
 const PATHS: &[&str] = &[
     "a.sh",
     "a.c",
@@ -49,7 +49,7 @@ const PATHS: &[&str] = &[
     "a.tf",
     ".github/workflows/a.yml",
 ];
-/// Fragments of code and of credentials that mean something to a parser, cut and joined in any order.
+/// Fragments of code and of credentials that a parser reacts to, cut and joined in any order.
 const FRAGMENTS: &[&str] = &[
     "(",
     ")",
@@ -147,7 +147,7 @@ const FRAGMENTS: &[&str] = &[
     "Y",
 ];
 
-/// Fragments of what compilers, linters and test runners print.
+/// Fragments of the output of compilers, linters and test runners.
 const OUTPUT: &[&str] = &[
     "src/a.rs:1:2: error: x\n",
     "a.ts(3,4): error TS2304: y\n",

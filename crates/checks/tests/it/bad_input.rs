@@ -1,4 +1,4 @@
-//! Files and requests that nobody wants to meet.
+//! Broken and hostile files and requests.
 
 use std::os::unix::fs::PermissionsExt;
 

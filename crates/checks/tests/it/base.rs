@@ -1,4 +1,4 @@
-//! What is compared with what.
+//! Which versions the checks compare.
 
 use switchboard_protocol::finding::{Base, CheckName, CheckVerdict};
 

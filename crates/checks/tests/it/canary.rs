@@ -1,4 +1,4 @@
-//! No secret leaves the scan, in any form.
+//! No secret leaves the scan in any form.
 
 use switchboard_checks::{Cache, Engine, Limits, render};
 use switchboard_protocol::finding::{Base, CheckName};
@@ -6,7 +6,7 @@ use switchboard_protocol::verb::check::CheckCall;
 
 use crate::scratch::{Scratch, fill, report};
 
-/// Templates of secrets; the part behind `|` is what must never be seen.
+/// Templates of secrets; the part behind `|` must never be in any output.
 const CANARIES: &[&str] = &[
     "token = ghp_|{A36}",
     "aws_secret_access_key = |{B40}",

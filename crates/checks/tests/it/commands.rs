@@ -1,4 +1,4 @@
-//! Commands that a request brings.
+//! Commands in a request.
 
 use switchboard_checks::Limits;
 use switchboard_protocol::finding::{CheckCommand, CheckName, CheckReply, CheckRequest, CheckVerdict, CommandKind};
@@ -41,7 +41,7 @@ fn a_hog_is_stopped_where_memory_can_be_limited_and_elsewhere_the_reply_says_so(
     let modest = run(&["true"]);
 
     if modest.memory == "not limited" {
-        // No control group is ours to divide here: nothing may eat memory.
+        // We may not divide a control group here: without a memory limit the test must not fill the memory.
         assert_eq!(modest.exit_code, Some(0));
         return;
     }

@@ -7,7 +7,8 @@ use switchboard_protocol::finding::{CheckName, CheckRequest};
 
 use crate::scratch::{Scratch, fill, findings};
 
-/// Detectors that read by code instead of a pattern; `secrets.rs`, `readers.rs`, `tokens.rs`, `listed.rs` and `key_formats.rs` test them one by one.
+/// Detectors that use code instead of a pattern; `secrets.rs`, `readers.rs`, `tokens.rs`, `listed.rs` and
+/// `key_formats.rs` test them one by one.
 const TESTED_ELSEWHERE: [&str; 24] = [
     "argument-password",
     "gpg-agent-key",
@@ -37,7 +38,7 @@ const TESTED_ELSEWHERE: [&str; 24] = [
 
 struct Sample {
     rule: &'static str,
-    /// The name that tells it, where its own form does not.
+    /// Name that the secret is assigned to, if its own form is not enough.
     name: Option<&'static str>,
     template: &'static str,
 }
@@ -54,7 +55,7 @@ fn samples() -> Vec<Sample> {
         .collect()
 }
 
-/// Puts every text into a file of its own, looks at all of them at once, and gives the rules by file.
+/// Puts every text into its own file, checks all of them at once, and returns the rules by file.
 fn rules_by_file(texts: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let scratch = Scratch::plain();
     for (path, text) in texts {
@@ -131,7 +132,7 @@ fn no_detector_takes_a_look_alike() {
     assert!(nameless.len() <= 3, "{nameless:?}");
 }
 
-/// Makes a placeholder of a template: `ghp_{A36}` gives `ghp_xxxx…`.
+/// Makes a placeholder from a template: `ghp_{A36}` becomes `ghp_xxxx…`.
 fn dulled(template: &str) -> String {
     let mut out = String::new();
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! `syntax_check`: what a grammar forgives and a compiler does not, and what a compiler forgives and a grammar does not.
+//! `syntax_check`: mistakes that a grammar accepts and a compiler refuses, and legal code that a grammar refuses.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use switchboard_protocol::finding::{CheckName, CheckReply, CheckVerdict};
 
 use crate::scratch::{Scratch, findings, report};
 
-/// Each is one file: with a mistake, or with the look-alike that is right.
+/// Files of one language: each with one mistake, or with a similar text that is correct.
 struct Rules {
     ending: &'static str,
     wrong: &'static [&'static str],

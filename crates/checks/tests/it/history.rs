@@ -1,4 +1,4 @@
-//! Secrets of the past: every version of every file once.
+//! Secrets in the history: every version of every file is checked once.
 
 use switchboard_checks::{Engine, HistoryRequest, Limits, render};
 use switchboard_protocol::finding::{CheckReply, CheckVerdict, Finding};

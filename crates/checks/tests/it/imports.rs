@@ -1,4 +1,4 @@
-//! Whether what a change imports is there.
+//! Whether what a change imports exists.
 
 use switchboard_checks::Limits;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest, CheckVerdict};

@@ -1,4 +1,4 @@
-//! What `test_integrity` says of a change to tests, and to what runs them.
+//! What `test_integrity` reports about a change to tests, and to what runs them.
 
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, HandedTests, Severity,
@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 
 const TESTS: &str = "import unittest\nfrom code import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(3), 30)\n\n    def test_b(self):\n        self.assertEqual(f(4), 40)\n\n    def test_c(self):\n        self.assertTrue(g(3))\n        self.assertIn(3, h)\n        assert f(1) < 11\n";
 
-/// A base with some files, and the change as what stands in the work tree.
+/// Creates a base with some files, and the change in the work tree.
 fn of_base(files: &[(&str, &str)]) -> Scratch {
     let scratch = Scratch::repository();
     for (path, text) in files {
@@ -26,13 +26,13 @@ fn judged(scratch: &Scratch) -> CheckReport {
     reply.reports.remove(0)
 }
 
-/// The rules that ask or fail, without the check's name.
+/// Returns the rules that ask or fail, without the check's name.
 fn rules(report: &CheckReport) -> Vec<&str> {
     let telling = report.findings.iter().filter(|finding| finding.severity >= Severity::Medium);
     telling.map(|finding| finding.rule.strip_prefix("test-integrity/").expect("a rule of the check")).collect()
 }
 
-/// What comes of replacing a text in the tests.
+/// Returns the report after replacing a text in the tests.
 fn after(from: &str, to: &str) -> CheckReport {
     let scratch = of_base(&[("test_code.py", TESTS), ("code.py", "def f(n):\n    return n * 10\n")]);
     assert!(TESTS.contains(from));
@@ -128,7 +128,7 @@ fn an_assertion_that_is_written_otherwise_or_demands_more_finds_nothing() {
     }
 }
 
-/// What comes of writing the body of a test anew.
+/// Returns the report after rewriting the body of a test.
 fn rewritten(path: &str, before: &str, after: &str) -> CheckReport {
     let whole = |body: &str| match path.rsplit_once('.').expect("a name with an extension").1 {
         "py" => format!("def test_x(self):\n    {body}\n"),
@@ -286,7 +286,7 @@ fn a_file_without_a_test_that_runs_is_no_other_test() {
     }
 }
 
-/// The change that stands in the work tree as a captured commit, judged with a test command.
+/// Commits the change in the work tree, as a run captures it, and returns its report with a test command.
 fn of_commit(scratch: &Scratch, argv: &[&str], more: impl Fn(CheckRequest) -> CheckRequest) -> CheckReport {
     scratch.commit();
     let commit = scratch.git(&["rev-parse", "HEAD"]).trim().to_owned();
@@ -353,7 +353,7 @@ fn a_change_that_is_right_for_the_inputs_of_the_tests_alone_is_found_by_other_in
             assert!(message.contains("f(13)") && message.contains("for none of"), "{message}");
         }
     }
-    // A bound that the base names is mended for just its own value.
+    // The change corrects a bound that the base names, only for that value.
     let grades = "import unittest\nfrom code_of import f\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(50), 'pass')\n        self.assertEqual(f(90), 'good')\n";
     let code = |sign: &str| {
         format!(

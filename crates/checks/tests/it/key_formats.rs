@@ -1,4 +1,4 @@
-//! A fresh private key in every format that the programs of this machine make.
+//! A new private key in every format that the programs of this machine create.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use switchboard_protocol::finding::{CheckName, Severity};
 
 use crate::scratch::{Scratch, findings};
 
-/// What a continuous integration of ours always has.
+/// Programs that our continuous integration always has.
 const REQUIRED: [&str; 2] = ["ssh-keygen", "openssl"];
 
-/// A shell that makes keys in a folder of its own: files named `open-*` can be used by anybody, `locked-*` need a passphrase,
-/// `public-*` are no secret.
+/// Runs a shell script that creates keys in its own folder: files named `open-*` can be used by anybody, `locked-*`
+/// need a passphrase, `public-*` are no secret.
 #[expect(
     clippy::disallowed_methods,
     reason = "a test makes keys with the programs that people use, and must not skip them in CI"
@@ -42,7 +42,7 @@ fn is_there(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Every open key blocks, every locked one is listed and does not, nothing else is told.
+/// Checks that every open key blocks, every locked one is only listed, and nothing else is reported.
 fn judge(scratch: &Scratch, least: usize) {
     let reply = scratch.check_only(CheckName::Secretscan);
     let told = findings(&reply);

@@ -1,4 +1,4 @@
-//! Severity decides: what blocks, what a person should see, what is only listed, and what is none.
+//! Severities: what blocks, what a person should see, what is only listed, and what is no finding.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -6,7 +6,7 @@ use switchboard_protocol::finding::{CheckName, CheckVerdict};
 
 use crate::scratch::{Scratch, fill, findings, report};
 
-/// The severities and rules of a text.
+/// Returns the severities and rules found in a text.
 fn told(path: &str, text: &str) -> Vec<(&'static str, String)> {
     let scratch = Scratch::plain();
     scratch.write(path, text);

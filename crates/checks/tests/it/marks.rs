@@ -1,4 +1,5 @@
-//! `placeholder_scan`: marks that wish for something, beside those that say that code is missing; and what is left empty on purpose.
+//! `placeholder_scan`: comments that express a wish, comments that say that code is missing, and code that is
+//! deliberately empty.
 
 use switchboard_protocol::finding::{Base, CheckName};
 

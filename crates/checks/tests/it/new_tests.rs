@@ -1,4 +1,4 @@
-//! Whether the tests that a change adds tell it from what was there.
+//! Whether the tests that a change adds distinguish it from the code before.
 
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,
@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 
 const OLD: &str = "import unittest\nfrom code_of import f\n\n\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(f(0), 0)\n\n    def test_none(self):\n        with self.assertRaises(TypeError):\n            f(None) + 1\n";
 
-/// A base, a commit with the code of the change, and what a test engineer has left in the tree.
+/// Creates a base, a commit with the code of the change, and a test engineer's tests in the tree.
 fn changed(base: &[(&str, &str)], code: &[(&str, &str)], tests: &[(&str, &str)]) -> Scratch {
     let scratch = Scratch::repository();
     for files in [base, code, tests] {
@@ -38,7 +38,8 @@ fn judged(scratch: &Scratch, argv: &[&str]) -> CheckReport {
     reply.reports.remove(0)
 }
 
-/// What comes of a test in Python, in a file of its own, where `f` returns its argument and the change makes it ten times that.
+/// Returns the report on a Python test in its own file, where `f` returns its argument and the change multiplies it by
+/// ten.
 fn of_python(body: &str) -> CheckReport {
     let test = format!(
         "import unittest\nfrom code_of import f\n\n\nclass N(unittest.TestCase):\n    def test_new(self):\n        {body}\n"
@@ -91,7 +92,7 @@ fn a_test_of_what_only_the_change_has_fails_without_it() {
     assert_eq!(report.verdict, CheckVerdict::Pass, "{report:#?}");
 }
 
-/// A project whose runner can't be told one test file from another.
+/// Returns the report on a project whose runner can't run single test files.
 fn of_shell(old: &str, new: &str) -> CheckReport {
     let run = "for one in tests/*.sh; do sh -e $one || exit 1; done\n";
     let scratch = changed(

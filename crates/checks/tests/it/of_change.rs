@@ -1,4 +1,4 @@
-//! The change shown file by file, and the tests that depend on it.
+//! `diff` and `regression_sweep`: the change file by file, and the tests that depend on it.
 
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,

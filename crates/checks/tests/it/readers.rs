@@ -1,10 +1,11 @@
-//! Credentials that are told by where they stand: among arguments, behind a flag, beside a label, in prose.
+//! Credentials found by their position: among arguments, behind a flag, beside a label, in prose.
 
 use switchboard_protocol::finding::CheckName;
 
 use crate::scratch::{Scratch, fill, findings, more_than_listed};
 
-/// The rules that fire; `%` stands for a random password of small letters and digits, `&` for a long random key.
+/// Returns the rules that fire; `%` stands for a random password of lower-case letters and digits, `&` for a long
+/// random key.
 fn rules(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::plain();
     let password = ["zk8m", "qw2x"].concat();

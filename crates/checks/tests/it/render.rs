@@ -1,4 +1,4 @@
-//! What a person, a program and a code host see.
+//! Output for a person, a program and a code host.
 
 use switchboard_checks::render;
 use switchboard_protocol::finding::{CheckReply, CheckRequest};

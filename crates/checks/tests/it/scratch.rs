@@ -1,4 +1,4 @@
-//! A folder of its own for a test, with or without a repository in it.
+//! A new folder for each test, with or without a repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,14 +12,14 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// An empty folder without git.
+    /// Creates an empty folder without git.
     pub(crate) fn plain() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("root")).unwrap();
         Self { folder }
     }
 
-    /// An empty repository on the branch `main`, without a commit.
+    /// Creates an empty repository on the branch `main`, without a commit.
     pub(crate) fn repository() -> Self {
         let scratch = Self::plain();
         scratch.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -98,14 +98,15 @@ pub(crate) fn findings(reply: &CheckReply) -> Vec<&Finding> {
     reply.reports.iter().flat_map(|report| &report.findings).collect()
 }
 
-/// The rules that say more than that something is listed: what is left in peace may be listed, and does not block.
+/// Returns the rules of findings that are more than listed.
 pub(crate) fn more_than_listed(reply: &CheckReply) -> Vec<String> {
     let findings = findings(reply).into_iter().filter(|finding| finding.severity > Severity::Low);
     findings.map(|finding| finding.rule.clone()).collect()
 }
 
-/// Fills a template: `{A36}` stands for 36 letters and digits, `{H}` hexadecimal, `{L}` small letters and digits,
-/// `{U}` capitals and digits, `{D}` digits, `{B}` base64, `{W}` word characters and `-`. So no secret stands in this repository.
+/// Fills a template: `{A36}` stands for 36 letters and digits, `{H}` hexadecimal, `{L}` lower-case letters and digits,
+/// `{U}` capitals and digits, `{D}` digits, `{B}` base64, `{W}` word characters and `-`. So this repository contains no
+/// secret.
 pub(crate) fn fill(template: &str, seed: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! `secretscan`: what is told, and what is left in peace.
+//! `secretscan`: what is reported, and what is not.
 
 use switchboard_protocol::finding::{CheckName, CheckVerdict, Severity};
 

@@ -1,4 +1,4 @@
-//! The checking child.
+//! `serve`, the loop of the checking child.
 
 use switchboard_checks::Limits;
 use switchboard_protocol::finding::{CheckReply, CheckVerdict};

@@ -1,10 +1,10 @@
-//! `syntax_check`: what is told, and what is left in peace.
+//! `syntax_check`: what is reported, and what is not.
 
 use switchboard_protocol::finding::{CheckName, CheckVerdict};
 
 use crate::scratch::{Scratch, findings, report};
 
-/// A file that is right, and the same with one mistake each.
+/// A correct file, and variants of it with one mistake each.
 struct Sample {
     path: &'static str,
     good: &'static str,
@@ -397,7 +397,7 @@ fn a_file_that_becomes_a_template_blocks() {
     assert!(findings(&reply).iter().any(|finding| finding.blocks));
 }
 
-/// Writes one file, checks it as new, and returns the blocking places.
+/// Writes one file, checks it as new, and returns the positions of blocking findings.
 fn blocked(path: &str, text: &str) -> Vec<(u32, u32)> {
     let scratch = Scratch::plain();
     scratch.write(path, text);
@@ -484,7 +484,7 @@ fn a_script_for_any_shell_is_read() {
 
 #[test]
 fn a_new_shell_script_blocks_by_its_words_and_brackets() {
-    // The grammar knows neither of them.
+    // The grammar knows neither construct.
     let odd = "f() (( $1 > 0 ))\ncase $1 in *.{a,b}) echo ${1@U} ;; esac\n";
     let broken = "if a; then\n  b\n\nfor i in 1; do c; done\n";
     let tcl = "#!/bin/sh\n# Tcl goes on here \\\nexec tclsh \"$0\" \"$@\"\nproc f {a} {\n  set b [list (c) d] }\nputs {\n}\n}\n";

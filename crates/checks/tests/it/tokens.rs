@@ -1,4 +1,4 @@
-//! Tokens and keys that a reader of their own tells: each with hits and look-alikes.
+//! Tokens and keys with a reader of their own: each with hits and look-alikes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

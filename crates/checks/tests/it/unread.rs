@@ -1,11 +1,11 @@
-//! What could not be read is never a pass, and what can be read without a parser is.
+//! An unreadable file is never a pass, and a file that is readable without a parser is checked.
 
 use switchboard_checks::Limits;
 use switchboard_protocol::finding::{Base, CheckName, CheckReply, CheckRequest, CheckVerdict};
 
 use crate::scratch::{Scratch, fill, findings, report};
 
-/// The verdict of `secretscan`, and the lines of its findings.
+/// Returns the verdict of `secretscan`, and the lines of its findings.
 fn secrets(reply: &CheckReply) -> (CheckVerdict, Vec<(String, u32)>) {
     let report = report(reply, CheckName::Secretscan);
     let place = |finding: &switchboard_protocol::finding::Finding| (finding.path.clone(), finding.span.start_line);
@@ -113,7 +113,7 @@ fn what_only_the_index_holds_is_looked_at() {
     scratch.write("a.txt", fill("glpat-{A20}\n", 7)).write("c.txt", fill("glpat-{A20}\n", 8));
     scratch.write("b.txt", fill("glpat-{A20}\n", 9));
     scratch.git(&["add", "--all"]);
-    // One is put back, one goes, one is kept and changed further.
+    // One file is restored, one removed, one kept and changed further.
     scratch.write("a.txt", "words\n").remove("c.txt");
     scratch.write("b.txt", format!("more\n{}", fill("glpat-{A20}\n", 9)));
 

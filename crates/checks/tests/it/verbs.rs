@@ -1,4 +1,4 @@
-//! The checks by their names: arguments and result keys.
+//! The verbs of the checks: arguments and result keys.
 
 use serde_json::{Value, json};
 use switchboard_checks::{Engine, Limits};
@@ -331,7 +331,7 @@ fn the_whole_suite_of_unittest_runs_and_one_without_tests_is_no_pass() {
         let scratch = Scratch::plain();
         scratch.write("test_cart.py", text);
         let reply = result(&scratch, "test_runner", whole.clone());
-        // With pytest installed that is what runs.
+        // With pytest installed, pytest runs.
         (reply["outcome"].as_str().unwrap().to_owned(), reply["totals"]["passed"].as_u64())
     };
 

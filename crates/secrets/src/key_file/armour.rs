@@ -10,19 +10,20 @@ use crate::encoded::LENIENT_STANDARD;
 use crate::value::is_made_up;
 use crate::words::entropy;
 
-/// How far behind its first line a key's body is looked for.
+/// Maximum distance of a key's body from its first line, in bytes.
 const BODY: usize = 12_000;
-/// The fewest characters of a body that is not understood; the shortest real one, an Ed25519 key, has 64.
+/// Minimum length of a body of unknown format; the shortest real one, an Ed25519 key, has 64 characters.
 const LEAST: usize = 60;
-/// Bits a character that such a body has at least: 64 random characters of base64 have 5.0 to 5.5, words and patterns 4 and less.
+/// Minimum entropy of such a body in bits a character: 64 random characters of base64 have 5.0 to 5.5, words and
+/// patterns 4 and less.
 const BITS: f64 = 4.2;
 
-/// Reads a private key; the keyword is `-----begin `. Headers without a body, and public keys, are none.
+/// Reads a private key; the keyword is `-----begin `. Ignores headers without a body, and public keys.
 pub(crate) fn private_key(place: &Context<'_>) -> Option<Found> {
     let block = Block::at(place, b"-----")?;
     if block.label == b"AGE ENCRYPTED FILE" {
         let file = decoded(&block.body)?;
-        // A file for a passphrase is how age keeps its own keys.
+        // age keeps its own keys in a file that is encrypted with a passphrase.
         let is_identity = memchr::memmem::find(&file[..file.len().min(100)], b"-> scrypt ").is_some();
         return is_identity.then(|| Lock::Passphrase.found(block.range));
     }
@@ -34,7 +35,7 @@ pub(crate) fn private_key(place: &Context<'_>) -> Option<Found> {
     if let Some(lock) = read(der::private_key).or_else(|| read(openssh::lock)).or_else(|| read(pgp::lock)) {
         return Some(lock.found(block.range));
     }
-    // Cut off, or encrypted as a whole, or made up.
+    // The body is cut off, encrypted as a whole, or made up.
     let tail = &block.body[block.body.len() / 2..];
     let is_key = block.body.len() >= LEAST && entropy(&block.body) >= BITS && !is_made_up(&tail[..tail.len().min(64)]);
     let is_locked = block.label.starts_with(b"ENCRYPTED") || block.names_cipher;
@@ -43,7 +44,7 @@ pub(crate) fn private_key(place: &Context<'_>) -> Option<Found> {
     )
 }
 
-/// Reads a key of SSH Communications Security, which is called encrypted whether it is or not; the keyword is
+/// Reads a key of SSH Communications Security, whose header says "encrypted" in either case; the keyword is
 /// `---- begin ssh2 `.
 pub(crate) fn ssh2_key(place: &Context<'_>) -> Option<Found> {
     let block = Block::at(place, b" ----")?;
@@ -51,12 +52,12 @@ pub(crate) fn ssh2_key(place: &Context<'_>) -> Option<Found> {
     openssh::ssh2_lock(&bytes).map(|lock| lock.found(block.range))
 }
 
-/// What stands between the two lines.
+/// The text between the two lines.
 struct Block<'a> {
     label: &'a [u8],
-    /// Base64.
+    /// Characters of base64.
     body: Vec<u8>,
-    /// Whether a header says how it is encrypted (RFC 1421).
+    /// True if a header names the cipher (RFC 1421).
     names_cipher: bool,
     range: std::ops::Range<usize>,
 }
@@ -81,16 +82,16 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the base64 characters of a body; headers inside (`Proc-Type: …`), the checksum of OpenPGP, quotes, line ends and
-/// `\n` are left out.
+/// Returns the base64 characters of a body, without headers inside (`Proc-Type: …`), the checksum of OpenPGP, quotes,
+/// line ends and `\n`.
 fn base64_of(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body).replace("\\r", "").replace("\\n", "\n");
     let mut out = Vec::new();
     let mut ends_header = false;
     for line in text.lines() {
-        // A header that ends with `\` goes on.
+        // A header that ends with `\` continues on the next line.
         let is_continued = std::mem::replace(&mut ends_header, line.trim_end().ends_with('\\') && line.contains(": "));
-        // `"MIIE…" +` of a string in parts, `+ MIIE…` of a patch: `+` is also a character of base64.
+        // `"MIIE…" +` of a split string, `+ MIIE…` of a patch: `+` is also a character of base64.
         let line = line.trim();
         let line = line.strip_suffix('+').filter(|rest| rest.ends_with([' ', '"', '\''])).unwrap_or(line);
         let line = line.strip_prefix("+ ").or_else(|| line.strip_prefix("- ")).unwrap_or(line);
@@ -98,7 +99,7 @@ fn base64_of(body: &[u8]) -> Vec<u8> {
             c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '\\' | '#' | '*' | '.' | ';' | '(' | ')' | '|' | '>')
         });
         let is_base64 = line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
-        // The checksum stands on a line of its own and begins with `=`.
+        // The checksum is on a line of its own and begins with `=`.
         if !is_continued && is_base64 && !line.starts_with('=') {
             out.extend_from_slice(line.as_bytes());
         }

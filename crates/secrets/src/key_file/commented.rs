@@ -1,4 +1,4 @@
-//! Private keys that a line of words announces: PuTTY's, minisign's and signify's, and GnuPG's agent's.
+//! Private keys introduced by a line of words: those of PuTTY, minisign, signify and GnuPG's agent.
 
 use base64::Engine as _;
 
@@ -6,7 +6,7 @@ use super::lock::Lock;
 use crate::context::{Context, Found};
 use crate::encoded::LENIENT_STANDARD;
 
-/// How far the lines of a key are looked for.
+/// Number of bytes in which the lines of a key are searched.
 const WINDOW: usize = 8_000;
 
 /// Reads PuTTY's format; the keyword is `putty-user-key-file-`. Source: appendix C of PuTTY's manual.
@@ -22,7 +22,7 @@ pub(crate) fn putty(place: &Context<'_>) -> Option<Found> {
 }
 
 /// Reads the key of minisign or signify, on the line below its comment; the keyword is `untrusted comment:`.
-/// Source: jedisct1.github.io/minisign and signify(1): the algorithm, how the key is derived, a checksum's name, the rest.
+/// Source: jedisct1.github.io/minisign and signify(1): the algorithm, the key derivation, a checksum's name, the rest.
 pub(crate) fn signer(place: &Context<'_>) -> Option<Found> {
     let window = &place.text[place.at..place.text.len().min(place.at + 1_000)];
     let line = window.iter().position(|byte| *byte == b'\n')? + 1;
@@ -40,11 +40,11 @@ pub(crate) fn signer(place: &Context<'_>) -> Option<Found> {
     Some(lock.found(range))
 }
 
-/// The keywords of [`agent`].
+/// Keywords of [`agent`].
 pub(crate) const AGENT: &[&str] =
     &["key: (private-key", "key: (protected-private-key", "(11:private-key", "(21:protected-private-key"];
 
-/// Reads a key of GnuPG's agent, which keeps each in a file; the keyword is the beginning of its expression.
+/// Reads a key of GnuPG's agent, which stores each in a file; the keyword is the beginning of its expression.
 pub(crate) fn agent(place: &Context<'_>) -> Option<Found> {
     let keyword = &place.text[place.at..place.keyword_end];
     let rest = &place.text[place.keyword_end..place.text.len().min(place.keyword_end + WINDOW)];

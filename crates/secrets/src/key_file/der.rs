@@ -2,7 +2,7 @@
 
 use super::lock::Lock;
 
-/// An element: its tag and its content, and what stands behind it.
+/// An element: its tag, its content and the bytes behind it.
 struct Element<'a> {
     tag: u8,
     content: &'a [u8],
@@ -13,19 +13,20 @@ const INTEGER: u8 = 0x02;
 const OCTETS: u8 = 0x04;
 const OBJECT: u8 = 0x06;
 const SEQUENCE: u8 = 0x30;
-/// 1.2.840.113549.1.5 (password-based encryption, PKCS#5) and 1.2.840.113549.1.12.1 (that of PKCS#12), without their ends.
+/// 1.2.840.113549.1.5 (password-based encryption, PKCS#5) and 1.2.840.113549.1.12.1 (that of PKCS#12), without their
+/// last parts.
 const PASSWORD_BASED: [&[u8]; 2] =
     [&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05], &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x01]];
-/// 1.2.840.113549.1.12.10.1.1: a key that is not encrypted, in a PKCS#12 file.
+/// 1.2.840.113549.1.12.10.1.1: an unencrypted key in a PKCS#12 file.
 const PLAIN_BAG: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, 0x01];
-/// 1.2.840.113549.1.7: the content types of PKCS#7, without their ends.
+/// 1.2.840.113549.1.7: the content types of PKCS#7, without their last parts.
 const CONTENT_TYPE: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07];
-/// The shortest secret number of an elliptic curve that is in use, in bytes: secp112r1.
+/// Minimum length of the secret scalar of an elliptic curve in use, in bytes: secp112r1.
 const SHORTEST_SCALAR: usize = 14;
-/// The shortest number that is a modulus, in bytes: RSA with 384 bits.
+/// Minimum length of a modulus, in bytes: RSA with 384 bits.
 const SHORTEST_MODULUS: usize = 48;
 
-/// Reads a private key that fills the bytes; `None` for anything else.
+/// Reads a private key that fills the bytes; returns `None` for anything else.
 pub(super) fn private_key(bytes: &[u8]) -> Option<Lock> {
     let whole = element(bytes).filter(|whole| whole.tag == SEQUENCE && whole.rest.is_empty())?;
     let first = element(whole.content)?;
@@ -36,7 +37,7 @@ pub(super) fn private_key(bytes: &[u8]) -> Option<Lock> {
     }
 }
 
-/// `EncryptedPrivateKeyInfo`: how it is encrypted, and the octets.
+/// Reads an `EncryptedPrivateKeyInfo`: the encryption algorithm and the octets.
 fn encrypted(algorithm: &Element<'_>) -> Option<Lock> {
     let object = element(algorithm.content).filter(|object| object.tag == OBJECT)?;
     let octets = element(algorithm.rest).filter(|octets| octets.tag == OCTETS)?;
@@ -44,11 +45,11 @@ fn encrypted(algorithm: &Element<'_>) -> Option<Lock> {
     (is_password_based && !octets.content.is_empty()).then_some(Lock::Passphrase)
 }
 
-/// What begins with a version.
+/// Reads a key that begins with a version.
 fn numbered(version: &Element<'_>, bytes: &[u8]) -> Option<Lock> {
     let next = element(version.rest)?;
     match (version.content, next.tag) {
-        // A key with its algorithm, or the numbers of RSA and DSA.
+        // A key with its algorithm; below, the numbers of RSA and DSA.
         ([0 | 1], SEQUENCE) => {
             let key = element(next.rest).filter(|key| key.tag == OCTETS)?;
             let is_algorithm = element(next.content).is_some_and(|object| object.tag == OBJECT);
@@ -70,7 +71,7 @@ fn numbered(version: &Element<'_>, bytes: &[u8]) -> Option<Lock> {
     }
 }
 
-/// Counts the integers that fill some bytes.
+/// Counts the integers that fill the bytes; returns `None` if there is anything else.
 fn numbers(mut rest: &[u8]) -> Option<usize> {
     let mut count = 0;
     while !rest.is_empty() {
@@ -89,7 +90,7 @@ fn element(bytes: &[u8]) -> Option<Element<'_>> {
             let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
             (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), rest)
         }
-        // Written before its length was known; it fills what is left.
+        // Indefinite length: the element fills the rest.
         0x80 => (rest.len(), rest),
         _ => return None,
     };

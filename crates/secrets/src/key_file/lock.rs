@@ -1,20 +1,20 @@
-//! Whether a key can be used by whoever has its file.
+//! Tells whether a key can be used without a passphrase.
 
 use crate::candidate::Strength;
 use crate::context::Found;
 
-/// What keeps a private key.
+/// Protection of a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lock {
     Open,
-    /// Encrypted with a passphrase.
+    /// The key is encrypted with a passphrase.
     Passphrase,
 }
 
 // === impl Lock ===
 
 impl Lock {
-    /// Makes the hit: a locked key is as safe as its passphrase, which nobody can judge here.
+    /// Makes the hit: a locked key is as safe as its passphrase, which can't be judged here.
     pub(crate) fn found(self, range: std::ops::Range<usize>) -> Found {
         match self {
             Self::Open => Found::new(range, Strength::Strong),

@@ -2,9 +2,9 @@
 
 use super::lock::Lock;
 
-/// What every key of OpenSSH begins with.
+/// First bytes of every OpenSSH key.
 const MAGIC: &[u8] = b"openssh-key-v1\0";
-/// What every key of SSH Communications Security begins with.
+/// First bytes of every key of SSH Communications Security.
 const SSH2_MAGIC: &[u8] = &[0x3f, 0x6f, 0xf9, 0xeb];
 
 /// Reads the beginning of OpenSSH's format: the magic and the name of the cipher.
@@ -24,7 +24,7 @@ fn of_cipher(cipher: &[u8]) -> Lock {
     if cipher == b"none" { Lock::Open } else { Lock::Passphrase }
 }
 
-/// Splits off a string with its length before it.
+/// Splits off a string that its length precedes.
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)

@@ -1,11 +1,11 @@
-//! OpenPGP's packets of secret keys (RFC 9580, 5.5.3).
+//! OpenPGP packets of secret keys (RFC 9580, 5.5.3).
 
 use super::lock::Lock;
 
-/// The tags of a secret key and a secret subkey.
+/// Tags of a secret key and a secret subkey.
 const SECRET: [u8; 2] = [5, 7];
 
-/// Reads the first packet; `None` if it is no secret key.
+/// Reads the first packet; returns `None` if it is no secret key.
 pub(super) fn lock(bytes: &[u8]) -> Option<Lock> {
     let (tag, body) = packet(bytes)?;
     if !SECRET.contains(&tag) {
@@ -18,7 +18,7 @@ pub(super) fn lock(bytes: &[u8]) -> Option<Lock> {
         5 | 6 => body.get(10..)?,
         _ => return None,
     };
-    // Behind the public numbers stands how the secret ones are kept: 0 for not at all.
+    // The byte behind the public numbers shows how the secret ones are protected: 0 for not at all.
     Some(match public(algorithm, rest).and_then(|rest| rest.first()) {
         Some(0) | None => Lock::Open,
         Some(_) => Lock::Passphrase,
@@ -40,7 +40,7 @@ fn packet(bytes: &[u8]) -> Option<(u8, &[u8])> {
         }
         0x80..=0xbf => {
             let skip = [1, 2, 4, 0][usize::from(head & 3)];
-            // A length of two bytes is never that small for a key: what only looks like a packet is ruled out.
+            // A key never has a two-byte length that small: this rules out data that only looks like a packet.
             let fits = skip != 2 || second.is_some_and(|second| first << 8 | second <= rest.len() * 4);
             fits.then_some(((head >> 2) & 0xf, rest.get(skip..)?))
         }
@@ -63,7 +63,7 @@ fn public(algorithm: u8, rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Skips numbers with their length in bits before them.
+/// Skips numbers, each after its length in bits.
 fn numbers(rest: &[u8], count: usize) -> Option<&[u8]> {
     (0..count).try_fold(rest, |rest, _| {
         let (bits, rest) = rest.split_first_chunk::<2>()?;
@@ -71,7 +71,7 @@ fn numbers(rest: &[u8], count: usize) -> Option<&[u8]> {
     })
 }
 
-/// Skips the name of a curve, or what follows a number, with its length in one byte before it.
+/// Skips the name of a curve, or what follows a number, after its length in one byte.
 fn curve(rest: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = rest.split_first()?;
     rest.get(usize::from(length)..)

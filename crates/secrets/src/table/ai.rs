@@ -1,4 +1,4 @@
-//! Models and what is built around them.
+//! AI models and the services around them.
 
 use crate::detector::Detector;
 

@@ -1,4 +1,4 @@
-//! Clouds, hosting and databases as a service.
+//! Clouds, hosting and hosted databases.
 
 use crate::detector::Detector;
 

@@ -1,4 +1,4 @@
-//! Credentials that no vendor's form tells.
+//! Credentials that have no vendor's form.
 
 use crate::detector::Detector;
 use crate::key_file::{armour, commented};

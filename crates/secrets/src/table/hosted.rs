@@ -1,4 +1,4 @@
-//! Hosted services whose tokens begin with a prefix of their own.
+//! Hosted services whose tokens have a distinctive prefix.
 
 use crate::detector::Detector;
 

@@ -1,4 +1,4 @@
-//! Monitoring, secret stores and what keeps systems running.
+//! Monitoring, secret stores and operations.
 
 use crate::detector::Detector;
 

@@ -1,4 +1,4 @@
-//! Applications that people use in a browser, and their APIs.
+//! Web applications and their APIs.
 
 use crate::detector::Detector;
 

@@ -1,5 +1,5 @@
-//! The arms of conditions by what they leave open: a new file in which one condition alone changes that is broken for one of its
-//! values, since nothing else in the file makes up for it.
+//! Compares the arms of conditions by the brackets they leave open. If one condition alone changes them, a new file is
+//! broken for one of the condition's values, since nothing else in the file compensates.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use super::{Preprocessor, Scan, directive, goes_on, line_end};
 use crate::balance::{Quoting, brackets, closes};
 use crate::problem::{Kind, Problem};
 
-/// The most ways in which a text may end.
+/// Maximum number of different ends of a text.
 const FORMS: usize = 8;
-/// How deep conditions may nest.
+/// Maximum nesting of conditions.
 const DEEPEST: usize = 50;
 
-/// A piece of a text.
+/// A part of a text.
 enum Part {
     Text(Range<usize>),
     Chain(Chain),
 }
 
-/// From `#if` to `#endif`.
+/// A chain from `#if` to `#endif`.
 #[derive(Default)]
 struct Chain {
     arms: Vec<Arm>,
@@ -28,15 +28,15 @@ struct Chain {
 #[derive(Default)]
 struct Arm {
     parts: Vec<Part>,
-    /// Behind `#if 0`.
+    /// True for an arm behind `#if 0`.
     is_dead: bool,
 }
 
-/// The brackets that have no partner in a piece, with their places.
+/// Brackets without a partner in a part, with their positions.
 type Form = Vec<(u8, usize)>;
 
-/// Finds what is open or surplus in the one chain of conditions whose arms differ in that; `None` if there is no such chain or
-/// more than one, which may belong together.
+/// Finds the open or surplus bracket in the only chain whose arms differ in their brackets; `None` if there is no such
+/// chain, or more than one, which may belong together.
 pub(crate) fn uneven(text: &[u8], quoting: Quoting, preprocessor: Preprocessor) -> Option<Problem> {
     let mut reader = Reader { text, quoting, uneven: Vec::new() };
     reader.sequence(&parts(text, preprocessor)?)?;
@@ -46,7 +46,7 @@ pub(crate) fn uneven(text: &[u8], quoting: Quoting, preprocessor: Preprocessor) 
     }
 }
 
-/// Splits a text by its conditions; `None` if they do not pair or nest too deep.
+/// Splits a text at its conditions; `None` if they are unpaired or nested too deep.
 fn parts(text: &[u8], preprocessor: Preprocessor) -> Option<Vec<Part>> {
     let mut whole = Vec::new();
     let mut open: Vec<Chain> = Vec::new();
@@ -93,14 +93,14 @@ fn parts(text: &[u8], preprocessor: Preprocessor) -> Option<Vec<Part>> {
 struct Reader<'a> {
     text: &'a [u8],
     quoting: Quoting,
-    /// What an arm of each chain leaves whose arms differ.
+    /// Brackets that one arm leaves, for each chain whose arms differ.
     uneven: Vec<Form>,
 }
 
 // === impl Reader ===
 
 impl Reader<'_> {
-    /// Lists the ways in which a sequence may end.
+    /// Lists the brackets that a sequence may leave open or surplus.
     fn sequence(&mut self, parts: &[Part]) -> Option<Vec<Form>> {
         let mut forms = vec![Form::new()];
         for part in parts {
@@ -144,7 +144,7 @@ fn is_same(one: &Form, other: &Form) -> bool {
     marks(one) == marks(other)
 }
 
-/// Returns the brackets without their places. `} … {` closes a block and opens one: where a block is open, that changes nothing.
+/// Returns the brackets without positions. Removes `} … {`: inside an open block it changes nothing.
 fn marks(form: &Form) -> Vec<u8> {
     let mut marks: Vec<u8> = form.iter().map(|(mark, _)| *mark).collect();
     let mut at = marks.iter().take_while(|mark| is_closing(**mark)).count();
@@ -169,7 +169,7 @@ fn distinct(forms: Vec<Form>) -> Vec<Form> {
     found
 }
 
-/// Appends brackets to others and takes out what pairs.
+/// Appends brackets and removes pairs.
 fn joined(form: &Form, more: &Form) -> Form {
     let mut joined = form.clone();
     for bracket in more {
@@ -182,8 +182,8 @@ fn joined(form: &Form, more: &Form) -> Form {
     joined
 }
 
-/// Of brackets without partners, the one to show: what is open where another bracket closes, else what closes nothing, else
-/// the last open one.
+/// Selects the unpaired bracket to report: an open one before a closing bracket, else the first closing one, else the
+/// last open one.
 fn problem(text: &[u8], form: &Form) -> Option<Problem> {
     let first = form.iter().position(|(mark, _)| is_closing(*mark));
     let (mark, at) = match first {

@@ -1,4 +1,4 @@
-//! Vue and Svelte components: their scripts by the grammar of their language, their styles by brackets and quotes.
+//! Vue and Svelte components: checks scripts by the grammar of their language, and styles by brackets and quotes.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::overwrite::overwrite;
 use crate::parsers::Parsers;
 use crate::problem::{Kind as Mistake, Problem};
 
-/// Whose rules hold.
+/// Kind of component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Vue,
     Svelte,
 }
 
-/// A script or style that stands at the top of a component.
+/// A script or style at the top level of a component.
 struct Block {
-    /// What stands in its tag.
+    /// Byte range of the attributes in its tag.
     tag: Range<usize>,
     content: Range<usize>,
 }
 
-/// Lists what is wrong with the scripts and styles.
+/// Lists the problems of the scripts and styles.
 pub(super) fn problems(text: &[u8], kind: Kind, parsers: &mut Parsers) -> Vec<Problem> {
     let mut found = Vec::new();
     let endless = |at: usize| Problem::at(text, at, Mistake::Stated("an element that is never closed".to_owned()));
@@ -46,7 +46,7 @@ pub(super) fn problems(text: &[u8], kind: Kind, parsers: &mut Parsers) -> Vec<Pr
     found
 }
 
-/// Lists the elements of a name that begin a line; `Err` holds where one begins that never ends.
+/// Lists the elements of a name that begin a line; `Err` holds the position of one that never ends.
 fn blocks(text: &[u8], name: &str) -> Vec<Result<Block, usize>> {
     let (open, close) = (format!("<{name}"), format!("</{name}"));
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ fn blocks(text: &[u8], name: &str) -> Vec<Result<Block, usize>> {
     found
 }
 
-/// Returns the length of a tag; a `>` in quotes does not end it.
+/// Returns the length of a tag, ignoring `>` in quotes.
 fn end_of_tag(tag: &[u8]) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in tag.iter().enumerate() {
@@ -100,7 +100,7 @@ fn in_script(text: &[u8], block: &Block, kind: Kind, parsers: &mut Parsers) -> V
         Some("tsx") => Language::Tsx,
         Some(_) => return Vec::new(),
     };
-    // JSON, a template for another library: not a script.
+    // JSON, or a template for another library, is no script.
     let is_script =
         |kind: String| ["javascript", "ecmascript", "babel", "module"].iter().any(|word| kind.contains(word));
     if !attribute(&tag, "type").is_none_or(is_script) {
@@ -111,7 +111,8 @@ fn in_script(text: &[u8], block: &Block, kind: Kind, parsers: &mut Parsers) -> V
     overwrite(&mut alone, block.content.end..text.len(), b' ');
     let Some(tree) = parsers.parse(language, &alone) else { return Vec::new() };
     let mut problems = problems_of(&tree, &alone, language);
-    // The compilers of both wrap a script: there `await` stands outside of functions, and in Svelte `$:` names a statement.
+    // Both compilers wrap a script: `await` is allowed outside of functions there, and in Svelte `$:` names a
+    // statement.
     let is_wrapped = kind == Kind::Svelte || tag.contains("setup");
     let is_await = |problem: &Problem| problem.kind == Mistake::Unexpected("await".to_owned());
     problems.retain(|problem| !(is_wrapped && is_await(problem)));
@@ -131,7 +132,7 @@ fn in_style(text: &[u8], block: &Block) -> Option<Problem> {
     Some(Problem::at(text, problem.range.start, problem.kind))
 }
 
-/// Returns where a template begins that never ends.
+/// Returns the position of a template that never ends.
 fn open_template(text: &[u8]) -> Option<usize> {
     let start = memchr::memmem::find_iter(text, b"<template").find(|at| *at == 0 || text[at - 1] == b'\n')?;
     let tag = end_of_tag(&text[start..])?;

@@ -1,9 +1,9 @@
-//! Dockerfiles, by the rules of their reference: known instructions with arguments, lines that go on behind a backslash,
-//! heredocs, a `FROM` before what needs one. Source: docs.docker.com/reference/dockerfile.
+//! Dockerfiles, by the rules of their reference: known instructions with arguments, lines continued by a backslash,
+//! heredocs, a `FROM` before the instructions that need one. Source: docs.docker.com/reference/dockerfile.
 
 use crate::problem::{Kind, Problem};
 
-/// Every instruction.
+/// All instructions.
 const INSTRUCTIONS: [&str; 18] = [
     "ADD",
     "ARG",
@@ -25,7 +25,7 @@ const INSTRUCTIONS: [&str; 18] = [
     "WORKDIR",
 ];
 
-/// Finds the first line that is no instruction.
+/// Finds the first line that is no valid instruction.
 pub(super) fn problem(text: &str) -> Option<Problem> {
     let mut escape = '\\';
     let mut lines = Lines { text, at: 0 };
@@ -72,7 +72,7 @@ fn mistake(instruction: &str, has_from: &mut bool) -> Option<Kind> {
     }
     let is_list = arguments.starts_with('[') && arguments.ends_with(']');
     let is_shell_only = *word == "SHELL" && !is_list;
-    // A list that is no JSON becomes a shell command: for these instructions nobody means that.
+    // Docker runs a list that is no JSON as a shell command, which is not intended with these instructions.
     let is_broken_list = is_list
         && matches!(*word, "SHELL" | "CMD" | "ENTRYPOINT")
         && serde_json::from_str::<Vec<String>>(arguments).is_err()
@@ -82,7 +82,7 @@ fn mistake(instruction: &str, has_from: &mut bool) -> Option<Kind> {
         .then(|| Kind::Stated(format!("`{word}` takes a list of strings in double quotes")))
 }
 
-/// The lines of a text, with where they begin.
+/// Lines of a text with their positions.
 struct Lines<'a> {
     text: &'a str,
     at: usize,
@@ -99,7 +99,7 @@ impl<'a> Lines<'a> {
         Some((start, line.trim_end_matches(['\n', '\r'])))
     }
 
-    /// Joins the lines that a line goes on with; comments and blank lines between them are left out.
+    /// Joins a line with those that continue it, leaving out comments and blank lines between them.
     fn whole(&mut self, first: &str, escape: char) -> String {
         let mut whole = first.trim_end().to_owned();
         while let Some(open) = whole.strip_suffix(escape) {
@@ -117,7 +117,7 @@ impl<'a> Lines<'a> {
         whole
     }
 
-    /// Skips the heredocs that an instruction begins; returns where it stands if one never ends.
+    /// Skips the heredocs of an instruction; returns the position of one that never ends.
     fn skip_heredocs(&mut self, instruction: &str, start: usize) -> Option<usize> {
         let word = instruction.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         if !matches!(word.as_str(), "RUN" | "COPY" | "ADD") {

@@ -2,7 +2,7 @@
 
 use crate::problem::{Kind, Problem};
 
-/// Finds the first place that is no HCL.
+/// Finds the first position that is no valid HCL.
 pub(super) fn problem(text: &str) -> Option<Problem> {
     let text = text.trim_start_matches('\u{feff}');
     let error = text.parse::<hcl_edit::structure::Body>().err()?;

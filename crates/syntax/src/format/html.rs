@@ -1,5 +1,5 @@
-//! HTML: what no browser mends silently. Tags and comments that never end, and in whole pages the elements whose end tag may not
-//! be left out. Source: html.spec.whatwg.org, sections *Optional tags* and *Void elements*.
+//! HTML mistakes that no browser corrects silently: tags and comments that never end, and in whole pages elements
+//! without a required end tag. Source: html.spec.whatwg.org, sections *Optional tags* and *Void elements*.
 
 use crate::problem::{Kind, Problem};
 
@@ -8,15 +8,15 @@ const VOID: [&str; 17] = [
     "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr", "keygen",
 ];
-/// Elements whose content is no markup.
+/// Elements whose content is not markup.
 const RAW: [&str; 5] = ["script", "style", "textarea", "title", "xmp"];
-/// Elements that hold a page together: without their end tag everything behind them is in the wrong place.
+/// Elements that structure a page: without their end tag everything after them is misplaced.
 const FIRM: [&str; 17] = [
     "div", "section", "article", "main", "nav", "header", "footer", "aside", "form", "table", "ul", "ol", "select",
     "button", "dl", "fieldset", "template",
 ];
 
-/// Finds the first of these mistakes.
+/// Finds the first mistake.
 pub(super) fn problem(text: &str) -> Option<Problem> {
     let bytes = text.as_bytes();
     let stated = |at: usize, what: &str| Some(Problem::at(bytes, at, Kind::Stated(what.to_owned())));
@@ -52,13 +52,13 @@ pub(super) fn problem(text: &str) -> Option<Problem> {
         }
         at += end;
     }
-    // A part of a page may open what another part closes.
+    // A fragment of a page may open elements that another fragment closes.
     let is_page = |word: &str| text.to_ascii_lowercase().contains(word);
     let (_, at) = open.pop().filter(|_| is_page("<html") && is_page("</html"))?;
     stated(at, "an element that is never closed")
 }
 
-/// Takes an end tag: the nearest element of its name ends, and with it what was opened inside.
+/// Closes the nearest element with this name, and everything opened inside it.
 fn close(open: &mut Vec<(String, usize)>, name: &str) {
     if let Some(at) = open.iter().rposition(|(other, _)| other == name)
         && at + 1 == open.len()
@@ -74,7 +74,7 @@ fn name(tag: &str) -> String {
     if is_tag { name[..end].to_ascii_lowercase() } else { String::new() }
 }
 
-/// Returns the length of a tag, quotes taken into account.
+/// Returns the length of a tag, taking quotes into account.
 fn end_of_tag(tag: &str) -> Option<usize> {
     let mut quote = None;
     let mut before = b' ';

@@ -1,4 +1,4 @@
-//! JSON, as `serde_json` reads it; as `jsonc-parser` does, with comments and commas at the end of lists, where a file's readers allow them.
+//! JSON as `serde_json` reads it; where a file's readers allow comments and trailing commas, as `jsonc-parser` does.
 
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde::de::IgnoredAny;
@@ -6,14 +6,14 @@ use serde::de::IgnoredAny;
 use crate::balance::{Quoting, unbalanced};
 use crate::problem::{Kind, Problem};
 
-/// Which additions to JSON a file's readers allow.
+/// Additions to JSON that a file's readers allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Dialect {
-    /// None.
+    /// No additions.
     Strict,
-    /// Comments, and with them commas at the end of lists; a file without comments is read as [`Dialect::Strict`].
+    /// Comments, and with them trailing commas; a file without comments is read as [`Dialect::Strict`].
     Unknown,
-    /// Comments and commas at the end of lists.
+    /// Comments and trailing commas.
     Commented,
     /// One value a line.
     Lines,
@@ -21,7 +21,7 @@ pub(crate) enum Dialect {
     Five,
 }
 
-/// Files whose only reader is a strict one.
+/// Files whose only reader is strict.
 const STRICT: [&str; 7] = [
     "package.json",
     "package-lock.json",
@@ -54,7 +54,7 @@ const COMMENTED: [&str; 16] = [
 // === impl Dialect ===
 
 impl Dialect {
-    /// Returns the dialect of a file, by its name; `None` if it holds no JSON.
+    /// Returns the dialect of a file by its name; `None` if it is no JSON.
     pub(super) fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         if STRICT.contains(&name) {
@@ -77,7 +77,7 @@ impl Dialect {
     }
 }
 
-/// Finds the first place that is no JSON.
+/// Finds the first position that is no valid JSON.
 pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Problem> {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let plain = &text[mark..];
@@ -96,7 +96,7 @@ pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Proble
             if commented(text, plain, mark).is_ok_and(|has_comments| has_comments) {
                 return None;
             }
-            // One value a line is also called `.json`.
+            // Files with one value a line may also end in `.json`.
             let is_lines = plain.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some()
                 && broken_line(text, plain, mark).is_none();
             if is_lines || is_broken_on_purpose(path) { None } else { failed(&error) }
@@ -104,8 +104,8 @@ pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Proble
     }
 }
 
-/// Whether a file is test data for a parser of JSON that is broken on purpose: it lies in a folder of tests and its name says so. A name
-/// alone is not enough, or any broken file would pass under it.
+/// Returns whether a file is deliberately broken test data for a JSON parser: it lies in a test folder and its name
+/// says so. The name alone is not enough: any broken file could have it.
 fn is_broken_on_purpose(path: &str) -> bool {
     const TESTS: [&str; 7] = ["test", "tests", "__tests__", "testdata", "fixtures", "__fixtures__", "spec"];
     const WORDS: [&str; 3] = ["invalid", "malformed", "broken"];
@@ -129,14 +129,15 @@ fn broken_line(text: &str, plain: &str, mark: usize) -> Option<Problem> {
 /// Returns the problem that `serde_json` reports. Its messages hold no text of the file.
 fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Problem {
     let before: usize = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-    // Its columns count bytes, the one before the mistake as the first.
+    // The columns count bytes; the byte before the mistake is the first.
     let at = (start + before + error.column().saturating_sub(1)).min(text.len());
     let message = error.to_string();
     let what = message.split(" at line ").next().unwrap_or_default().to_owned();
     Problem::at(text.as_bytes(), at, Kind::Stated(what))
 }
 
-/// Reads JSON with comments, and with commas at the end of lists; none of the other additions that the parser knows. Returns whether there is a comment.
+/// Reads JSON with comments and trailing commas, without the parser's other additions. Returns whether there is a
+/// comment.
 fn commented(text: &str, plain: &str, mark: usize) -> Result<bool, Problem> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Separate, tokens: false };
     let options = ParseOptions {

@@ -1,5 +1,5 @@
-//! The markup of Svelte and Vue components: the brackets of the expressions in it, and Svelte's blocks. Of a language inside only brackets, quotes,
-//! comments and regular expressions are read; what the markup itself means is left to its compiler.
+//! Markup of Svelte and Vue components: checks the brackets of expressions, and Svelte's blocks. Of an embedded
+//! language it reads only brackets, quotes, comments and regular expressions; the rest is left to the compiler.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::problem::{Kind, Problem};
 /// Blocks of Svelte that end with `{/NAME}`. Source: svelte.dev/docs/svelte, template syntax.
 const BLOCKS: [&str; 5] = ["if", "each", "await", "key", "snippet"];
 
-/// The longest text of a branch or a tag without its brace, in bytes.
+/// Maximum length of the text of a branch or tag without its brace, in bytes.
 const MARKED: usize = 200;
-/// Branches of these blocks, and tags that begin with `{@`.
+/// Beginnings of branches of these blocks, and of tags with `{@`.
 const MARKS: [&[u8]; 8] = [b":else", b":then", b":catch", b"@html", b"@render", b"@const", b"@debug", b"@attach"];
 
-/// Finds the first place at which a bracket of an expression has no partner, or a block has no end.
+/// Finds the first bracket of an expression without a partner, or the first block without an end.
 pub(super) fn problem(text: &[u8], kind: Of) -> Option<Problem> {
     let found = match kind {
         Of::Svelte => svelte(text),
@@ -46,7 +46,7 @@ fn svelte(text: &[u8]) -> Found {
                 continue;
             }
         }
-        // The slash of an end is no regular expression.
+        // The slash of an end tag begins no regular expression.
         let from = at + 1 + usize::from(text.get(at + 1) == Some(&b'/'));
         let end = closing(text, from..text.len(), Some(at))?;
         let inside = &text[at + 1..end - 1];
@@ -67,7 +67,8 @@ fn svelte(text: &[u8]) -> Found {
     open.first().map_or(Ok(()), |(name, at)| Err((*at, endless(name))))
 }
 
-/// Reads a tag of Svelte, and returns what comes behind it. Outside of quotes a brace there begins or ends an expression, and nothing else.
+/// Reads a tag of Svelte, and returns the position after it. Outside of quotes, a brace there begins or ends an
+/// expression.
 fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
     let (mut at, mut quote) = (start + 1, None);
     while at < text.len() {
@@ -90,7 +91,8 @@ fn svelte_tag(text: &[u8], start: usize) -> Result<usize, (usize, Kind)> {
     Ok(at)
 }
 
-/// Returns whether text that a brace closes begins as a branch or a tag of Svelte does: the brace before it is missing.
+/// Returns whether the text before a closing brace begins like a branch or tag of Svelte, so that its opening brace is
+/// missing.
 fn is_mark(before: &[u8]) -> bool {
     let before = &before[before.len().saturating_sub(MARKED)..];
     let text = before.rsplit(|byte| b">\n".contains(byte)).next().unwrap_or_default().trim_ascii_start();
@@ -101,13 +103,13 @@ fn endless(name: &str) -> Kind {
     Kind::Stated(format!("`{{#{name}` is never ended by `{{/{name}}}`"))
 }
 
-/// The block that a word behind `#` or `/` names.
+/// Returns the block that a word behind `#` or `/` names.
 fn block(rest: &[u8]) -> Option<&'static str> {
     let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     BLOCKS.into_iter().find(|name| name.as_bytes() == &rest[..length])
 }
 
-/// In the template: what stands between `{{` and `}}`, and the values of attributes that are expressions.
+/// Checks a Vue template: what is between `{{` and `}}`, and the values of attributes that are expressions.
 fn vue(text: &[u8]) -> Found {
     let Some(template) = template(text) else { return Ok(()) };
     let mut at = template.start;
@@ -134,7 +136,7 @@ fn vue(text: &[u8]) -> Found {
     Ok(())
 }
 
-/// Returns the place of the only brace in the text since a tag or another brace ended: of two one is missing, as what follows is `}}`.
+/// Returns the position of the only opening brace since the last tag or closing brace: one is missing if `}}` follows.
 fn half_open(before: &[u8]) -> Option<usize> {
     let from = before.iter().rposition(|byte| b">}".contains(byte)).map_or(0, |at| at + 1);
     let mut open = memchr::memchr_iter(b'{', &before[from..]);
@@ -142,7 +144,7 @@ fn half_open(before: &[u8]) -> Option<usize> {
     open.next().is_none().then_some(from + first)
 }
 
-/// The content of the template, where it is HTML.
+/// Returns the range of the template's content, if it is HTML.
 fn template(text: &[u8]) -> Option<Range<usize>> {
     let start = memchr::memmem::find_iter(text, b"<template").find(|at| *at == 0 || text[at - 1] == b'\n')?;
     let open = memchr::memchr(b'>', &text[start..])? + start;
@@ -153,7 +155,7 @@ fn template(text: &[u8]) -> Option<Range<usize>> {
     (open < end).then_some(open + 1..end)
 }
 
-/// Reads a tag, and returns what comes behind it.
+/// Reads a tag, and returns the position after it.
 fn tag(text: &[u8], range: Range<usize>) -> Result<usize, (usize, Kind)> {
     let mut at = range.start + 1;
     while at < range.end && text[at] != b'>' {
@@ -172,16 +174,16 @@ fn tag(text: &[u8], range: Range<usize>) -> Result<usize, (usize, Kind)> {
     Ok(at + 1)
 }
 
-/// Whether what stands before a value names an attribute that holds an expression: `:a=`, `@a=`, `#a=`, `v-a=`.
+/// Returns whether a text ends with an attribute that takes an expression: `:a=`, `@a=`, `#a=`, `v-a=`.
 fn is_expression(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let Some(before) = before.strip_suffix(b"=") else { return false };
     let name = before.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
-    // The value of a loop is no expression, but its brackets have partners, too.
+    // The value of `v-for` is no expression, but its brackets must match as well.
     name.starts_with(b"v-") || matches!(name.first(), Some(b':' | b'@' | b'#'))
 }
 
-/// The end of a comment, a script or a style that begins here.
+/// Returns the end of a comment, script or style that begins here.
 fn skipped(text: &[u8], at: usize) -> Option<usize> {
     const PARTS: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<script", b"</script"), (b"<style", b"</style")];
     let (begin, end) = PARTS.into_iter().find(|(begin, _)| text[at..].starts_with(begin))?;
@@ -189,8 +191,9 @@ fn skipped(text: &[u8], at: usize) -> Option<usize> {
     Some(memchr::memmem::find(&text[from..], end).map_or(text.len(), |length| from + length + end.len()))
 }
 
-/// Reads an expression of JavaScript. With `opened`, the place of the brace that opens it, up to the brace that closes it, and returns what comes behind
-/// that; else to the end of the range. What is open lies on a stack of its own, template literals as well: a text may nest them to any depth.
+/// Reads an expression of JavaScript and returns the position after it. With `opened`, the position of its opening
+/// brace, reads to the closing one, else to the end of the range. Open brackets and template literals are on an
+/// explicit stack, as they may nest deeply.
 fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
     let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
     let mut at = range.start;
@@ -229,14 +232,14 @@ fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<us
         }
         at += 1;
     }
-    // The first one: whatever follows an expression without an end was read as a part of it.
+    // Reports the first open bracket: everything after it was read as part of its expression.
     match open.first() {
         Some((other, begin)) => Err((*begin, Kind::Unclosed((*other as char).to_string()))),
         None => Ok(range.end),
     }
 }
 
-/// Takes one step in the text of a template literal: its end takes it off the stack, `${` puts a brace on it. Returns what comes next.
+/// Advances in a template literal: its end removes it from the stack, `${` pushes a brace. Returns the next position.
 fn in_template(text: &[u8], at: usize, end: usize, open: &mut Vec<(u8, usize)>) -> usize {
     match text[at] {
         b'\\' => at + 2,
@@ -252,7 +255,7 @@ fn in_template(text: &[u8], at: usize, end: usize, open: &mut Vec<(u8, usize)>) 
     }
 }
 
-/// The last byte of a string; the quote itself where its line ends before it does.
+/// Returns the position of a string's last byte; that of its quote if the line ends first.
 fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
     let mut at = start + 1;
     while at < end && text[at] != b'\n' {
@@ -266,7 +269,8 @@ fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
     start
 }
 
-/// Returns whether a brace begins a block, a branch or a tag of Svelte, which no expression holds: the expression around it has no end.
+/// Returns whether a brace begins a block, branch or tag of Svelte: no expression contains one, so the outer one has no
+/// end.
 fn begins_markup(inside: &[u8]) -> bool {
     match inside.split_first() {
         Some((b'#' | b'/', rest)) => block(rest).is_some(),
@@ -275,14 +279,14 @@ fn begins_markup(inside: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a slash begins a regular expression: nothing that could be divided stands before it, and it ends no tag.
+/// Returns whether a slash begins a regular expression: no operand precedes it, and it ends no tag.
 fn begins_regex(before: &[u8], from: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let ends_tag = before.ends_with(b"}") && from.starts_with(b"/>");
     !ends_tag && before.last().is_none_or(|byte| b"(,=:[!&|?{};+-*%<>~^".contains(byte))
 }
 
-/// The last byte of a regular expression; its slash where the line ends before it does.
+/// Returns the position of a regular expression's last byte; that of its slash if the line ends first.
 fn end_of_regex(text: &[u8], start: usize, end: usize) -> usize {
     let (mut at, mut in_class) = (start + 1, false);
     while at < end && text[at] != b'\n' {

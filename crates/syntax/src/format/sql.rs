@@ -1,20 +1,21 @@
-//! SQL of any dialect: quotes, comments and brackets, those in the bodies of functions in SQL, too. What stands between them differs
-//! from database to database.
+//! SQL of any dialect: checks quotes, comments and brackets, including those in the bodies of SQL functions. The text
+//! between them differs from database to database.
 
 use std::collections::HashMap;
 
 use crate::problem::{Kind, Problem};
 
-/// Bodies of functions within each other that are read; what is quoted deeper is passed over. A function that makes functions takes two.
+/// Maximum nesting of function bodies that are read; deeper quoted text is skipped. A function that creates functions
+/// takes two.
 const DEPTH: usize = 4;
 
-/// Finds the first string, comment or bracket without an end, in time that grows with the length of the text alone.
+/// Finds the first string, comment or bracket without an end, in time proportional to the length of the text.
 pub(super) fn problem(text: &[u8]) -> Option<Problem> {
     problem_at(text, 0)
 }
 
 fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
-    // Of a script with conditions some lines are not read.
+    // A script with conditions skips some of its lines.
     if memchr::memmem::find(text, b"\\if ").is_some() {
         return None;
     }
@@ -30,7 +31,7 @@ fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
         let endless = |what: &str| Some(Problem::at(text, at, Kind::Stated(format!("{what} that never ends"))));
         let length = match rest[0] {
             b'-' if rest.starts_with(b"--") => line(rest),
-            // A comment of MySQL, a command of `psql`.
+            // A comment of MySQL, or a command of `psql`.
             b'#' if is_line_start => line(rest),
             b'\\' if is_first_of_line(&text[..at]) => line(rest),
             b'/' if rest.starts_with(b"/*") => match comments.block(rest) {
@@ -67,7 +68,7 @@ fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
                 open.pop();
                 1
             }
-            // The data of a dump, up to a line of `\.`.
+            // The data of a dump, up to a line with `\.`.
             b';' if is_copy(text, at) => match memchr::memmem::find(rest, b"\n\\.") {
                 Some(end) => end + 3,
                 None => return None,
@@ -84,7 +85,7 @@ fn line(rest: &[u8]) -> usize {
     memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// Returns whether nothing but blanks stands between the start of a line and the end of this text.
+/// Returns whether only blanks are between the start of a line and the end of this text.
 fn is_first_of_line(before: &[u8]) -> bool {
     let rest = without_blanks(before);
     rest.is_empty() || rest.ends_with(b"\n")
@@ -95,10 +96,10 @@ fn without_blanks(text: &[u8]) -> &[u8] {
     &text[..text.len() - blanks]
 }
 
-/// How comments of a text nest: some databases count the openings within one.
+/// Nesting of comments in a text: in some databases comments nest.
 #[derive(Debug, Default)]
 struct Comments {
-    /// A comment has shown that they don't nest: counted, it would never end.
+    /// True after a comment that would never end if comments nested.
     are_flat: bool,
 }
 
@@ -138,18 +139,19 @@ fn nested_block(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// Strings of a text: a quote is doubled inside; a backslash escapes only in some databases, so that both readings are tried.
+/// Strings of a text: a quote is doubled inside. A backslash escapes only in some databases, so both readings are
+/// tried.
 #[derive(Debug)]
 struct Strings {
-    /// Bytes that readings with escapes may still look at.
+    /// Remaining number of bytes that readings with escapes may examine.
     left: usize,
 }
 
 // === impl Strings ===
 
 impl Strings {
-    /// Readings with escapes may look at each byte this often, on average: one that is not taken and goes far is rare, since
-    /// the next quote ends it. Past that a text is read as the standard has it.
+    /// Maximum number of times that readings with escapes examine each byte, on average. A long rejected one is rare,
+    /// since the next quote ends it. Beyond the limit a text is read by the standard.
     const TIMES: usize = 8;
 
     fn new(length: usize) -> Self {
@@ -168,7 +170,7 @@ impl Strings {
         match (standard, escaped) {
             (Some(standard), Some(escaped)) if standard != escaped => {
                 let is_escape = matches!(before, Some(b'E' | b'e'));
-                // `'\'` is a whole string of one backslash, `'it\'s'` goes on.
+                // `'\'` is a complete string of one backslash, `'it\'s'` continues.
                 let goes_on = rest.get(standard).is_some_and(|byte| byte.is_ascii_alphanumeric());
                 Some(if is_escape || goes_on { escaped } else { standard })
             }
@@ -191,7 +193,7 @@ fn end_of(rest: &[u8], escapes: bool) -> Option<usize> {
     None
 }
 
-/// `DELIMITER $$` of MySQL: the mark ends a statement and quotes nothing.
+/// Returns whether a text has `DELIMITER $$` of MySQL: there the mark ends a statement and quotes nothing.
 fn sets_delimiter(text: &[u8]) -> bool {
     const WORD: &[u8] = b"delimiter";
     memchr::memmem::find_iter(text, b"$$").any(|at| {
@@ -201,13 +203,13 @@ fn sets_delimiter(text: &[u8]) -> bool {
     })
 }
 
-/// Returns whether what is quoted between these two texts is SQL: the body of a function that says so, or a block to be done.
+/// Returns whether the text quoted between these two is SQL: the body of a function declared as SQL, or a `DO` block.
 fn is_sql(before: &[u8], after: &[u8]) -> bool {
-    /// The longest head and tail of a statement that are looked at.
+    /// Maximum number of bytes examined before and after the quoted text.
     const AROUND: usize = 2_000;
     let head = &before[before.len().saturating_sub(AROUND)..];
     let head = head.rsplit(|byte| *byte == b';').next().unwrap_or_default();
-    // Up to the next quoted text, so that each part of a text is looked at twice at most.
+    // Ends at the next quoted text, so that each part of a text is examined twice at most.
     let tail = after[..after.len().min(AROUND)].split(|byte| matches!(byte, b';' | b'$')).next().unwrap_or_default();
     let said = [head, tail].map(|part| String::from_utf8_lossy(part).to_ascii_lowercase().replace(['\'', '"'], ""));
     let mut words = said.iter().flat_map(|part| part.split_ascii_whitespace());
@@ -217,11 +219,11 @@ fn is_sql(before: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// `$$…$$` and `$name$…$name$` of PostgreSQL.
+/// Quotes `$$…$$` and `$name$…$name$` of PostgreSQL.
 #[derive(Debug)]
 struct Marks<'t> {
     text: &'t [u8],
-    /// Where each mark stands last, so that one without an end is not looked for.
+    /// Last position of each mark, so that the end of an unclosed one is not searched.
     last: HashMap<&'t [u8], usize>,
 }
 
@@ -233,7 +235,8 @@ impl<'t> Marks<'t> {
         Self { text, last: marks.collect() }
     }
 
-    /// Returns the length of the mark at a place, and of what it quotes with both marks; `None` if it is none or never ends.
+    /// Returns the length of the mark at a position, and of the quoted text with both marks; `None` if there is none or
+    /// it never ends.
     fn quoted(&self, at: usize) -> Option<(usize, usize)> {
         let mark = mark(&self.text[at..])?;
         let start = at + mark.len();
@@ -243,7 +246,8 @@ impl<'t> Marks<'t> {
     }
 }
 
-/// Returns the mark that a text begins with. PostgreSQL cuts identifiers at 63 bytes (`NAMEDATALEN` less one); a longer name is none.
+/// Returns the mark that a text begins with. PostgreSQL cuts identifiers at 63 bytes (`NAMEDATALEN` less one); a longer
+/// name is no mark.
 fn mark(text: &[u8]) -> Option<&[u8]> {
     let end = 1 + text[1..].iter().take(64).position(|byte| *byte == b'$')?;
     let name = &text[1..end];
@@ -293,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Each of these took time that grew with the square of its length: minutes to hours for this much.
+    /// Each of these texts took time that grew with the square of its length: minutes to hours at this size.
     #[test]
     fn what_never_ends_is_looked_for_once() {
         let marks: String = (0..400_000).map(|number| format!("$m{number}$ ")).collect();

@@ -1,21 +1,21 @@
-//! Gaps that a template engine fills: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`),
-//! PHP (`<?php ?>`), CMake and Autoconf (`@NAME@`).
+//! Gaps for template engines: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`), PHP
+//! (`<?php ?>`), CMake and Autoconf (`@NAME@`).
 
 use std::borrow::Cow;
 
 use crate::overwrite::overwrite;
 
-/// How a gap begins and ends.
+/// Beginning and end of each kind of gap.
 const GAPS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?php", "?>")];
-/// The longest gap in bytes.
+/// Maximum length of a gap, in bytes.
 const LONGEST: usize = 5_000;
 
-/// Returns whether a text has gaps. A workflow's `${{ }}` is none: it stands inside of values.
+/// Returns whether a text has gaps. A workflow's `${{ }}` is not one: it stands inside of values.
 pub(super) fn has_gaps(text: &[u8]) -> bool {
     next(text, 0).is_some()
 }
 
-/// Returns whether a component has gaps that are none of its own markup: of `{{ }}` only what Handlebars makes blocks of.
+/// Returns whether a component has gaps besides its own markup: of `{{ }}`, only the blocks of Handlebars count.
 pub(super) fn has_gaps_beside_markup(text: &[u8]) -> bool {
     let mut gaps = std::iter::successors(next(text, 0), |(_, to)| next(text, *to));
     gaps.any(|(from, _)| match text[from..].strip_prefix(b"{{") {
@@ -24,7 +24,7 @@ pub(super) fn has_gaps_beside_markup(text: &[u8]) -> bool {
     })
 }
 
-/// Fills the gaps with digits, which are a value in every format; a gap with a line of its own is left out.
+/// Fills the gaps with digits, which are a value in every format; gaps that fill a line, and statements, become blanks.
 pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
     let mut filled = Cow::Borrowed(text);
     let mut at = 0;
@@ -40,7 +40,7 @@ pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
     filled
 }
 
-/// Returns whether a line begins with a gap of code that ends on it, which no language has: `<% if a -%>`.
+/// Returns whether a line begins with a complete gap of code, which no language has: `<% if a -%>`.
 pub(crate) fn has_own_lines(text: &[u8]) -> bool {
     let is_gap = |line: &[u8]| {
         let line = line.trim_ascii_start();
@@ -49,7 +49,7 @@ pub(crate) fn has_own_lines(text: &[u8]) -> bool {
     text.split(|byte| *byte == b'\n').any(is_gap)
 }
 
-/// Fills the gaps of code (`<% %>`): one that prints becomes a name of this letter. `None` if there are none.
+/// Fills the gaps of code (`<% %>`): one that prints becomes a name of this letter. Returns `None` if there are none.
 pub(crate) fn code(text: &[u8], name: u8) -> Option<Cow<'_, [u8]>> {
     let mut filled = Cow::Borrowed(text);
     let mut at = 0;
@@ -63,7 +63,7 @@ pub(crate) fn code(text: &[u8], name: u8) -> Option<Cow<'_, [u8]>> {
     matches!(filled, Cow::Owned(_)).then_some(filled)
 }
 
-/// Returns the next gap from a place on.
+/// Returns the next gap at or after a position.
 fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut at = at;
     while at < text.len() {
@@ -87,7 +87,7 @@ fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// Returns the length of `@NAME@`.
 fn variable(text: &[u8]) -> Option<usize> {
-    /// The longest name.
+    /// Maximum length of a name, in bytes.
     const NAME: usize = 80;
     let name = text.strip_prefix(b"@")?;
     let length = name

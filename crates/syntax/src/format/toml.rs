@@ -2,7 +2,8 @@
 
 use crate::problem::{Kind, Problem};
 
-/// Finds the first place that is no TOML. The parser's own words may hold text of the file; only its place is used.
+/// Finds the first position that is no valid TOML. The parser's message may hold text of the file; only its position is
+/// used.
 pub(super) fn problem(text: &str) -> Option<Problem> {
     let error = text.parse::<toml_edit::DocumentMut>().err()?;
     let at = error.span().map_or(0, |span| span.start);

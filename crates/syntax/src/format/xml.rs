@@ -1,11 +1,11 @@
-//! XML, as `quick-xml` reads it, with what it leaves to its user: one root, every element closed, attributes once each.
+//! XML as `quick-xml` reads it, and what it leaves to its caller: one root, every element closed, attributes once each.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::problem::{Kind, Problem};
 
-/// Finds the first place that is not well-formed.
+/// Finds the first position that is not well-formed.
 pub(super) fn problem(text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn problem(text: &str) -> Option<Problem> {
     open.last().and_then(|start| at(*start, "an element that is never closed"))
 }
 
-/// Puts the parser's error into words without text of the file.
+/// Converts the parser's error to a message without text of the file.
 fn said(error: &quick_xml::Error) -> &'static str {
     use quick_xml::Error;
     use quick_xml::errors::{IllFormedError, SyntaxError};

@@ -1,4 +1,4 @@
-//! YAML 1.2, as `saphyr-parser` reads it, with every document of the file.
+//! YAML 1.2 as `saphyr-parser` reads it, including every document of the file.
 
 use std::collections::HashSet;
 
@@ -6,19 +6,19 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::problem::{Kind, Problem};
 
-/// Files whose readers refuse a key that is given twice in one mapping.
+/// Files whose readers refuse a repeated key in one mapping.
 const SINGLE_KEYS: [&str; 5] = [".github/workflows/", "docker-compose", "compose.y", "compose.override", "action.y"];
-/// The most keys of one mapping that are remembered.
+/// Maximum number of keys remembered for one mapping.
 const KEYS: usize = 10_000;
 
-/// What other parsers let pass and the specification does not: a quoted scalar that goes on less indented.
+/// Error about a quoted scalar that continues less indented: other parsers accept it, the specification does not.
 const LENIENT: &str = "invalid indentation in quoted scalar";
-/// The same of a closing bracket that stands no further in than its key.
+/// Error about a closing bracket that is indented no further than its key: likewise accepted by other parsers.
 const LENIENT_CLOSE: &str = "invalid indentation";
-/// How often lines are joined to get over that.
+/// Maximum number of times that lines are joined to get past these errors.
 const JOINS: usize = 200;
 
-/// Finds the first place that is no YAML. The parser's words are constant but for one character that it shows.
+/// Finds the first position that is no valid YAML. The parser's messages are constant except for one character.
 pub(super) fn problem(path: &str, text: &str) -> Option<Problem> {
     let mut joined = text.to_owned();
     for _ in 0..JOINS {
@@ -40,7 +40,7 @@ pub(super) fn problem(path: &str, text: &str) -> Option<Problem> {
     None
 }
 
-/// Returns where a quoted scalar ends that begins at a byte.
+/// Returns the end of the quoted scalar that begins at a byte position.
 fn end_of_scalar(text: &[u8], at: usize) -> Option<usize> {
     let quote = text.get(at).copied().filter(|byte| matches!(byte, b'"' | b'\''))?;
     let mut end = at + 1;
@@ -80,7 +80,7 @@ fn mistake(path: &str, text: &str) -> Option<(usize, Kind)> {
     None
 }
 
-/// The collections around an event, with the keys of those that are mappings.
+/// The collections around an event, with the keys of mappings.
 #[derive(Default)]
 struct Mappings {
     open: Vec<Collection>,
@@ -94,7 +94,7 @@ enum Collection {
 // === impl Mappings ===
 
 impl Mappings {
-    /// Takes an event and tells whether it is a plain key that its mapping already has.
+    /// Processes an event; returns whether it is a plain key that its mapping already has.
     fn repeats(&mut self, event: &Event<'_>) -> bool {
         match event {
             Event::Scalar(value, style, ..) => {
@@ -122,7 +122,7 @@ impl Mappings {
         }
     }
 
-    /// Takes the beginning of a node: in a mapping keys and values take turns.
+    /// Processes the beginning of a node: in a mapping keys and values alternate.
     fn node(&mut self, scalar: Option<&str>) -> bool {
         let Some(Collection::Mapping { keys, is_key_next }) = self.open.last_mut() else { return false };
         let is_key = std::mem::replace(is_key_next, !*is_key_next);

@@ -1,4 +1,4 @@
-//! Regular expressions that no engine compiles: groups that do not fit, quantifiers of nothing, flags that do not exist.
+//! Regular expressions that no engine compiles: unmatched groups, quantifiers of nothing, unknown flags.
 
 use tree_sitter::Node;
 
@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 
 const FLAGS: &[u8] = b"dgimsuvy";
 
-/// Returns whether a literal is one of these.
+/// Reports a literal that is not a valid regular expression.
 pub(super) fn mistake(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
     let pattern = literal.child_by_field_name("pattern")?;
     let flags = literal.child_by_field_name("flags").map_or(&b""[..], |flags| &text[flags.byte_range()]);
@@ -18,7 +18,7 @@ pub(super) fn mistake(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
 
 struct Reader<'a> {
     rest: &'a [u8],
-    /// Whether a quantifier may come next.
+    /// True if a quantifier may come next.
     can_repeat: bool,
 }
 
@@ -68,7 +68,7 @@ impl Reader<'_> {
         self.rest = self.rest.get(count..).unwrap_or_default();
     }
 
-    /// Behind a quantifier only the `?` of a lazy one may follow.
+    /// Skips the `?` of a lazy quantifier; no further quantifier may follow.
     fn repeated(&mut self) {
         self.rest = self.rest.strip_prefix(b"?").unwrap_or(self.rest);
         self.can_repeat = false;
@@ -99,7 +99,7 @@ impl Reader<'_> {
         false
     }
 
-    /// Reads what opens a group; says whether the whole may be repeated.
+    /// Reads the opening of a group; returns whether the group may be repeated.
     fn group(&mut self) -> Option<bool> {
         self.can_repeat = false;
         let Some(rest) = self.rest.strip_prefix(b"?") else {

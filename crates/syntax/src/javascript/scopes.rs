@@ -1,4 +1,4 @@
-//! Names that are declared twice, or used where nothing declares them.
+//! Names that are declared twice, or used without a declaration.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use crate::node::problem;
 use crate::problem::{Kind, Problem};
 
-/// Finds a name that `let`, `const`, `class` or `import` declares beside another declaration of the same block.
+/// Finds a name that `let`, `const`, `class` or `import` declares beside another declaration in the same block.
 pub(super) fn twice(block: Node<'_>, text: &[u8]) -> Option<Problem> {
     let mut scope = Scope { text, names: HashMap::new(), second: None };
     for statement in block.named_children(&mut block.walk()) {
@@ -16,7 +16,7 @@ pub(super) fn twice(block: Node<'_>, text: &[u8]) -> Option<Problem> {
     scope.second.map(|second| problem(second, Kind::Unreadable))
 }
 
-/// The names of a block, and whether each may be declared again.
+/// Names of a block, and whether each may be declared again.
 struct Scope<'t, 'a> {
     text: &'a [u8],
     names: HashMap<&'a [u8], bool>,
@@ -56,7 +56,7 @@ impl<'t> Scope<'t, '_> {
         }
     }
 
-    /// Adds what a pattern or an import binds.
+    /// Adds the names that a pattern or an import binds.
     fn names_in(&mut self, node: Node<'t>, may_repeat: bool) {
         match node.kind() {
             "identifier" | "shorthand_property_identifier_pattern" => self.add(node, may_repeat),
@@ -90,7 +90,7 @@ impl<'t> Scope<'t, '_> {
     }
 }
 
-/// `this.#a` where no class around declares `#a`.
+/// Reports `this.#a` where no enclosing class declares `#a`.
 pub(super) fn unknown_private(name: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let is_use = above.last().is_some_and(|parent| parent.kind() == "member_expression");
     let written = &text[name.byte_range()];
@@ -104,7 +104,7 @@ pub(super) fn unknown_private(name: Node<'_>, above: &[Node<'_>], text: &[u8]) -
     (is_use && !is_known()).then(|| problem(name, Kind::Unreadable))
 }
 
-/// `{ a: 1, a: 2 }`: TypeScript takes no name twice.
+/// Reports a repeated key, `{ a: 1, a: 2 }`, which TypeScript refuses.
 pub(super) fn repeated_key(object: Node<'_>, text: &[u8]) -> Option<Problem> {
     let mut names = HashSet::new();
     for member in object.named_children(&mut object.walk()) {

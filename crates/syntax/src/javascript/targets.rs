@@ -1,4 +1,4 @@
-//! What may be assigned to, and what a `break` may leave.
+//! Checks the targets of assignments, and of `break` and `continue`.
 
 use tree_sitter::Node;
 
@@ -8,13 +8,13 @@ use crate::problem::{Kind, Problem};
 
 const LOOPS: &[&str] = &["for_statement", "for_in_statement", "while_statement", "do_statement"];
 
-/// `(a, b) = c` and `a?.b = c` say no place.
+/// Reports `(a, b) = c` and `a?.b = c`, whose left side can't be assigned to.
 pub(super) fn assigned(assignment: Node<'_>) -> Option<Problem> {
     let left = assignment.child_by_field_name("left")?;
     (!is_place(left)).then(|| problem(left, Kind::Unreadable))
 }
 
-/// `1++`
+/// Reports `1++`.
 pub(super) fn stepped(step: Node<'_>) -> Option<Problem> {
     let argument = step.child_by_field_name("argument")?;
     let is_pattern = matches!(argument.kind(), "array" | "object");
@@ -48,7 +48,8 @@ fn is_place(node: Node<'_>) -> bool {
     }
 }
 
-/// `break` belongs into a loop or a `switch`, `continue` into a loop, and a label must be one of those around.
+/// Reports `break` outside of a loop or `switch`, `continue` outside of a loop, and a label that no enclosing statement
+/// has.
 pub(super) fn outside(statement: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let word = statement.child(0)?.kind();
     let is_break = word == "break";

@@ -1,4 +1,4 @@
-//! Parameters, arguments and imports in an order that Python refuses.
+//! Checks the order of parameters, arguments and imports.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use tree_sitter::Node;
 use crate::node::{children, missing, problem, unexpected};
 use crate::problem::{Kind, Problem};
 
-/// Language Reference, 8.7: positional ones, `/`, those with a default, `*`, named ones, `**`; every name once.
+/// Reports parameters out of order (Language Reference, 8.7: positional ones, `/`, those with a default, `*`, named
+/// ones, `**`), or repeated.
 pub(super) fn parameters(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     let mut names = HashSet::new();
     let (mut has_default, mut has_slash, mut star, mut is_last) = (false, false, None, false);
@@ -55,7 +56,7 @@ fn name(parameter: Node<'_>) -> Option<Node<'_>> {
     Some(inner)
 }
 
-/// A plain argument does not follow a named one, `*` does not follow `**`, and a name stands once.
+/// Reports a plain argument behind a named one, `*` behind `**`, and a repeated name.
 pub(super) fn arguments(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     let (mut has_keyword, mut has_splat) = (false, false);
     let mut names = HashSet::new();
@@ -78,13 +79,13 @@ pub(super) fn arguments(list: Node<'_>, text: &[u8]) -> Option<Problem> {
     None
 }
 
-/// An import ends with a comma only inside brackets.
+/// Reports an import that ends with a comma outside of brackets.
 pub(super) fn open_import(import: Node<'_>) -> Option<Problem> {
     let last = children(import).pop().filter(|last| last.kind() == ",")?;
     Some(unexpected(last, ","))
 }
 
-/// Nothing but comments, a docstring and others of its kind stands before `from __future__ import`.
+/// Reports `from __future__ import` after anything but comments, a docstring and other such imports.
 pub(super) fn late_future(import: Node<'_>) -> Option<Problem> {
     let mut before = import.prev_named_sibling();
     while let Some(statement) = before {

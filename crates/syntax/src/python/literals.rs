@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use crate::node::problem;
 use crate::problem::{Kind, Problem};
 
-/// `0777`, `1_`, and the `10L` of Python 2.
+/// Reports `0777`, `1_`, and the `10L` of Python 2.
 pub(super) fn number(integer: Node<'_>, text: &[u8]) -> Option<Problem> {
     let digits = &text[integer.byte_range()];
     let is_decimal = digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'_');
@@ -14,7 +14,7 @@ pub(super) fn number(integer: Node<'_>, text: &[u8]) -> Option<Problem> {
     (is_octal || is_long).then(|| problem(integer, Kind::Unreadable))
 }
 
-/// Escapes that end too early, letters beyond ASCII in bytes, and prefixes that do not exist.
+/// Reports escapes that end too early, letters beyond ASCII in bytes, and unknown prefixes.
 pub(super) fn string(string: Node<'_>, text: &[u8]) -> Option<Problem> {
     let written = &text[string.byte_range()];
     let prefix: Vec<u8> =
@@ -57,7 +57,7 @@ fn are_escapes_whole(content: &[u8], is_bytes: bool) -> bool {
     true
 }
 
-/// Behind `!` in a formatted string.
+/// Reports an invalid conversion after `!` in a formatted string.
 pub(super) fn conversion(conversion: Node<'_>, text: &[u8]) -> Option<Problem> {
     let is_known = matches!(&text[conversion.byte_range()], b"!r" | b"!s" | b"!a");
     (!is_known).then(|| problem(conversion, Kind::Unreadable))

@@ -1,4 +1,4 @@
-//! What cannot be assigned to or deleted, and what only Python 2 knew.
+//! Reports invalid targets of assignments and deletions, and syntax of Python 2.
 
 use tree_sitter::Node;
 
@@ -6,7 +6,7 @@ use super::HOMES;
 use crate::node::{children, nearest, problem, unexpected};
 use crate::problem::{Kind, Problem};
 
-/// What is no place for a value.
+/// Nodes that can't be assigned to.
 const VALUES: &[&str] = &[
     "call",
     "binary_operator",
@@ -26,7 +26,7 @@ const VALUES: &[&str] = &[
     "await",
 ];
 
-/// `*a = b`, `a, *b, *c = d`, `(a, b) += c`, `a, b: int`
+/// Reports `*a = b`, `a, *b, *c = d`, `(a, b) += c`, `a, b: int`.
 pub(super) fn assigned(assignment: Node<'_>) -> Option<Problem> {
     let left = assignment.child_by_field_name("left")?;
     let has_comma = || children(left).iter().any(|part| part.kind() == ",");
@@ -38,7 +38,7 @@ pub(super) fn assigned(assignment: Node<'_>) -> Option<Problem> {
     is_wrong.then(|| problem(left, Kind::Unreadable))
 }
 
-/// `del f()` and `with a as 1`
+/// Reports `del f()` and `with a as 1`.
 pub(super) fn value_as_target(statement: Node<'_>) -> Option<Problem> {
     let mut targets: Vec<Node<'_>> = children(statement).into_iter().filter(Node::is_named).collect();
     if let [list] = targets[..]
@@ -49,24 +49,24 @@ pub(super) fn value_as_target(statement: Node<'_>) -> Option<Problem> {
     targets.into_iter().find(|target| VALUES.contains(&target.kind())).map(|value| problem(value, Kind::Unreadable))
 }
 
-/// `print x` and `exec x`. `print >>f, x` is an expression to Python 3.
+/// Reports `print x` and `exec x`. `print >>f, x` is an expression in Python 3.
 pub(super) fn older_statement(statement: Node<'_>) -> Option<Problem> {
     let is_shift = statement.named_child(0).is_some_and(|first| first.kind() == "chevron");
     (!is_shift).then(|| problem(statement, Kind::Unreadable))
 }
 
-/// `a <> b`
+/// Reports `a <> b`.
 pub(super) fn older_operator(comparison: Node<'_>) -> Option<Problem> {
     children(comparison).into_iter().find(|part| part.kind() == "<>").map(|operator| unexpected(operator, "<>"))
 }
 
-/// `raise A, b`
+/// Reports `raise A, b`.
 pub(super) fn raised_list(statement: Node<'_>) -> Option<Problem> {
     let list = statement.named_child(0).filter(|raised| raised.kind() == "expression_list")?;
     Some(problem(list, Kind::Unreadable))
 }
 
-/// `async` and `await` are words of the language since Python 3.7.
+/// Reports `async` and `await` as names: they are reserved since Python 3.7.
 pub(super) fn reserved(name: Node<'_>, text: &[u8]) -> Option<Problem> {
     match &text[name.byte_range()] {
         b"async" => Some(unexpected(name, "async")),
@@ -75,13 +75,13 @@ pub(super) fn reserved(name: Node<'_>, text: &[u8]) -> Option<Problem> {
     }
 }
 
-/// `a := b` as a statement needs brackets.
+/// Reports `a := b` as a statement without brackets.
 pub(super) fn bare_walrus(statement: Node<'_>) -> Option<Problem> {
     let walrus = statement.named_child(0).filter(|only| only.kind() == "named_expression")?;
     Some(problem(walrus, Kind::Unreadable))
 }
 
-/// `nonlocal` at the top, `import *` inside.
+/// Reports `nonlocal` at the top level, and `import *` inside a function or class.
 pub(super) fn misplaced(statement: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let (home, _) = nearest(above, HOMES)?;
     let is_top = home.kind() == "module";
@@ -92,7 +92,7 @@ pub(super) fn misplaced(statement: Node<'_>, above: &[Node<'_>]) -> Option<Probl
     }
 }
 
-/// A decorator and what it decorates begin at the same place.
+/// Reports a decorator that does not begin at the same column as its definition.
 pub(super) fn moved_definition(decorated: Node<'_>) -> Option<Problem> {
     let (first, definition) = (decorated.child(0)?, decorated.child_by_field_name("definition")?);
     let (begin, end) = (first.start_position(), definition.start_position());

@@ -1,4 +1,4 @@
-//! The compound commands of a shell, by what of them was read.
+//! Compound commands of a shell, by how far they were read.
 
 /// How far a compound command was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,18 +16,18 @@ pub(super) enum Stage {
     Brace,
 }
 
-/// A compound command that is open.
+/// An open compound command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Compound {
     pub(super) stage: Stage,
-    /// Where its first word stands.
+    /// Position of its first word.
     pub(super) at: usize,
 }
 
 // === impl Stage ===
 
 impl Stage {
-    /// Returns the word that began the command, for the message.
+    /// Returns the word that began the command, for messages.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::If | Self::Elif | Self::Then | Self::Else => "if",

@@ -3,11 +3,11 @@
 use super::{End, Stop, list, unclosed};
 use crate::problem::Kind;
 
-/// A text and the place that is read next.
+/// A text and the position to read next.
 pub(super) struct Text<'a> {
     text: &'a [u8],
     pub(super) at: usize,
-    /// The here-documents that begin behind this line: their last lines, and whether tabs are taken off.
+    /// Here-documents that begin after this line: their last lines, and whether leading tabs are removed.
     documents: Vec<(Vec<u8>, bool)>,
 }
 
@@ -26,12 +26,12 @@ impl<'a> Text<'a> {
         self.text[self.at..].starts_with(word)
     }
 
-    /// Returns whether a whole word stands here.
+    /// Returns whether the text continues with this whole word.
     pub(super) fn starts_with_word(&self, word: &[u8]) -> bool {
         self.starts_with(word) && self.text.get(self.at + word.len()).is_none_or(|byte| is_meta(*byte))
     }
 
-    /// Skips blanks, and line ends behind a backslash.
+    /// Skips blanks, and line ends after a backslash.
     pub(super) fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
@@ -59,7 +59,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Takes the end of a line, and the here-documents that follow it.
+    /// Reads the end of a line, and the here-documents that follow it.
     pub(super) fn end_line(&mut self) {
         self.at += 1;
         for (mark, strips_tabs) in std::mem::take(&mut self.documents) {
@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Reads what is behind `<<`.
+    /// Reads what follows `<<`.
     pub(super) fn here_document(&mut self) -> Result<(), Stop> {
         let strips_tabs = self.peek() == Some(b'-');
         self.at += usize::from(strips_tabs);
@@ -105,7 +105,7 @@ impl<'a> Text<'a> {
         Ok(&self.text[from..self.at])
     }
 
-    /// An array (`a=(`) or an extended pattern (`@(`).
+    /// Returns whether an array (`a=(`) or an extended pattern (`@(`) begins here.
     fn opens_within_word(&self) -> bool {
         matches!(self.text[self.at - 1], b'=' | b'@' | b'?' | b'!' | b'*' | b'+')
     }
@@ -154,7 +154,7 @@ impl<'a> Text<'a> {
         Err(endless(from))
     }
 
-    /// Commands in backquotes are skipped: quotes in them follow rules of their own.
+    /// Skips commands in backquotes: quotes inside follow rules of their own.
     fn backquoted(&mut self) -> Result<(), Stop> {
         let from = self.at;
         self.at += 1;
@@ -167,7 +167,7 @@ impl<'a> Text<'a> {
         Err(unclosed(from, "`"))
     }
 
-    /// Reads what begins with `$`.
+    /// Reads an expansion, which begins with `$`.
     fn expansion(&mut self, depth: usize, is_quoted: bool) -> Result<(), Stop> {
         self.at += 1;
         match self.peek() {
@@ -184,7 +184,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// `${…}`
+    /// Reads `${…}`.
     fn parameter(&mut self, depth: usize, is_quoted: bool) -> Result<(), Stop> {
         let from = self.at;
         if depth > super::DEEPEST {
@@ -197,7 +197,7 @@ impl<'a> Text<'a> {
                     self.at += 1;
                     return Ok(());
                 }
-                // In double quotes an apostrophe may be one.
+                // In double quotes, an apostrophe may be a plain character.
                 b'\'' if is_quoted => {
                     let rest = &self.text[self.at + 1..];
                     let length = rest.iter().position(|byte| matches!(byte, b'\'' | b'}' | b'\n')).unwrap_or(0);
@@ -210,7 +210,7 @@ impl<'a> Text<'a> {
         Err(unclosed(from - 1, "${"))
     }
 
-    /// Reads `((…))`; returns whether it is one, and stays where it was if not.
+    /// Reads `((…))`; returns whether it is one, and stays at its position if not.
     pub(super) fn arithmetic(&mut self, depth: usize) -> Result<bool, Stop> {
         let from = self.at;
         self.at += 2;
@@ -238,7 +238,7 @@ impl<'a> Text<'a> {
         Ok(false)
     }
 
-    /// Reads the elements of an array, or an extended pattern, behind its parenthesis.
+    /// Reads the elements of an array, or an extended pattern, after its parenthesis.
     fn parenthesized(&mut self, is_array: bool, depth: usize) -> Result<(), Stop> {
         let from = self.at - 1;
         let mut open = 0_usize;
@@ -263,7 +263,7 @@ impl<'a> Text<'a> {
         Err(unclosed(from, "("))
     }
 
-    /// Reads `[[ … ]]` from behind its first bracket on. A semicolon can't stand in it.
+    /// Reads `[[ … ]]` after its first bracket. It can't contain a semicolon.
     pub(super) fn test(&mut self, from: usize, depth: usize) -> Result<(), Stop> {
         while let Some(byte) = self.peek() {
             if self.starts_with_word(b"]]") && is_meta(self.text[self.at - 1]) {
@@ -294,7 +294,7 @@ impl<'a> Text<'a> {
         Ok(true)
     }
 
-    /// Reads the head of `case`, up to and with `in`.
+    /// Reads the head of `case`, up to and including `in`.
     pub(super) fn case_head(&mut self, from: usize, depth: usize) -> Result<(), Stop> {
         self.skip_blanks();
         self.word(depth)?;

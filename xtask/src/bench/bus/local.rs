@@ -15,17 +15,17 @@ use super::disk;
 use super::workload::{BODY, MANY};
 use crate::bench::stats::{quantile, rate, rounded, seconds};
 
-/// Sends that are timed one by one.
+/// Number of sends that are timed one by one.
 const SENDS: usize = 300;
 
-/// Sends of each of many senders: together more than the store keeps in memory before SQLite has them.
+/// Number of sends of each of many senders: together more than the store keeps in memory before they are in SQLite.
 const EACH: usize = 200;
 
-/// Messages in a full inbox, and in a short one.
+/// Number of messages in a full inbox, and in a short one.
 const FULL: usize = 100_000;
 const SHORT: usize = 100;
 
-/// Leases that are held, many and few, and reservations that are timed.
+/// Number of held leases, many and few, and of timed reservations.
 const LEASES: (usize, usize) = (10_000, 10);
 const RESERVES: usize = 200;
 
@@ -40,7 +40,7 @@ fn call(name: &str) -> Call {
     Call { limits: Limits { messages: 1 << 40, bytes: 1 << 40 }, ..Call::of(name) }
 }
 
-/// An id as a daemon makes them: those of neighbours lie anywhere.
+/// Makes an id as a daemon does: ids of consecutive messages are not adjacent.
 fn id(number: u64) -> MessageId {
     MessageId::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
@@ -78,7 +78,7 @@ impl Bus {
         seconds(|| self.runtime.block_on(sent).map_err(failed)).map(|(_, took)| took)
     }
 
-    /// Many senders at once, and how long it took until all were answered and the tables had it.
+    /// Sends from many senders at once; returns the time until all were answered and the tables were up to date.
     fn send_many(&self, recipients: &Arc<Vec<String>>, each: usize, first: u64) -> anyhow::Result<f64> {
         let work = async {
             let mut senders = tokio::task::JoinSet::new();
@@ -99,7 +99,7 @@ impl Bus {
             while let Some(done) = senders.join_next().await {
                 done.context("a sender")??;
             }
-            // Who reads a table has it brought up to date first.
+            // A read first brings the table up to date.
             self.store.read(&Query::table("inboxes").limit(1))?;
             anyhow::Ok(())
         };
@@ -116,7 +116,7 @@ impl Bus {
     }
 }
 
-/// The figures of one round.
+/// Measures the figures of one round.
 pub(super) fn round(folder: &Path, floor: f64) -> anyhow::Result<Map<String, Value>> {
     let mut row = Map::new();
     let place = folder.join("tax");
@@ -160,7 +160,7 @@ fn lease_check(folder: &Path) -> anyhow::Result<f64> {
     Ok(many / few)
 }
 
-/// Figures about size, once.
+/// Measures the figures about size, once.
 pub(super) fn sizes() -> anyhow::Result<Map<String, Value>> {
     let mut row = Map::new();
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
@@ -191,10 +191,10 @@ pub(super) fn sizes() -> anyhow::Result<Map<String, Value>> {
     Ok(row)
 }
 
-/// Syncs of the store's files for each message of 64 senders.
+/// Returns the number of syncs of the store's files for each message of 64 senders.
 fn fsyncs() -> anyhow::Result<f64> {
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
-    // Files are listened to that are opened behind the first count.
+    // The first count installs the hook: only files opened after it are counted.
     crate::torture::count_syncs()?;
     let config = Config { io_hook: crate::torture::io_hook(), ..Config::new(folder.path().join("store.db")) };
     let bus = Bus::with(config, &["ada", "ben"])?;

@@ -1,4 +1,5 @@
-//! PostgreSQL with its defaults, spoken to in its own protocol over its Unix socket, with as many rows in a transaction as ours has.
+//! PostgreSQL with its defaults, used through its own protocol over its Unix socket, with as many rows in a transaction
+//! as our bus writes.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,10 +14,10 @@ use super::workload::BODY;
 use crate::bench::stats::rate;
 use crate::command::command;
 
-/// Longest start.
+/// Time limit of a start.
 const START: Duration = Duration::from_secs(30);
 
-/// A server of our own, ended when dropped.
+/// A server process, ended when dropped.
 pub(super) struct Server {
     child: Child,
     socket: PathBuf,
@@ -24,13 +25,13 @@ pub(super) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is only the status to collect.
+        // It may have ended already; then only the status is collected.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Three rows as ours: the event, the message, the count of the inbox.
+/// Tables for the same three rows that our bus writes: the event, the message, the count of the inbox.
 const TABLES: &str = "CREATE TABLE events (lsn bigserial PRIMARY KEY, kind text, subject text, facts text, body text, hash text);\
     CREATE TABLE messages (id text PRIMARY KEY, recipient text, state text, seq bigserial);\
     CREATE INDEX queue ON messages (recipient, state, seq);\
@@ -39,7 +40,7 @@ const TABLES: &str = "CREATE TABLE events (lsn bigserial PRIMARY KEY, kind text,
 // === impl Server ===
 
 impl Server {
-    /// Starts a database in a folder, if one is installed; else says so.
+    /// Starts a database in a folder, if one is installed; otherwise prints why not.
     pub(super) fn start(folder: &Path) -> anyhow::Result<Option<Self>> {
         let Some(bin) = installed() else {
             eprintln!("skipped: vs_postgres_64: no PostgreSQL is installed here");
@@ -71,7 +72,7 @@ impl Server {
         }
     }
 
-    /// Messages a second of many clients who each wait for their own commit.
+    /// Returns the messages per second of many clients who each wait for their own commit.
     pub(super) fn rate(&self, many: usize, each: usize) -> anyhow::Result<f64> {
         let body = "x".repeat(BODY);
         let round = std::process::id();
@@ -93,7 +94,7 @@ impl Server {
     }
 }
 
-/// The newest installed server's programs.
+/// Returns the folder with the programs of the newest installed server.
 fn installed() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut found: Vec<PathBuf> = versions.flatten().map(|entry| entry.path().join("bin")).collect();
@@ -102,7 +103,7 @@ fn installed() -> Option<PathBuf> {
     found.pop()
 }
 
-/// How to start one of its programs: as its own user where we are root, with the folders made its own.
+/// Returns how to start one of its programs: if we are root, as another user who gets the folders.
 fn as_user(folders: &[&Path]) -> anyhow::Result<impl Fn(PathBuf) -> Command + use<>> {
     let is_root = std::fs::metadata("/proc/self").map(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)?;
     if is_root {
@@ -140,7 +141,7 @@ impl Client {
         Ok(client)
     }
 
-    /// A simple query; one transaction.
+    /// Runs a simple query in one transaction.
     fn ask(&mut self, query: &str) -> anyhow::Result<()> {
         let size = i32::try_from(query.len() + 5)?.to_be_bytes();
         self.stream.write_all(&[b"Q".as_slice(), &size, query.as_bytes(), b"\0"].concat())?;

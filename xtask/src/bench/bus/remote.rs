@@ -1,4 +1,4 @@
-//! The bus behind a daemon's socket, beside brokers and databases behind theirs.
+//! The bus behind a daemon's socket, compared with brokers and databases behind theirs.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -15,14 +15,14 @@ use super::{jetstream, postgres};
 use crate::bench::daemon::{Daemon, TestRepo};
 use crate::bench::stats::{median, quantile, rate, rounded};
 
-/// Sends for each figure.
+/// Number of sends for each figure.
 const ONE: usize = 300;
 const EACH: usize = 100;
 const PROCESSES: usize = 8;
 const BY_PROCESS: usize = 150;
 const WAKES: usize = 200;
 
-/// Agents and messages of each in a large daemon.
+/// Number of agents, and of messages of each, in a large daemon.
 const LARGE: (usize, usize) = (1_000, 100);
 
 fn test_repo(binary: &Path, agents: usize) -> anyhow::Result<(TestRepo, Daemon)> {
@@ -36,7 +36,7 @@ fn test_repo(binary: &Path, agents: usize) -> anyhow::Result<(TestRepo, Daemon)>
     Ok((test_repo, daemon))
 }
 
-/// The figures of one round.
+/// Measures the figures of one round.
 pub(super) fn round(
     binary: &Path,
     floor: f64,
@@ -74,7 +74,7 @@ fn fairness(binary: &Path) -> anyhow::Result<f64> {
     Ok(quantile(times, 1.0) / p50)
 }
 
-/// Seconds from the answer to a send, which is its commit, to the waiting reader's news of it.
+/// Returns the seconds from the answer to a send, which follows its commit, until the waiting reader receives it.
 fn wake(test_repo: &TestRepo) -> anyhow::Result<Vec<f64>> {
     let (ready, begins) = channel::<()>();
     let (heard, news) = channel::<Instant>();
@@ -115,7 +115,7 @@ fn wake(test_repo: &TestRepo) -> anyhow::Result<Vec<f64>> {
     Ok(took)
 }
 
-/// Figures about size, once.
+/// Measures the figures about size, once.
 pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
     let mut row = Map::new();
     let (agents, each) = LARGE;
@@ -141,7 +141,7 @@ pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
     Ok(row)
 }
 
-/// Bytes of the tools that an MCP client is shown.
+/// Returns the number of bytes of the list of tools for an MCP client.
 fn tools_list(test_repo: &TestRepo) -> anyhow::Result<usize> {
     let mut bridge = test_repo
         .switchboard()

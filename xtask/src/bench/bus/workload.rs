@@ -1,16 +1,16 @@
-//! What every bus measurement sends, and what loads the machine meanwhile.
+//! Parameters of every bus measurement, and the load beside it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of every measured message.
+/// Size of every measured message, in bytes.
 pub(super) const BODY: usize = 1024;
-/// Senders at once.
+/// Number of senders at once.
 pub(super) const MANY: usize = 64;
-/// Agents that the messages go to.
+/// Number of agents that receive the messages.
 pub(super) const AGENTS: usize = 64;
 
-/// Two busy loops for each core, until dropped.
+/// Two busy loops for each core, ended when dropped.
 pub(super) struct CpuLoad {
     goes: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,

@@ -1,42 +1,42 @@
-//! The figures and what is wanted of each.
+//! Figures and their limits.
 
-/// A figure. `docs/benchmarks.md` says how each is measured.
+/// A figure. `docs/benchmarks.md` describes how each is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// Start of a worker ÷ a work tree and two processes.
+    /// Time of a worker's start ÷ that of a work tree and two processes.
     SpawnOverhead,
     /// The daemon's share of a core beside many workers.
     CoreShare,
-    /// Its memory.
+    /// Memory of the daemon beside many workers.
     Rss,
     /// Memory of a shim.
     ShimRss,
-    /// From a stop to its acknowledgement by the worker.
+    /// Time from a stop to its acknowledgement by the worker.
     Control,
-    /// From the start of a daemon until all workers are connected.
+    /// Time from the start of a daemon until all workers are connected.
     Adopt,
-    /// A plan of 10,000 tasks.
+    /// Time to prepare a plan of 10,000 tasks.
     Plan10k,
-    /// What four workers spend beyond a ceiling.
+    /// Amount that four workers spend beyond a ceiling.
     Overspend,
-    /// From a polled signal to its reading.
+    /// Time from a polled signal to its reading.
     PollingControl,
-    /// Polled signals that nobody read.
+    /// Number of polled signals that were never read.
     PollingLost,
-    /// Live workers that a polled heartbeat declares stale.
+    /// Number of live workers that a polled heartbeat declares stale.
     PollingStale,
 }
 
 // === impl Figure ===
 
 impl Figure {
-    /// Those that want many workers.
+    /// Figures that need many workers.
     pub(super) const OF_FLEET: [Self; 5] = [Self::CoreShare, Self::Rss, Self::ShimRss, Self::Control, Self::Adopt];
 
-    /// Those of polled files.
+    /// Figures about polled files.
     pub(super) const OF_POLLING: [Self; 3] = [Self::PollingControl, Self::PollingLost, Self::PollingStale];
 
-    /// Its key in the JSON object.
+    /// Returns its key in the JSON object.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::SpawnOverhead => "spawn_overhead",
@@ -53,7 +53,7 @@ impl Figure {
         }
     }
 
-    /// The most that is wanted; what is measured for comparison has no limit.
+    /// Returns the maximum allowed value; figures for comparison have none.
     const fn limit(self) -> Option<f64> {
         match self {
             Self::SpawnOverhead => Some(1.25),
@@ -68,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// A row of the printed table.
+    /// Returns a row of the printed table.
     pub(super) fn line(self, measured: f64) -> String {
         let verdict = match self.limit() {
             Some(limit) => format!("wanted ≤ {limit:<8} {}", if measured <= limit { "met" } else { "missed" }),

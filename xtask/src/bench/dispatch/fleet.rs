@@ -1,6 +1,8 @@
-//! A daemon with many live workers: what it costs while they work, how fast one of them is stopped, and how fast the next daemon has them all.
+//! A daemon with many live workers: its cost while they work, the time to stop one of them, and the time in which the
+//! next daemon adopts them all.
 //!
-//! The workers are real processes, a shim and a scripted agent each, which sleep most of the time, as those do that wait for a model.
+//! The workers are real processes, a shim and a scripted agent each, which sleep most of the time, like agents that
+//! wait for a model.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,31 +15,31 @@ use crate::bench::daemon::{Client, Daemon, TestRepo, call};
 use crate::bench::stats::{count, median, quantile, rounded};
 use crate::processes;
 
-/// How long all of them may take to start.
+/// Time limit for the start of all workers.
 const START: Duration = Duration::from_secs(300);
-/// Quiet after that.
+/// Quiet time after the start.
 const SETTLE: Duration = Duration::from_secs(10);
-/// How long processor time is counted.
+/// Duration over which processor time is counted.
 const COUNT: Duration = Duration::from_secs(30);
-/// How long a stop may take.
+/// Time limit of a stop.
 const STOP: Duration = Duration::from_secs(20);
-/// Tasks that are paused, and tasks that are stopped.
+/// Number of tasks that are paused, and of tasks that are stopped.
 const SAMPLES: usize = 100;
 /// Milliseconds between two tool calls of a worker.
 const CYCLE_MS: u64 = 6_000;
-/// Tool calls of a worker: more than the measurement takes.
+/// Number of tool calls of a worker: enough to outlast the measurement.
 const CYCLES: u32 = 150;
 
-/// What was measured.
+/// Results of the measurement.
 pub(super) struct Fleet {
     pub(super) rows: Vec<(Figure, f64)>,
     pub(super) details: Value,
 }
 
-/// Measures.
+/// Measures the figures that need many workers.
 ///
 /// # Errors
-/// When daemon or workers do not do their part.
+/// When daemon or workers fail.
 pub(super) fn measure(binary: &Path, workers: usize) -> anyhow::Result<Fleet> {
     let repo = TestRepo::new(binary)?;
     let (daemon, _) = repo.start()?;
@@ -52,7 +54,7 @@ pub(super) fn measure(binary: &Path, workers: usize) -> anyhow::Result<Fleet> {
     let (daemon, adopt_s) = adopt(&repo, daemon, workers)?;
     let mut client = repo.connect("person")?;
     let control = control(&mut client, &run, workers)?;
-    // Ends the shims, which outlive the daemon otherwise.
+    // Ends the shims; otherwise they would outlive the daemon.
     call(&mut client, "stop_run", json!({ "what": run }))?;
     until_gone(&repo)?;
     drop(daemon);
@@ -94,7 +96,7 @@ fn start(client: &mut Client, repo: &TestRepo, binary: &Path, workers: usize) ->
     Ok(reply["run"].as_str().context("no run")?.to_owned())
 }
 
-/// Waits until a daemon has all workers connected.
+/// Waits until all workers are connected to a daemon.
 fn until_connected(repo: &TestRepo, workers: usize, limit: Duration) -> anyhow::Result<()> {
     let mut client = repo.connect("watcher")?;
     let until = Instant::now() + limit;
@@ -139,7 +141,7 @@ fn shims(repo: &TestRepo) -> anyhow::Result<Shims> {
     Ok(Shims { count: sizes.len(), median_mb: median(sizes.clone()), max_mb: quantile(sizes, 1.0) })
 }
 
-/// Kills the daemon; seconds from the start of the next one until it has all workers connected.
+/// Kills the daemon; returns the seconds from the start of the next one until all workers are connected to it.
 fn adopt(repo: &TestRepo, daemon: Daemon, workers: usize) -> anyhow::Result<(Daemon, f64)> {
     daemon.kill()?;
     let began = Instant::now();
@@ -151,7 +153,7 @@ fn adopt(repo: &TestRepo, daemon: Daemon, workers: usize) -> anyhow::Result<(Dae
 struct Control {
     /// Milliseconds until a pause of a task was recorded.
     pauses: Vec<f64>,
-    /// Milliseconds until the worker of a stopped task has ended its turn, as it says itself.
+    /// Milliseconds until the worker of a stopped task has ended its turn, by its own report.
     stops: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A plan of 10,000 tasks: how long it takes to say what would run when, and what stands in each other's way.
+//! A plan of 10,000 tasks: the time to compute its schedule and its conflicts.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -13,10 +13,10 @@ use crate::bench::stats::median;
 const TASKS: usize = 10_000;
 const ROUNDS: usize = 5;
 
-/// Milliseconds of preparing it, median of five. The plan is read before.
+/// Returns the milliseconds of preparing the plan, median of five. Parsing it is not included.
 ///
 /// # Errors
-/// When the plan is refused, or nothing of it is in the way of anything.
+/// When the plan is refused, or has no conflict.
 pub(super) fn prepare_10k_ms() -> anyhow::Result<f64> {
     let plan =
         plan_json::parse(&plan().to_string()).map_err(|errors| anyhow::anyhow!("{errors:?}")).context("the plan")?;
@@ -31,7 +31,8 @@ pub(super) fn prepare_10k_ms() -> anyhow::Result<f64> {
     Ok(median(times))
 }
 
-/// Each task depends on up to two earlier ones and writes two files, of which one is written by some others, too.
+/// Makes a plan in which each task depends on up to two earlier ones and writes two files, one of which some others
+/// write, too.
 fn plan() -> Value {
     let task = |number: usize| {
         let depends: BTreeSet<_> =

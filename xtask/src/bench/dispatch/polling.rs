@@ -1,5 +1,6 @@
-//! Control by polled files, made anew for comparison, as an orchestrator did it that this one takes the place of: one signal slot for each worker, looked at once for each
-//! unit of work, read and then removed; a heartbeat that the coordinator writes when a message of the worker ends; a worker whose heartbeat is older than thirty seconds is stale.
+//! Control by polled files, rebuilt for comparison after an earlier orchestrator: one signal slot for each worker,
+//! checked once for each unit of work, read and then removed; a heartbeat that the coordinator writes when a message of
+//! the worker ends; a worker whose heartbeat is older than thirty seconds is stale.
 //!
 //! Real files and threads, with time scaled: a second is a millisecond.
 
@@ -15,31 +16,32 @@ use tempfile::TempDir;
 use super::figure::Figure;
 use crate::bench::stats::{count, quantile, rounded};
 
-/// How many times faster than life everything is.
+/// Factor by which time is accelerated.
 const SCALE: u32 = 1_000;
 const WORKERS: usize = 20;
-/// How long it goes on, in seconds of life: six hours.
+/// Duration of the simulation, in unscaled seconds: six hours.
 const LASTS_S: u64 = 6 * 3_600;
-/// Least and most seconds of a unit of work: 3 to 30 minutes.
+/// Minimum and maximum duration of a unit of work, in seconds: 3 to 30 minutes.
 const UNIT_S: (u64, u64) = (180, 1_800);
-/// Least and most seconds between two signals to a worker.
+/// Minimum and maximum time between two signals to a worker, in seconds.
 const SIGNAL_S: (u64, u64) = (120, 1_800);
-/// Least and most seconds of a message of the model.
+/// Minimum and maximum duration of a message of the model, in seconds.
 const MESSAGE_S: (u64, u64) = (2, 20);
-/// Every so many messages end with a tool call of up to so many seconds: tools take up to 15 minutes.
+/// Number of messages of which one ends with a tool call, and the maximum seconds of that call: tools take up to 15
+/// minutes.
 const TOOL: (u64, u64) = (10, 900);
-/// A heartbeat older than this is stale.
+/// Age in seconds above which a heartbeat is stale.
 const STALE_S: f64 = 30.0;
-/// How long a reader takes between reading and removing: what a script of that kind takes, not scaled.
+/// Time of a reader between reading and removing, not scaled: what such a script takes.
 const GAP: Duration = Duration::from_micros(50);
 
-/// What was measured.
+/// Results of the measurement.
 pub(super) struct Polling {
     pub(super) rows: Vec<(Figure, f64)>,
     pub(super) details: Value,
 }
 
-/// What one worker came to.
+/// Results for one worker.
 #[derive(Default)]
 struct Told {
     sent: usize,
@@ -48,7 +50,7 @@ struct Told {
     waits_ms: Vec<f64>,
 }
 
-/// Plays it.
+/// Runs the simulation.
 ///
 /// # Errors
 /// When a file can't be written.
@@ -79,7 +81,7 @@ pub(super) fn measure(seed: u64) -> anyhow::Result<Polling> {
     Ok(Polling { rows, details })
 }
 
-/// One worker with its coordinator, which writes signals beside it.
+/// Runs one worker with its coordinator, which writes signals at the same time.
 fn play(began: Instant, slot: &Path, mut rng: Rng) -> anyhow::Result<Told> {
     let until = Instant::now() + scaled(LASTS_S);
     let coordinator = {
@@ -96,7 +98,7 @@ fn play(began: Instant, slot: &Path, mut rng: Rng) -> anyhow::Result<Told> {
         }
     }
     told.sent = coordinator.join().map_err(|_| anyhow::anyhow!("a coordinator panicked"))??;
-    // One may still lie there.
+    // One unread signal may be left.
     let waits = usize::from(slot.exists());
     told.lost = told.sent.saturating_sub(read + waits);
     Ok(told)
@@ -118,18 +120,18 @@ fn work(rng: &mut Rng) -> usize {
     stale
 }
 
-/// Reads the slot and removes it; returns how long the signal lay there.
+/// Reads the slot and removes it; returns the age of the signal.
 fn take(began: Instant, slot: &Path) -> anyhow::Result<Option<Duration>> {
     let Ok(text) = fs::read(slot) else { return Ok(None) };
     let signal: Value = serde_json::from_slice(&text).context("a signal")?;
     std::thread::sleep(GAP);
-    // Whatever lies there by now goes with it.
+    // A signal written since the read is removed with it.
     fs::remove_file(slot)?;
     let sent = Duration::from_nanos(signal["sentAt"].as_u64().context("no time")?);
     Ok(Some(began.elapsed().saturating_sub(sent)))
 }
 
-/// Writes pause, resume, stop or rebase now and then, over whatever lies there.
+/// Writes pause, resume, stop or rebase at random intervals, overwriting any unread signal.
 fn signal((began, until): (Instant, Instant), slot: &Path, mut rng: Rng) -> anyhow::Result<usize> {
     let mut sent = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The start of a worker beside what it can't do without: a work tree and two processes, one of each in turns.
+//! The start of a worker compared with its unavoidable part: a work tree and two processes, measured alternately.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,27 +12,28 @@ use crate::bench::daemon::{Client, TestRepo, call};
 use crate::bench::stats::{median, rounded};
 use crate::command::{command, output};
 
-/// Starts that are timed.
+/// Number of starts that are timed.
 const STARTS: usize = 25;
-/// Starts before these.
+/// Number of starts before these.
 const WARM: usize = 3;
-/// Files of the repository.
+/// Number of files in the repository.
 const FILES: usize = 200;
-/// How long a worker may take to start.
+/// Time limit of a worker's start.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Prints the time of day with a builtin, before anything else.
+/// Shell command that prints the time of day with a builtin, before anything else.
 const STAMP: &str = "echo $EPOCHREALTIME > \"$0\"";
 
-/// What was measured.
+/// Results of the measurement.
 pub(super) struct Spawn {
     pub(super) ratio: f64,
     pub(super) details: Value,
 }
 
-/// Measures: from the request of a run with one task until its agent's first instruction has run ÷ `git worktree add` and two such processes.
+/// Measures the time from the request of a run with one task until its agent's first instruction ÷ that of `git
+/// worktree add` and two such processes.
 ///
 /// # Errors
-/// When the daemon or git does not do its part.
+/// When the daemon or git fails.
 pub(super) fn measure(binary: &Path) -> anyhow::Result<Spawn> {
     let repo = TestRepo::new(binary)?;
     fill(&repo)?;
@@ -66,7 +67,7 @@ fn fill(repo: &TestRepo) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds from the request to the agent's first instruction. The run is over before the next one begins.
+/// Returns the seconds from the request to the agent's first instruction. Waits for the end of the run.
 fn worker(client: &mut Client, number: usize, stamp: &Path) -> anyhow::Result<f64> {
     let plan = json!({ "schema_version": "1.0.0", "title": format!("Start {number}"), "swarm": "bench", "phases": [{ "id": 1, "name": "P",
         "tasks": [{ "id": "1.1", "phase": 1, "description": "start" }] }] });
@@ -87,7 +88,7 @@ fn worker(client: &mut Client, number: usize, stamp: &Path) -> anyhow::Result<f6
     Ok(first - began)
 }
 
-/// Seconds of a work tree and two processes.
+/// Returns the seconds for a work tree and two processes.
 fn plain_start(repo: &TestRepo, number: usize) -> anyhow::Result<f64> {
     let tree = repo.repo().with_file_name(format!("tree-{number}"));
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Four workers that report costs until their run's ceiling stops them: how much is spent beyond it.
+//! Four workers that report costs until their run's ceiling stops them: measures how much they spend beyond it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 use crate::bench::daemon::{TestRepo, call};
 
-/// What is set aside for each worker, in millionths of a US dollar.
+/// Amount set aside for each worker, in millionths of a US dollar.
 pub(super) const RESERVE: f64 = 100_000.0;
-/// The ceiling.
+/// Ceiling of the run, in millionths of a US dollar.
 const CEILING: u64 = 1_000_000;
 const WORKERS: usize = 4;
 const TASKS: usize = 24;
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What was measured.
+/// Results of the measurement.
 pub(super) struct Spend {
     pub(super) overspend: f64,
     pub(super) details: Value,
 }
 
-/// Measures.
+/// Measures the overspending.
 ///
 /// # Errors
 /// When the run does not end, or spends nothing.
@@ -59,7 +59,7 @@ pub(super) fn measure(binary: &Path, seed: u64) -> anyhow::Result<Spend> {
     Ok(Spend { overspend, details: json!({ "spent": spent, "ceiling": CEILING, "state": end["state"] }) })
 }
 
-/// What the workers have reported, as the log has it.
+/// Returns the costs that the workers have reported, according to the log.
 fn spent(repo: &TestRepo) -> anyhow::Result<u64> {
     let mut client = repo.connect("person")?;
     let (mut total, mut after) = (0, json!("start"));
@@ -75,7 +75,8 @@ fn spent(repo: &TestRepo) -> anyhow::Result<u64> {
     }
 }
 
-/// Workers that spend one to five cents about every second, twenty times a worker at most: some twenty times as fast as life.
+/// Makes scripts of workers that spend one to five cents about every second, at most twenty times each: some twenty
+/// times as fast as real ones.
 fn sections(seed: u64) -> Value {
     let mut rng = Rng::with_seed(seed);
     let section = |number: usize| {

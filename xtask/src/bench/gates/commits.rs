@@ -1,4 +1,4 @@
-//! Commits that people have merged, each as a change against its parent: how many of them the checks would have blocked.
+//! Commits that people have merged, each as a change against its parent: counts how many the checks would have blocked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,16 +10,16 @@ use super::session::{Session, findings};
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// The checks that look at every change.
+/// Checks that examine every change.
 const CHECKS: [&str; 3] = ["syntax_check", "secretscan", "placeholder_scan"];
-/// What became of the commits of one history, or of all.
+/// Counts for the commits of one history, or of all.
 #[derive(Debug, Default)]
 struct Count {
     commits: usize,
     blocked: usize,
     files: usize,
     files_blocked: usize,
-    /// Commits that each check blocks.
+    /// Number of commits that each check blocks.
     by_check: BTreeMap<String, usize>,
 }
 
@@ -59,7 +59,7 @@ impl Count {
     }
 }
 
-/// Checks the newest commits of each history; merges, first commits and imports are left out.
+/// Checks the newest commits of each history; leaves out merges, first commits and imports.
 pub(crate) fn measure(bench: &Bench<'_>, root: &Path) -> anyhow::Result<Value> {
     let own = [root.to_owned()];
     let histories = if bench.args.histories.is_empty() { &own[..] } else { &bench.args.histories };

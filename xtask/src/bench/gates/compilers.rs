@@ -1,4 +1,4 @@
-//! The compilers that say which code is broken, and where their languages' code lies on this machine.
+//! Compilers that decide which code is broken, and the location of code in their languages on this machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use super::library::files;
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// A language whose compiler is asked.
+/// A language with a compiler to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compiler {
     Python,
@@ -21,7 +21,7 @@ pub(crate) enum Compiler {
     Gofmt,
 }
 
-/// Prints the names of the files of a folder that Python does not compile.
+/// Python program that prints the names of the files of a folder that do not compile.
 const PYTHON: &str = "import os, sys, warnings
 warnings.simplefilter('ignore')
 for name in os.listdir('.'):
@@ -29,13 +29,13 @@ for name in os.listdir('.'):
         compile(open(name, 'rb').read(), name, 'exec', dont_inherit=True)
     except (SyntaxError, ValueError):
         print(name)";
-/// The same for Node, which wraps a script into a function.
+/// Node program that prints the files that do not compile; Node wraps a script into a function.
 const NODE: &str = "const fs = require('fs'), vm = require('vm');
 for (const name of fs.readdirSync('.')) {
   try { vm.compileFunction(fs.readFileSync(name, 'utf8').replace(/^#!/, '//'), ['exports', 'require', 'module']); }
   catch (error) { console.log(name); }
 }";
-/// The same for TypeScript: what its parser refuses, and the grammar errors of its checker.
+/// Node program that prints the TypeScript files with errors of the parser, and grammar errors of the checker.
 const TSC: &str = "const ts = require(process.argv[1]), fs = require('fs');
 const options = { noResolve: true, noLib: true, noEmit: true, target: 99, module: 99, moduleResolution: 100, types: [] };
 for (const name of fs.readdirSync('.')) {
@@ -43,7 +43,7 @@ for (const name of fs.readdirSync('.')) {
   const grammar = () => program.getSemanticDiagnostics(file).filter((found) => found.code >= 1000 && found.code < 2000);
   if (program.getSyntacticDiagnostics(file).length || grammar().length) console.log(name);
 }";
-/// The same for Java, without looking beyond the file.
+/// Java program that prints the Java files that do not parse, each by itself.
 const JAVAC: &str = "import com.sun.source.util.JavacTask;
 import java.nio.file.*;
 import java.util.*;
@@ -69,7 +69,7 @@ public class Parse {
 impl Compiler {
     pub(crate) const ALL: [Self; 6] = [Self::Python, Self::Node, Self::Tsc, Self::Rustc, Self::Javac, Self::Gofmt];
 
-    /// The language and the ending of its files.
+    /// Returns the language and the ending of its files.
     pub(crate) const fn language(self) -> (&'static str, &'static str) {
         match self {
             Self::Python => ("python", "py"),
@@ -81,7 +81,7 @@ impl Compiler {
         }
     }
 
-    /// Lists real files of the language; an error says why there are none.
+    /// Lists real files of the language; an error holds the reason that there are none.
     pub(crate) fn samples(self, bench: &Bench<'_>) -> anyhow::Result<Vec<PathBuf>> {
         let here = Path::new("/");
         let folder = match self {
@@ -95,7 +95,7 @@ impl Compiler {
         files(&folder, self.language().1)
     }
 
-    /// Gives the names of the files in a folder that do not parse.
+    /// Returns the names of the files in a folder that do not parse.
     pub(crate) fn broken(self, bench: &Bench<'_>, folder: &Path) -> anyhow::Result<BTreeSet<String>> {
         let listed = |program: &str, args: &[&str]| lines(output(command(program, folder).args(args))?);
         match self {
@@ -121,7 +121,7 @@ impl Compiler {
     }
 }
 
-/// The first line that a program prints, as a path.
+/// Returns the first line that a program prints, as a path.
 fn said(folder: &Path, program: &str, args: &[&str]) -> anyhow::Result<PathBuf> {
     let out = String::from_utf8(output(command(program, folder).args(args))?)?;
     Ok(PathBuf::from(out.lines().next().context("it printed nothing")?))

@@ -1,8 +1,9 @@
-//! Credentials planted into files that nobody here wrote: the packages, settings and manuals of this machine.
+//! Credentials planted into files from other projects: the packages, settings and manuals of this machine.
 //!
-//! Where a credential goes, what its name is and what stands around it is taken from the files themselves; only the value and
-//! the form of the statement are drawn. Half of the files, told by a hash of their paths and the seed, is measured; the other
-//! half is for whoever mends a detector (`--other-half`). What a scanner tells elsewhere in these files counts as wrong.
+//! The position of a credential, its name and the text around it come from the files themselves; only the value and the
+//! form of the statement are drawn. Half of the files, chosen by a hash of their paths and the seed, is measured; the
+//! other half is for improving a detector (`--other-half`). A finding of a scanner elsewhere in these files counts as
+//! wrong.
 
 mod form;
 mod value;
@@ -25,15 +26,15 @@ use super::session::{Session, findings};
 use super::setup::Bench;
 use form::Form;
 
-/// Files that credentials are planted into, for each ending.
+/// Number of files that credentials are planted into, for each ending.
 const FILES: usize = 120;
-/// Sizes of such files.
+/// Sizes of such files, in bytes.
 const SIZES: std::ops::Range<u64> = 400..60_000;
-/// The endings, and where files with them are found on a machine with Rust, Python, Node or Debian's documents.
+/// Endings, and the folders where such files are found on a machine with Rust, Python, Node or Debian's documents.
 const ENDINGS: &[&str] =
     &["py", "js", "rs", "rb", "go", "sh", "md", "yml", "yaml", "json", "toml", "xml", "conf", "properties", "ini", "c"];
 
-/// One planted line, and whether it is a credential.
+/// A planted line, and whether it is a credential.
 struct Planted {
     path: String,
     line: usize,
@@ -41,7 +42,7 @@ struct Planted {
     form: &'static str,
 }
 
-/// Plants, scans and compares.
+/// Plants the lines, scans the files and compares.
 pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     let folder = TempDir::new()?;
     let root = folder.path().canonicalize()?;
@@ -82,7 +83,7 @@ impl Corpus {
             let all = folders.iter().chain(&python).filter_map(|folder| files(folder, ending).ok()).flatten();
             let fits = |path: &PathBuf| path.metadata().is_ok_and(|file| SIZES.contains(&file.len()));
             let mut all: Vec<PathBuf> = all.filter(is_mine).filter(fits).collect();
-            // A fixed order that is not that of the folders.
+            // A fixed order that differs from that of the folders.
             all.sort_by_cached_key(|path| {
                 let mut hash = DefaultHasher::new();
                 (seed, path).hash(&mut hash);
@@ -99,7 +100,7 @@ impl Corpus {
     }
 }
 
-/// Writes each file with one credential or one look-alike in it, in a folder that says what it is.
+/// Writes each file with one credential or one look-alike in it, in a folder that shows its kind.
 fn plant(root: &Path, corpus: &Corpus, draw: &mut Draw) -> anyhow::Result<Vec<Planted>> {
     let mut planted = Vec::new();
     for (ending, files) in &corpus.0 {
@@ -125,14 +126,14 @@ fn plant(root: &Path, corpus: &Corpus, draw: &mut Draw) -> anyhow::Result<Vec<Pl
     Ok(planted)
 }
 
-/// Draws a line to plant before: one with something on it, where a statement begins.
+/// Draws a line to plant before: a line with text on it, where a statement begins.
 fn place(lines: &[String], draw: &mut Draw) -> usize {
     let fits =
         |at: &usize| !lines[*at].trim().is_empty() && !lines[*at].trim_start().starts_with(['*', '"', '\'', '/']);
     (0..20).map(|_| draw.below(lines.len())).find(|at| lines.get(*at).is_some() && fits(at)).unwrap_or(0)
 }
 
-/// The names in a text, which the planted ones are made of.
+/// Returns the names in a text, from which the planted ones are made.
 fn words(text: &str) -> Vec<String> {
     let names = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let is_name =
@@ -141,9 +142,9 @@ fn words(text: &str) -> Vec<String> {
     found.into_iter().filter(|word| !word.is_empty()).take(400).collect()
 }
 
-/// Scans the planted files, some at a time: a report lists a thousand findings at most.
+/// Scans the planted files in groups: a report lists a thousand findings at most.
 fn told(bench: &Bench<'_>, root: &Path, planted: &[Planted]) -> anyhow::Result<BTreeSet<Line>> {
-    /// Each has two planted lines or so.
+    /// Number of files in a group; each has about two planted lines.
     const AT_ONCE: usize = 200;
     let paths: BTreeSet<&str> = planted.iter().map(|one| one.path.as_str()).collect();
     let paths: Vec<&str> = paths.into_iter().collect();

@@ -1,8 +1,8 @@
-//! The limits that do not depend on how fast a machine is, for `--hold`.
+//! Limits that do not depend on the speed of a machine, for `--hold`.
 
 use serde_json::{Map, Value};
 
-/// Where a figure stands in the object, and what it may be.
+/// Position of each figure in the object, and its limit.
 const LIMITS: [(&str, Limit); 5] = [
     ("/secrets_generated/f1", Limit::AtLeast(0.85)),
     ("/secrets_generated/precision", Limit::AtLeast(0.90)),
@@ -17,7 +17,8 @@ enum Limit {
     AtMost(f64),
 }
 
-/// The limits that are missed, a line each. What was asked for and has no limit here, or no figure, is missed, too: it would pass whatever it is.
+/// Returns a line for each limit that is missed. A requested key without a limit or a figure counts as missed: it would
+/// otherwise always pass.
 pub(super) fn missed(asked: &[String], report: &Map<String, Value>) -> Vec<String> {
     let mut missed = Vec::new();
     for key in asked {

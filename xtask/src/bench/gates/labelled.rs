@@ -1,7 +1,9 @@
-//! Secrets and look-alikes, planted into real code by templates that `labelled.txt` lists: ours and the peers' verdicts, line
-//! by line. What a scanner tells elsewhere in that code, which is published and well known, counts as wrong too.
+//! Secrets and look-alikes, planted into real code by templates that `labelled.txt` lists: compares our verdicts with
+//! the peers', line by line. A finding of a scanner elsewhere in that code, which is published and well known, counts
+//! as wrong too.
 //!
-//! The templates are our own. What they say of code in the wild is only that the detectors do what they are made for.
+//! The templates are our own. They only show that the detectors do what they are made for, not how they work on code in
+//! the wild.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,14 +20,14 @@ use super::score::Score;
 use super::session::{Session, findings};
 use super::setup::Bench;
 
-/// The file, `T` or `F`, the line.
+/// Templates, one a line: the file, `T` or `F`, the line to plant.
 const TEMPLATES: &str = include_str!("labelled.txt");
-/// Copies of each line, all different.
+/// Number of copies of each line, all different.
 const COPIES: usize = 3;
-/// Files that lines are planted into.
+/// Sizes of the files that lines are planted into, in bytes.
 const SIZES: std::ops::Range<u64> = 1_000..30_000;
 
-/// Writes the set, has it scanned by all, and compares by line.
+/// Writes the set, has every scanner scan it, and compares by line.
 pub(crate) fn measure(bench: &Bench<'_>, library: Option<&Library>) -> anyhow::Result<Value> {
     let folder = TempDir::new()?;
     let root = folder.path().canonicalize()?;
@@ -51,7 +53,7 @@ pub(crate) fn measure(bench: &Bench<'_>, library: Option<&Library>) -> anyhow::R
     Ok(Value::Object(scores))
 }
 
-/// Real files by their ending, where this machine has them.
+/// Returns real files by their ending, if this machine has them.
 fn hosts(bench: &Bench<'_>, library: Option<&Library>) -> BTreeMap<String, Vec<PathBuf>> {
     let mut hosts = BTreeMap::new();
     let python = library.and_then(|library| library.files("py").ok());
@@ -64,7 +66,7 @@ fn hosts(bench: &Bench<'_>, library: Option<&Library>) -> BTreeMap<String, Vec<P
     hosts
 }
 
-/// Writes every copy of every template into a file of its own and tells which lines hold a secret; other lines hold none.
+/// Writes every copy of every template into its own file and returns which lines hold a secret; other lines hold none.
 fn plant(root: &Path, draw: &mut Draw, hosts: &BTreeMap<String, Vec<PathBuf>>) -> anyhow::Result<BTreeMap<Line, bool>> {
     let mut labels = BTreeMap::new();
     let templates = TEMPLATES.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -105,7 +107,7 @@ fn score(labels: &BTreeMap<Line, bool>, told: &BTreeSet<Line>) -> Score {
     score
 }
 
-/// Prints what was missed and what was told wrongly.
+/// Prints the missed secrets and the wrong findings.
 fn say_misses(
     bench: &Bench<'_>,
     root: &Path,

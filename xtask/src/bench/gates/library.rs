@@ -1,4 +1,4 @@
-//! CPython's standard library, copied: clean code that most machines have.
+//! A copy of CPython's standard library: clean code that most machines have.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::session::{Session, findings};
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// The copy, without what was installed beside it.
+/// The copy, without packages installed beside the library.
 #[derive(Debug)]
 pub(crate) struct Library {
     folder: TempDir,
@@ -39,7 +39,8 @@ impl Library {
         files(self.root(), ending)
     }
 
-    /// Counts what the checks for placeholders and secrets find in it, how much of that blocks, and its lines of Python.
+    /// Counts the findings of the checks for placeholders and secrets in the library, how many of them block, and its
+    /// lines of Python.
     pub(crate) fn findings(&self, bench: &Bench<'_>) -> anyhow::Result<(usize, usize, usize)> {
         let mut session = Session::start(&bench.binary, self.root())?;
         let only = ["placeholder_scan", "secretscan"];

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A small generator: splitmix64. The same seed gives the same changes.
+/// A small random generator: splitmix64. The same seed gives the same changes.
 #[derive(Debug)]
 pub(crate) struct Draw(pub(crate) u64);
 
@@ -16,14 +16,14 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// Draws a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end.max(1) as u64).unwrap_or(0)
     }
 }
 
-/// Changes one token: deletes, doubles, swaps or inserts it, or deletes one of its characters or its line. `None` for a
-/// text that is too short.
+/// Changes one token: deletes, doubles, swaps or inserts it, or deletes one of its characters or its line. Returns
+/// `None` for a text that is too short.
 pub(crate) fn mutate(text: &str, kind: usize, draw: &mut Draw) -> Option<String> {
     let tokens = tokens(text);
     if tokens.len() < 20 {
@@ -54,10 +54,10 @@ pub(crate) fn mutate(text: &str, kind: usize, draw: &mut Draw) -> Option<String>
     })
 }
 
-/// Deletes one bracket that stands on a line without quotes and marks of comments; `None` if there is none.
+/// Deletes one bracket on a line without quotes and comment marks; returns `None` if there is none.
 pub(crate) fn without_bracket(text: &str, draw: &mut Draw) -> Option<String> {
     let is_plain = |line: &str| {
-        // A star begins a line of a comment, a hash one of a preprocessor or a whole comment.
+        // A star may begin a line of a comment, a hash a preprocessor line or a comment.
         !line.trim_start().starts_with(['*', ';', '%'])
             && !["\"", "'", "`", "#", "//", "/*", "*/", "--", "<!", "\\", "<<", "?"]
                 .iter()
@@ -78,7 +78,7 @@ pub(crate) fn without_bracket(text: &str, draw: &mut Draw) -> Option<String> {
     Some([&text[..at], &text[at + 1..]].concat())
 }
 
-/// Splits a text into words, strings on one line, and marks; comments that begin a line are left out.
+/// Splits a text into words, strings on one line, and marks; leaves out comments that begin a line.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut tokens = Vec::new();
     let mut rest = text.char_indices().peekable();

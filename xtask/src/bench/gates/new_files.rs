@@ -1,5 +1,5 @@
-//! How many published files `syntax_check` would block if somebody added them: files that are right, of what the machine has;
-//! and how many of them it blocks once a bracket is missing.
+//! Counts how many published files `syntax_check` would block as new files: correct files of this machine; and how many
+//! of them it blocks with a bracket missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use super::session::{Session, findings};
 use super::setup::Bench;
 use crate::command::command;
 
-/// What is measured, with the endings of its files.
+/// Kinds of files that are measured, with their endings.
 const KINDS: [(&str, &[&str]); 30] = [
     ("bash", &["sh", "bash"]),
     ("c", &["c"]),
@@ -47,26 +47,26 @@ const KINDS: [(&str, &[&str]); 30] = [
     ("xml", &["xml", "svg"]),
     ("yaml", &["yaml", "yml"]),
 ];
-/// Folders that hold code of others; the cargo registry comes besides.
+/// Folders with code of other projects; the cargo registry is added.
 const FOLDERS: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/local/lib", "/usr/share"];
-/// Folders of a corpus whose files are broken on purpose, or may be.
+/// Folders of a corpus whose files may be broken deliberately.
 const NOT_RIGHT: [&str; 9] = ["test", "tests", "testdata", "testing", "fixtures", "bad", "snapshots", "ui", "fuzz"];
-/// Fewer files say nothing.
+/// Minimum number of files of a kind; fewer are not representative.
 const FEWEST: usize = 200;
-/// The most files of a kind.
+/// Maximum number of files of a kind.
 const MOST: usize = 1_500;
-/// The most entries that are walked.
+/// Maximum number of directory entries that are walked.
 const WALKED: usize = 600_000;
 
-/// The most files of a kind that lose a bracket.
+/// Maximum number of files of a kind that lose a bracket.
 const MOST_BROKEN: usize = 150;
 
-/// What is said of the files of each kind; `null` where there are too few of them.
+/// Results for the files of each kind; `null` where there are too few of them.
 #[derive(Debug, Default)]
 pub(crate) struct NewFiles {
-    /// Right files that block, of a thousand.
+    /// Number of correct files that block, per thousand.
     pub(crate) blocks_per_1k: Map<String, Value>,
-    /// Files without one of their brackets that block, of one.
+    /// Share of files without one of their brackets that block, from 0 to 1.
     pub(crate) bracket_recall: Map<String, Value>,
 }
 
@@ -107,7 +107,7 @@ fn share(part: usize, all: usize) -> Value {
     if all == 0 { Value::Null } else { json!((part as f64 * 1_000.0 / all as f64).round() / 1_000.0) }
 }
 
-/// Lists the files of each kind; links are not followed, what can't be read is left out.
+/// Lists the files of each kind; does not follow links, and leaves out what can't be read.
 fn collect(bench: &Bench<'_>) -> BTreeMap<&'static str, Vec<PathBuf>> {
     let registry = std::env::home_dir().map(|home| home.join(".cargo/registry/src"));
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).chain(registry).collect();
@@ -149,9 +149,9 @@ fn kind_of(name: &str) -> &'static str {
     kind.map_or("other", |(kind, _)| kind)
 }
 
-/// A draw of files, copied.
+/// A sample of files, copied.
 struct Drawn {
-    /// By the path of the copy.
+    /// Original files by the path of the copy.
     files: BTreeMap<String, PathBuf>,
     root: PathBuf,
     _folder: TempDir,
@@ -187,8 +187,8 @@ impl Drawn {
         Ok(blocked)
     }
 
-    /// Deletes a bracket of some of the files that did not block; returns which lost one. Where the language's own program
-    /// is there, it has to accept the file before and to refuse it after.
+    /// Deletes a bracket in some of the files that did not block; returns which lost one. If the language's own program
+    /// is available, it must accept the file before and refuse it after.
     fn break_some(&self, kind: &str, blocked: &BTreeSet<String>, seed: u64) -> anyhow::Result<BTreeSet<String>> {
         let mut draw = Draw(seed);
         let mut broken = BTreeSet::new();
@@ -217,7 +217,7 @@ impl Drawn {
     }
 }
 
-/// Asks the language's own program whether a file is right; `None` without one that looks at a file alone.
+/// Asks the language's own program whether a file is correct; returns `None` if no program checks a single file.
 fn is_right(kind: &str, file: &Path) -> Option<bool> {
     const PYTHON: &str = "import sys; compile(open(sys.argv[1], 'rb').read(), 'a', 'exec', dont_inherit=True)";
     let words: &[&str] = match kind {
@@ -232,7 +232,8 @@ fn is_right(kind: &str, file: &Path) -> Option<bool> {
     ended.ok().map(|ended| ended.status.success())
 }
 
-/// Copies a file into a folder of its own, so that it keeps its name; `None` if it is too small, too large or unreadable.
+/// Copies a file into its own folder, so that it keeps its name; returns `None` if it is too small, too large or
+/// unreadable.
 fn copied(root: &Path, file: &Path, number: usize) -> Option<String> {
     let size = file.metadata().ok()?.len();
     if !(60..400_000).contains(&size) {

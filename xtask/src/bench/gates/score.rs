@@ -1,8 +1,8 @@
-//! How often a check was right, out of counts.
+//! Accuracy of a check, computed from counts.
 
 use serde_json::{Value, json};
 
-/// How often something was found, missed, or told wrongly.
+/// Counts of secrets found, secrets missed, and wrong findings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Score {
     pub(super) found: usize,

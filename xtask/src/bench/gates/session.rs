@@ -1,4 +1,4 @@
-//! The binary under measure: one-off runs that remember nothing, and a warm child.
+//! The binary under measure: one-off runs without a cache, and a warm child.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::command::command;
 
-/// A home of its own, so that nothing of the user's is read and nothing is remembered between runs.
+/// Gives a command its own home, so that it reads nothing of the user's and remembers nothing between runs.
 pub(crate) fn at_home<'a>(command: &'a mut Command, home: &Path) -> &'a mut Command {
     command
         .env("HOME", home)
@@ -43,7 +43,7 @@ impl Session {
         Ok(Self { child, questions, answers, _home: home })
     }
 
-    /// Asks one question and waits for its answer.
+    /// Sends one request and waits for its reply.
     pub(crate) fn ask(&mut self, question: &Value) -> anyhow::Result<Value> {
         let questions = self.questions.as_mut().context("the session is over")?;
         questions.write_all(format!("{question}\n").as_bytes())?;
@@ -57,7 +57,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.questions = None;
-        // It may have ended by itself; then there is only the status to collect.
+        // It may have ended already; then only the status is collected.
         let _ = self.child.wait();
     }
 }

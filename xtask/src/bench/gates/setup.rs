@@ -1,8 +1,8 @@
-//! What the measurements of the gates are told, and what they share.
+//! Options of the gates' measurements, and what they share.
 
 use std::path::PathBuf;
 
-/// Keys of the object that is printed.
+/// Keys of the printed object.
 const KEYS: [&str; 13] = [
     "secrets_vs_kingfisher",
     "changed20_ms",
@@ -19,34 +19,35 @@ const KEYS: [&str; 13] = [
     "new_file_bracket_recall",
 ];
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print only the JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// The binary; `target/release/switchboard` when left out
+    /// Path of the binary; default `target/release/switchboard`
     #[arg(long, value_name = "FILE")]
     pub(super) binary: Option<PathBuf>,
     /// Rounds of each timed run
     #[arg(long, default_value_t = 7)]
     pub(super) runs: u32,
-    /// Changed files for each language
+    /// Number of changed files for each language
     #[arg(long, default_value_t = 300)]
     pub(super) samples: usize,
-    /// What the changes and the planted secrets are drawn from
+    /// Seed for the changes and the planted secrets
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Print the planted secrets that were missed and what was told wrongly
+    /// Print the planted secrets that were missed, and the wrong findings
     #[arg(long)]
     pub(super) misses: bool,
     /// Measure only these keys of the object
     #[arg(long, value_name = "KEY", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(KEYS))]
     pub(super) only: Vec<String>,
-    /// Fail when a limit of the keys is missed; only for keys that don't depend on how fast the machine is
+    /// Fail when a limit of the keys is missed; only for keys that don't depend on the machine's speed
     #[arg(long, requires = "only")]
     pub(super) hold: bool,
-    /// Take the generated secrets and the new files from the half of the files that is for mending, not for measuring
+    /// Take the generated secrets and the new files from the half of the files that is for improving rules, not for
+    /// measuring
     #[arg(long)]
     pub(super) other_half: bool,
     /// Take the new files from these folders instead of the machine's
@@ -55,35 +56,35 @@ pub(crate) struct Args {
     /// Check the commits of these repositories instead of those of this one
     #[arg(long, value_name = "FOLDER")]
     pub(super) histories: Vec<PathBuf>,
-    /// The most commits of each history, the newest first
+    /// Maximum number of commits of each history, the newest first
     #[arg(long, default_value_t = 400)]
     pub(super) commits: usize,
-    /// Leave out commits that change more files: those are imports, and no change that somebody reviewed
+    /// Leave out commits that change more files than this: they are imports, not reviewed changes
     #[arg(long, default_value_t = 200)]
     pub(super) most_files: usize,
-    /// Install no peer and no compiler; measure only with what is there
+    /// Install no peer and no compiler; measure only with what is installed
     #[arg(long)]
     pub(super) offline: bool,
 }
 
-/// What all measurements share.
+/// Context of all measurements.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
     pub(super) args: &'a Args,
     pub(super) binary: PathBuf,
-    /// Where peers are installed, kept for the next run.
+    /// Folder where peers are installed, kept for the next run.
     pub(super) peers: PathBuf,
 }
 
 // === impl Bench ===
 
 impl Bench<'_> {
-    /// Whether one of these keys is to be measured.
+    /// Returns whether one of these keys is to be measured.
     pub(super) fn wants(&self, keys: &[&str]) -> bool {
         self.args.only.is_empty() || self.args.only.iter().any(|key| keys.contains(&key.as_str()))
     }
 
-    /// Says something to a person; with `--json` on standard error, so that the object stands alone.
+    /// Prints a line for a person; with `--json` on standard error, so that standard output holds only the object.
     pub(super) fn say(&self, line: &str) {
         if self.args.json {
             eprintln!("{line}");

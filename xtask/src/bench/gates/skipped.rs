@@ -1,4 +1,4 @@
-//! Code and text that a check could not read, or could have read and did not: how often that passed.
+//! Code and text that a check could not read or did not read: counts how often such a change passed.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use super::session::Session;
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// What hides the rest of a file.
+/// Ways to hide the rest of a file.
 const HIDING: [&str; 5] = ["nul", "utf16-le", "utf16-be", "padding", "long line"];
-/// Files that it is tried in.
+/// Files in which each way is tried.
 const NAMES: [&str; 5] = ["app.js", "settings.py", "notes.md", "deploy.yaml", "Main.java"];
-/// Five megabytes are read whole; this is beyond it.
+/// Size of the padding in bytes: five megabytes are read whole, this is more.
 const PADDING: usize = 6_000_000;
 
-/// Commits nothing but a hidden credential and counts the runs that passed; a new submodule is one of them.
+/// Commits only a hidden credential and counts the runs that passed; a new submodule is one of them.
 pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     let mut draw = Draw(bench.args.seed);
     let mut passed = 0;

@@ -1,4 +1,4 @@
-//! Times: against Kingfisher on the whole library, and after an edit of twenty files.
+//! Times of the checks: compared with Kingfisher on the whole library, and after an edit of twenty files.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -16,10 +16,11 @@ use super::setup::Bench;
 use crate::bench::stats::median;
 use crate::command::{command, output};
 
-/// Files that an edit touches.
+/// Number of files in an edit.
 const CHANGED: usize = 20;
 
-/// Gives the peer's time through ours, both over the whole library, warm, in turns; `None` without the peer.
+/// Returns the peer's time divided by ours, both over the whole library, warm, measured alternately; `None` without the
+/// peer.
 pub(crate) fn against_kingfisher(bench: &Bench<'_>, library: &Library) -> anyhow::Result<Option<f64>> {
     let peer = match Peer::Kingfisher.installed(bench) {
         Ok(peer) => peer,
@@ -36,7 +37,7 @@ pub(crate) fn against_kingfisher(bench: &Bench<'_>, library: &Library) -> anyhow
         timed(scan.arg("-o").arg(home.path().join("found.json")))
     };
     let ours = || {
-        // A new home each time: what was remembered of the files must not count.
+        // A new home each time: cached results of the files must not count.
         let home = TempDir::new()?;
         let mut scan = command(&bench.binary, library.root());
         timed(at_home(&mut scan, home.path()).args(["check", "--only", "secretscan", "--format", "json"]))
@@ -52,7 +53,7 @@ pub(crate) fn against_kingfisher(bench: &Bench<'_>, library: &Library) -> anyhow
     Ok(Some(theirs / ours))
 }
 
-/// Runs a scanner to its end, which may say that it found something.
+/// Runs a scanner to its end; its exit status may report findings.
 fn timed(scan: &mut std::process::Command) -> anyhow::Result<f64> {
     let began = Instant::now();
     let ended = scan.output().with_context(|| format!("{scan:?} does not start"))?;
@@ -61,8 +62,8 @@ fn timed(scan: &mut std::process::Command) -> anyhow::Result<f64> {
     Ok(took)
 }
 
-/// Edits twenty files again and again and gives the milliseconds of the three checks, and of `pre_check_batch` where the
-/// binary has it.
+/// Edits twenty files repeatedly; returns the milliseconds of the three checks, and of `pre_check_batch` if the binary
+/// has it.
 pub(crate) fn changed_files(bench: &Bench<'_>, library: &Library) -> anyhow::Result<(f64, Option<f64>)> {
     let (repository, paths) = repository(library)?;
     let root = repository.path().canonicalize()?;
@@ -82,7 +83,7 @@ pub(crate) fn changed_files(bench: &Bench<'_>, library: &Library) -> anyhow::Res
                 return Ok(None);
             }
         }
-        // The first two were cold.
+        // The first two runs were cold.
         Ok(Some(median(times.split_off(2))))
     };
     let checks = times(&checks, |answer| answer["reports"].as_array().is_some_and(|reports| reports.len() == 3))?;
@@ -93,7 +94,7 @@ pub(crate) fn changed_files(bench: &Bench<'_>, library: &Library) -> anyhow::Res
     Ok((checks.context("the three checks gave no reports")?, batch))
 }
 
-/// Makes a repository of twenty files of ordinary size.
+/// Creates a repository of twenty files of ordinary size.
 fn repository(library: &Library) -> anyhow::Result<(TempDir, Vec<String>)> {
     let folder = TempDir::new()?;
     let files = library.files("py")?;
@@ -113,7 +114,7 @@ fn repository(library: &Library) -> anyhow::Result<(TempDir, Vec<String>)> {
     Ok((folder, paths))
 }
 
-/// Adds a function to each file, another one each time.
+/// Adds a function to each file, a different one each time.
 fn edit(root: &Path, paths: &[String], round: u32) -> anyhow::Result<()> {
     for path in paths {
         let mut file = OpenOptions::new().append(true).open(root.join(path))?;

@@ -1,4 +1,5 @@
-//! How many broken files `syntax_check` finds, told by the language's own compiler, and how many it tells wrongly.
+//! Counts how many broken files `syntax_check` finds, judged by the language's own compiler, and how many correct ones
+//! it reports.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,10 +15,10 @@ use super::session::{Session, at_home, findings};
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// Files that are too small or too large to say much.
+/// Sizes of files that are used, in bytes; smaller and larger ones are not representative.
 const SIZES: std::ops::Range<usize> = 300..60_000;
 
-/// Measures each language whose compiler is here; the others are `null`.
+/// Measures each language whose compiler is installed; the others are `null`.
 pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     fs::create_dir_all(&bench.peers)?;
     let mut scores = Map::new();
@@ -45,7 +46,7 @@ fn score(bench: &Bench<'_>, compiler: Compiler) -> anyhow::Result<Score> {
     let mut score = Score::default();
     for entry in fs::read_dir(changed.path())? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        // A file that did not compile before says nothing.
+        // A file that did not compile before is left out.
         if !never.contains(&name) {
             let (is_blocked, is_broken) = (blocked.contains(&name), broken.contains(&name));
             score.count(is_blocked, is_broken);
@@ -60,7 +61,7 @@ fn score(bench: &Bench<'_>, compiler: Compiler) -> anyhow::Result<Score> {
     Ok(score)
 }
 
-/// Returns the lines around the first change, as they were and as they are.
+/// Returns the lines around the first change, before and after.
 fn difference(before: &Path, after: &Path) -> anyhow::Result<String> {
     let (before, after) = (fs::read_to_string(before)?, fs::read_to_string(after)?);
     let first = before.lines().zip(after.lines()).take_while(|(before, after)| before == after).count();
@@ -89,7 +90,7 @@ fn draw_samples(bench: &Bench<'_>, compiler: Compiler, good: &Path, changed: &Pa
     Ok(())
 }
 
-/// Gives the names of the changed files that `syntax_check` blocks.
+/// Returns the names of the changed files that `syntax_check` blocks.
 fn blocked(bench: &Bench<'_>, good: &Path, changed: &Path) -> anyhow::Result<BTreeSet<String>> {
     let folder = TempDir::new()?;
     let (root, home) = (folder.path().join("repo"), folder.path().join("home"));

@@ -1,7 +1,9 @@
-//! Unfinished code planted into files that nobody here wrote: how much of it `placeholder_scan` blocks in a change.
+//! Unfinished code planted into files from other projects: measures how much of it `placeholder_scan` blocks in a
+//! change.
 //!
-//! Each form comes in the language that it is written in; the names in it are drawn from the file. What is blocked elsewhere in the
-//! change counts as wrong. Files that a tool has written are left out: the check blocks nothing in them.
+//! Each form is in the language that it is written in; the names in it are drawn from the file. A blocking finding
+//! elsewhere in the change counts as wrong. Files that a tool has written are left out: the check blocks nothing in
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,12 +22,13 @@ use super::session::{Session, findings};
 use super::setup::Bench;
 use crate::command::{command, output};
 
-/// Files that each form is planted into.
+/// Number of files that each form is planted into.
 const COPIES: usize = 3;
-/// Sizes of such files.
+/// Sizes of such files, in bytes.
 const SIZES: std::ops::Range<u64> = 400..40_000;
 
-/// The ending, and the lines that come behind the file's last one; `@` stands for a name, and `>` begins the line that is to be blocked.
+/// The ending, and the lines to append to the file; `@` stands for a name, and `>` begins the line that is to be
+/// blocked.
 const FORMS: &[(&str, &str)] = &[
     ("py", "def @(items):\n    \"\"\"Adds them up.\"\"\"\n>    ..."),
     ("py", "def @(items):\n>    raise NotImplementedError"),
@@ -81,7 +84,7 @@ const FORMS: &[(&str, &str)] = &[
     ("sh", "@() {\n>  # TODO: implement the clean-up\n  true\n}"),
 ];
 
-/// Plants, scans and compares.
+/// Plants the forms, scans the files and compares.
 pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     let folder = TempDir::new()?;
     let root = folder.path().canonicalize()?;
@@ -125,7 +128,7 @@ pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     Ok(score.to_json())
 }
 
-/// Writes a form with a name in it; also gives the number of the line that is to be blocked.
+/// Fills a form with a name; also returns the number of the line that is to be blocked.
 fn lines(form: &str, name: &str) -> (String, usize) {
     let at = form.lines().position(|line| line.starts_with('>')).unwrap_or(0);
     let lines: Vec<String> =
@@ -152,7 +155,7 @@ struct Corpus<'a> {
 // === impl Corpus ===
 
 impl Corpus<'_> {
-    /// Takes the next files of an ending and returns their texts.
+    /// Takes the next files with an ending and returns their texts.
     fn texts(&mut self, ending: &'static str) -> Vec<String> {
         let args = self.bench.args;
         let all = self.files.entry(ending).or_insert_with(|| {
@@ -169,7 +172,7 @@ impl Corpus<'_> {
     }
 }
 
-/// Takes some of these files that people have written, far apart from each other, so that they are of several packages.
+/// Takes some hand-written files of these, far apart from each other, so that they come from several packages.
 fn take(all: &mut Vec<PathBuf>, ending: &str, seed: usize) -> Vec<String> {
     let step = (all.len() / COPIES).max(1);
     let written = |path: &PathBuf| {
@@ -177,7 +180,7 @@ fn take(all: &mut Vec<PathBuf>, ending: &str, seed: usize) -> Vec<String> {
         Some((path.clone(), text))
     };
     let parts = all.chunks(step).take(COPIES);
-    // From the drawn one on, and else from the part's beginning.
+    // Begins at the drawn file and wraps around to the part's beginning.
     let of_part = |part: &[PathBuf]| {
         let (before, from) = part.split_at(seed % step % part.len());
         from.iter().chain(before).find_map(written)

@@ -1,4 +1,5 @@
-//! A real daemon over its socket: a read, sends beside waiters, status beside open mail. Ratios are measured in turns.
+//! A real daemon over its socket: a read, sends with waiting readers, status with open mail. Ratios are measured
+//! alternately.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,19 +10,19 @@ use serde_json::{Value, json};
 use crate::bench::daemon::{Client, Daemon, TestRepo, call};
 use crate::bench::stats::median;
 
-/// Reads that are timed.
+/// Number of reads that are timed.
 const READS: usize = 4_000;
-/// Pairs of sends that are timed.
+/// Number of pairs of sends that are timed.
 const SENDS: usize = 600;
-/// Waiting readers.
+/// Number of waiting readers.
 pub(super) const WAITERS: usize = 64;
-/// Open messages of the daemon with mail.
+/// Number of open messages of the daemon with mail.
 const OPEN: usize = 8_000;
-/// Recipients that share them: an inbox takes 1,000.
+/// Number of recipients that share them: an inbox takes 1,000.
 const RECIPIENTS: usize = 16;
-/// Pairs of `get_status` that are timed.
+/// Number of pairs of `get_status` that are timed.
 const LOOKS: usize = 400;
-/// Calls before the timed ones.
+/// Number of calls before the timed ones.
 const WARM: usize = 50;
 
 /// A repository with a daemon.
@@ -33,7 +34,7 @@ pub(super) struct Running {
 // === impl Running ===
 
 impl Running {
-    /// Starts a daemon in a fresh repository.
+    /// Starts a daemon in a new repository.
     ///
     /// # Errors
     /// When it does not start.
@@ -54,17 +55,17 @@ impl Running {
     }
 }
 
-/// Microseconds of one call.
+/// Returns the microseconds of one call.
 fn timed(client: &mut Client, verb: &str, args: Value) -> anyhow::Result<f64> {
     let began = Instant::now();
     call(client, verb, args)?;
     Ok(began.elapsed().as_secs_f64() * 1e6)
 }
 
-/// Median of a read: an inbox of three messages.
+/// Returns the median time of a read of an inbox with three messages, in microseconds.
 ///
 /// # Errors
-/// When the daemon does not do its part.
+/// When the daemon fails.
 pub(super) fn verb_us(binary: &Path) -> anyhow::Result<f64> {
     let running = Running::start(binary)?;
     let mut reader = running.agent("reader")?;
@@ -80,10 +81,10 @@ pub(super) fn verb_us(binary: &Path) -> anyhow::Result<f64> {
     Ok(median(times))
 }
 
-/// Median of a send beside waiters ÷ median without, one of each in turns.
+/// Returns the median time of a send with waiting readers ÷ median without, measured alternately.
 ///
 /// # Errors
-/// When a daemon does not do its part.
+/// When a daemon fails.
 pub(super) fn waiters_tax(binary: &Path) -> anyhow::Result<f64> {
     let (alone, crowded) = (Running::start(binary)?, Running::start(binary)?);
     let mut senders = Vec::new();
@@ -101,7 +102,7 @@ pub(super) fn waiters_tax(binary: &Path) -> anyhow::Result<f64> {
                 times.push(began.elapsed().as_secs_f64());
             }
         }
-        // Keeps the inbox short, on both sides alike.
+        // Keeps the inboxes short on both sides.
         if number % 100 == 99 {
             for running in [&alone, &crowded] {
                 drain(running, "reader")?;
@@ -113,10 +114,10 @@ pub(super) fn waiters_tax(binary: &Path) -> anyhow::Result<f64> {
     Ok(median(with) / median(without))
 }
 
-/// Median of `get_status` with open messages ÷ median with none, one of each in turns.
+/// Returns the median time of `get_status` with open messages ÷ median without, measured alternately.
 ///
 /// # Errors
-/// When a daemon does not do its part.
+/// When a daemon fails.
 pub(super) fn status_growth(binary: &Path) -> anyhow::Result<f64> {
     let (empty, full) = (Running::start(binary)?, Running::start(binary)?);
     for number in 0..RECIPIENTS {
@@ -153,7 +154,7 @@ fn send(client: &mut Client, recipient: &str, number: usize) -> anyhow::Result<(
     call(client, "send_message", args).map(|_| ())
 }
 
-/// Acknowledges what an agent has.
+/// Acknowledges all messages of an agent.
 fn drain(running: &Running, name: &str) -> anyhow::Result<()> {
     let mut client = running.repo.connect(name)?;
     loop {
@@ -169,16 +170,16 @@ fn drain(running: &Running, name: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Readers that wait for mail of their own, which never comes.
+/// Readers that wait for mail to themselves, which never comes.
 pub(super) struct Waiters(std::sync::Arc<std::sync::atomic::AtomicBool>);
 
-/// Longest wait of one call.
+/// Maximum wait of one call, in milliseconds.
 const WAIT_MS: u64 = 30_000;
 
 // === impl Waiters ===
 
 impl Waiters {
-    /// Starts them and gives them a moment to wait.
+    /// Starts the readers and gives them a moment to begin waiting.
     ///
     /// # Errors
     /// When the daemon refuses one.
@@ -201,7 +202,7 @@ impl Waiters {
         Ok(Self(is_over))
     }
 
-    /// No call follows the ones that wait.
+    /// Ends the readers: none makes another call after its current wait.
     pub(super) fn end(self) {
         self.0.store(true, std::sync::atomic::Ordering::Relaxed);
     }

@@ -1,38 +1,38 @@
-//! The figures and what is wanted of each.
+//! Figures and their limits.
 
-/// A figure. `docs/benchmarks.md` says how each is measured.
+/// A figure. `docs/benchmarks.md` describes how each is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// Simulated runs in a minute.
+    /// Number of simulated runs in a minute.
     SimRunsPerMinute,
-    /// A run of 1,000 trivial tasks through simulated ports.
+    /// Time of a run of 1,000 trivial tasks through simulated ports.
     Run1kTasksMs,
     /// Share of mutants that a test catches.
     MutantsCaught,
-    /// Opening a run beside many foreign events ÷ beside few.
+    /// Time to open a run beside many foreign events ÷ beside few.
     FoldRatio,
-    /// Context switches of an idle daemon.
+    /// Wake-ups of an idle daemon in a second.
     IdleWakeups,
-    /// A send beside 64 waiters ÷ without.
+    /// Time of a send beside 64 waiting readers ÷ without.
     WaitersTax,
-    /// `get_status` with 8,000 open messages ÷ with none.
+    /// Time of `get_status` with 8,000 open messages ÷ with none.
     StatusGrowth,
-    /// One event of a run of 1,000 units.
+    /// Time of one event of a run of 1,000 units.
     StepUs,
-    /// A read over the socket.
+    /// Time of a read over the socket.
     VerbUs,
-    /// Words that the glossary rules out.
+    /// Number of uses of words that the glossary rules out.
     GlossaryLeft,
-    /// Files that import each other in a ring.
+    /// Number of files in the largest ring of imports.
     LargestCircle,
-    /// A release build from nothing.
+    /// Time of a release build from nothing.
     ReleaseBuildS,
 }
 
 // === impl Figure ===
 
 impl Figure {
-    /// Its key in the JSON object.
+    /// Returns its key in the JSON object.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::SimRunsPerMinute => "sim_runs_per_minute",
@@ -50,7 +50,7 @@ impl Figure {
         }
     }
 
-    /// The limit, and whether more is better.
+    /// Returns the limit, and whether more is better.
     fn wanted(self) -> (f64, bool) {
         match self {
             Self::SimRunsPerMinute => (5_000.0, true),
@@ -68,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// A row of the printed table.
+    /// Returns a row of the printed table.
     pub(super) fn line(self, measured: f64) -> String {
         let (limit, more_is_better) = self.wanted();
         let (mark, is_met) = if more_is_better { ("≥", measured >= limit) } else { ("≤", measured <= limit) };

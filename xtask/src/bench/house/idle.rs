@@ -1,4 +1,4 @@
-//! What an idle daemon costs: context switches of all its threads, with readers that wait and workers that sleep.
+//! The cost of an idle daemon: context switches of all its threads, with waiting readers and sleeping workers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,26 +12,28 @@ use super::daemon::{Running, Waiters};
 use crate::bench::daemon::call;
 use crate::bench::stats::{count, rounded};
 
-/// Workers that sleep.
+/// Number of sleeping workers.
 const WORKERS: usize = 50;
-/// Between two beats of a shim.
+/// Time between two beats of a shim.
 const BEAT: Duration = Duration::from_secs(5);
-/// How long they may take to start.
+/// Time limit for the start of the workers.
 const START: Duration = Duration::from_secs(120);
-/// Quiet before the count begins.
+/// Quiet time before the count begins.
 const SETTLE: Duration = Duration::from_secs(4);
-/// How long switches are counted: shorter than the longest wait of a reader, so that none asks again meanwhile.
+/// Duration of the count: shorter than the maximum wait of a reader, so that none calls again meanwhile.
 const COUNT: Duration = Duration::from_secs(20);
 
-/// What was counted.
+/// Results of the count.
 pub(super) struct Idle {
-    /// Wake-ups in a second beyond one for each beat: the context switches that a thread makes itself, to wait. One that is interrupted was awake.
+    /// Wake-ups per second, less one for each beat: voluntary context switches, where a thread waits. An interrupted
+    /// thread was awake.
     pub(super) per_second: f64,
-    /// By thread's name, and how many interruptions there were.
+    /// Counts by thread name, and the number of interruptions.
     pub(super) details: Value,
 }
 
-/// Counts. Each shim says every five seconds that it lives, which the daemon must wake for: one switch for each of these beats is taken off.
+/// Counts the wake-ups. Each shim sends a beat every five seconds, for which the daemon must wake: one switch for each
+/// is subtracted.
 ///
 /// # Errors
 /// When the daemon or a worker does not start.
@@ -81,7 +83,7 @@ fn start_run(client: &mut crate::bench::daemon::Client) -> anyhow::Result<String
     Ok(reply["run"].as_str().context("no run")?.to_owned())
 }
 
-/// Tasks whose worker works.
+/// Returns the number of tasks whose worker is working.
 fn working(client: &mut crate::bench::daemon::Client, run: &str) -> anyhow::Result<usize> {
     let reply = call(client, "get_run", json!({ "run": run }))?;
     let tasks = reply["list"].as_array().context("no list of tasks")?;
@@ -91,12 +93,12 @@ fn working(client: &mut crate::bench::daemon::Client, run: &str) -> anyhow::Resu
 /// A thread and its context switches so far.
 struct Thread {
     name: String,
-    /// Those that it made itself, to wait.
+    /// Voluntary switches, where the thread waits.
     woken: f64,
     interrupted: f64,
 }
 
-/// Every thread of a process.
+/// Returns every thread of a process.
 fn switches(pid: u32) -> anyhow::Result<BTreeMap<String, Thread>> {
     let mut counts = BTreeMap::new();
     for entry in fs::read_dir(format!("/proc/{pid}/task"))? {

@@ -1,4 +1,4 @@
-//! Counts of code and tests by crate.
+//! Counts lines of code and tests by crate.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::bench::stats::{count, rounded};
 use crate::circles::crates;
 
-/// Lines of tests and their share of all lines, and the number of tests, by crate; the stories over the real binary last.
+/// Returns the lines of tests, their share of all lines and the number of tests, by crate; the stories over the real
+/// binary are last.
 ///
 /// # Errors
 /// When a file can't be read.

@@ -1,8 +1,9 @@
-//! Seeded mutants of what decides and what carries out runs, and whether a test catches each.
+//! Seeded mutants of the code that decides and carries out runs: measures whether a test catches each.
 //!
-//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs a run of tests and no
-//! build. Only tests that evaluate a mutant are run under it, up to the first that does not pass. The tree is copied first; answers are kept
-//! below `target/mutants`, so that an interrupted measurement goes on where it was.
+//! All mutants are compiled at once, each behind a switch that an environment variable turns on, so that a mutant costs
+//! a run of tests and no build. Only tests that evaluate a mutant are run under it, up to the first that fails. The
+//! tree is copied first; results are kept below `target/mutants`, so that an interrupted measurement continues where it
+//! stopped.
 
 mod answers;
 mod build;
@@ -27,18 +28,18 @@ use self::trial::Ended;
 use crate::bench::parallel;
 use crate::bench::stats::count;
 
-/// Files that are only compiled for tests or simulations: nobody ships them.
+/// Files that are only compiled for tests or simulations and are not shipped.
 const LEFT_OUT: [&str; 4] = ["tests.rs", "/tests/", "simulate.rs", "simulate/"];
-/// Candidates for each mutant that is wanted: some don't compile.
+/// Number of candidates for each wanted mutant: some don't compile.
 const SPARE: f64 = 1.4;
 
-/// How many mutants, and which.
+/// Number and choice of mutants.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Draw {
-    /// Mutants to make
+    /// Number of mutants to make
     #[arg(long, default_value_t = 200)]
     mutants: usize,
-    /// Draws other mutants
+    /// Seed that chooses the mutants
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print each mutant that no test catches
@@ -46,7 +47,7 @@ pub(crate) struct Draw {
     survivors: bool,
 }
 
-/// What became of the mutants.
+/// Results for the mutants.
 #[derive(Debug, Default)]
 pub(super) struct Caught {
     by_failing: usize,
@@ -58,13 +59,13 @@ pub(super) struct Caught {
 // === impl Caught ===
 
 impl Caught {
-    /// The share that a test caught.
+    /// Returns the share of mutants that a test caught.
     pub(super) fn share(&self) -> f64 {
         let caught = self.by_failing + self.by_limit;
         count(caught) / count((caught + self.survivors.len() + self.unreached.len()).max(1))
     }
 
-    /// Counts, and every survivor with its line.
+    /// Returns the counts, and every survivor with its line.
     pub(super) fn details(&self) -> Value {
         json!({
             "failed_a_test": self.by_failing,
@@ -123,7 +124,7 @@ fn locked(answers: &Mutex<Answers>) -> MutexGuard<'_, Answers> {
     answers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the tests that evaluate a mutant, up to the first that does not pass.
+/// Runs the tests that evaluate a mutant, up to the first that fails.
 fn answer(tests: &[Test], site: &Site, hint: &[String]) -> anyhow::Result<Answer> {
     let groups = reach::groups(tests, site.number, hint);
     if groups.is_empty() {
@@ -140,7 +141,8 @@ fn answer(tests: &[Test], site: &Site, hint: &[String]) -> anyhow::Result<Answer
     Ok(Answer::Survived)
 }
 
-/// Draws sites that don't overlap, in the order of the seed. A change of the code adds and removes sites; the others keep their places.
+/// Draws sites that don't overlap, in the order of the seed. A change of the code adds and removes sites; the order of
+/// the others stays.
 fn draw(root: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
     let mut all = Vec::new();
     for (package, prefixes) in SCOPE {
@@ -174,7 +176,7 @@ fn draw(root: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
     Ok(drawn)
 }
 
-/// All Rust files below a folder, in order.
+/// Lists all Rust files below a folder, in order.
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {

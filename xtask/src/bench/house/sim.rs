@@ -6,13 +6,13 @@ use switchboard_dispatch::simulate::{SimSpec, simulate};
 
 use crate::bench::stats::{count, median};
 
-/// Histories that are played.
+/// Number of simulated histories.
 const RUNS: usize = 1_000;
-/// Tasks of the large run, and how often it is played.
+/// Number of tasks of the large run; its repetitions follow.
 const TASKS: u64 = 1_000;
 const LARGE_RUNS: u64 = 3;
 
-/// Histories with everything that goes wrong, in a minute, on one thread.
+/// Returns the histories per minute on one thread, with all kinds of faults.
 ///
 /// # Errors
 /// When a promise is broken.
@@ -24,7 +24,7 @@ pub(super) fn runs_per_minute() -> anyhow::Result<f64> {
     Ok(count(RUNS) / began.elapsed().as_secs_f64() * 60.0)
 }
 
-/// Milliseconds of a run of 1,000 trivial tasks.
+/// Returns the milliseconds of a run of 1,000 trivial tasks.
 ///
 /// # Errors
 /// When a promise is broken.

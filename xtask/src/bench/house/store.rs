@@ -1,4 +1,4 @@
-//! The store in this process: whether opening a run depends on what else the log holds.
+//! The store in this process: measures whether opening a run depends on the rest of the log.
 
 use std::time::Instant;
 
@@ -9,16 +9,16 @@ use tempfile::TempDir;
 
 use crate::bench::stats::median;
 
-/// Events of the run that is opened.
+/// Number of events of the run that is opened.
 const RUN: usize = 20;
-/// Foreign events of the two logs.
+/// Numbers of foreign events in the two logs.
 const FOREIGN: [usize; 2] = [1_000, 1_000_000];
-/// Foreign events in one commit.
+/// Number of foreign events in one commit.
 const BATCH: usize = 1_000;
-/// Times that each log's run is opened.
+/// Number of times that each log's run is opened.
 const OPENINGS: usize = 400;
 
-/// Opening a run of 20 events beside 1,000,000 foreign ones ÷ beside 1,000, in turns.
+/// Returns the time to open a run of 20 events beside 1,000,000 foreign ones ÷ beside 1,000, measured alternately.
 ///
 /// # Errors
 /// When a store does not open.
@@ -42,7 +42,7 @@ struct Log {
 // === impl Log ===
 
 impl Log {
-    /// A log on the disk with a run in the middle of foreign events.
+    /// Creates a log on the disk with a run in the middle of foreign events.
     fn new(foreign: usize) -> anyhow::Result<Self> {
         let folder = TempDir::new()?;
         let store = Store::open(Config::new(folder.path().join("store.db")), switchboard_bus::projections())?;
@@ -56,7 +56,7 @@ impl Log {
         Ok(Self { store, _folder: folder })
     }
 
-    /// Seconds until the run's events are read and parsed.
+    /// Returns the seconds until the run's events are read and parsed.
     fn open_run(&self) -> anyhow::Result<f64> {
         let began = Instant::now();
         let events = self.store.events_of("run_ours", 0, usize::MAX)?;

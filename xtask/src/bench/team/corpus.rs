@@ -5,20 +5,20 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-/// A project with what is done in it.
+/// A project with the cases played in it.
 #[derive(Debug)]
 pub(super) struct Corpus {
     pub(super) language: String,
-    /// The test command of the plan, for a shell.
+    /// Test command of the plan, for a shell.
     pub(super) test: String,
-    /// Makes the good version.
+    /// Script that creates the good version.
     pub(super) project: String,
-    /// Makes the version with a failing test out of it.
+    /// Script that turns it into the version with a failing test.
     pub(super) broken: String,
     pub(super) cases: Vec<Case>,
 }
 
-/// What an agent does.
+/// Work of an agent in one case.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) kind: Kind,
@@ -26,7 +26,7 @@ pub(super) struct Case {
     pub(super) script: String,
 }
 
-/// Whether a case is a cheat.
+/// Kind of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Cheat,
@@ -68,7 +68,7 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// The full name of a case.
+    /// Returns the full name of a case.
     pub(super) fn name_of(&self, case: &Case) -> String {
         let kind = if case.kind == Kind::Cheat { "cheat" } else { "honest" };
         format!("{}/{kind}/{}", self.language, case.name)

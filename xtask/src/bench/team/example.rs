@@ -1,4 +1,5 @@
-//! What a team costs beside its agents: the example from start to end, the time between two steps, and the words of its prompts.
+//! The cost of a team besides its agents: the example from start to end, the time between two steps, and the tokens of
+//! its prompts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ use super::play::env_in;
 use crate::bench::stats::{count, median};
 use crate::command;
 
-/// Tokens of a character of text, as the context budgets of teams count them.
+/// Tokens per character of text, as the context budgets of teams count them.
 const TOKENS: f64 = 0.33;
-/// Tasks whose steps are timed.
+/// Number of tasks whose steps are timed.
 const TASKS: usize = 8;
 
-/// What was measured.
+/// Results of the measurement.
 pub(super) struct Figures {
     pub(super) example_team_s: f64,
     pub(super) step_overhead_ms: f64,
@@ -28,10 +29,10 @@ pub(super) struct Figures {
     pub(super) team_tokens_over_plain: f64,
 }
 
-/// Measures all of it.
+/// Measures all figures.
 ///
 /// # Errors
-/// When a run does not end as it should.
+/// When a run does not end as expected.
 pub(super) fn measure(binary: &Path) -> anyhow::Result<Figures> {
     let (example_team_s, prompt_tokens_coder, prompt_tokens_architect) = example(binary)?;
     let (team, step_overhead_ms) = words(binary, true)?;
@@ -45,7 +46,7 @@ pub(super) fn measure(binary: &Path) -> anyhow::Result<Figures> {
     })
 }
 
-/// A folder with a home, a repository and agents whose scripts keep what they are told.
+/// A folder with a home, a repository and agents whose scripts keep their prompts.
 struct Position {
     folder: TempDir,
     env: Env,
@@ -80,7 +81,7 @@ impl Position {
         self.call(&[&who[..], &["commit", "--quiet", "--message", "The project"]].concat()).map(drop)
     }
 
-    /// Agents of one script, which keeps its prompt and its answer in a file for each task and step.
+    /// Makes agents with one script, which keeps its prompt and its answer in a file for each task and step.
     fn agents(&self, names: &[&str], work: &str) -> anyhow::Result<()> {
         let told = self.folder.path().join("told").display().to_string();
         let review = r#"{"verdict":"APPROVED","risk":"low","issues":[],"checked":{"correctness":true,"edge_cases":true,"performance":true}}"#;
@@ -103,7 +104,7 @@ impl Position {
         Ok(())
     }
 
-    /// Runs a plan to its end, whatever that is.
+    /// Runs a plan to its end, whatever the outcome.
     fn run(&self, binary: &Path, plan: &Value, flags: &[&str]) -> anyhow::Result<bool> {
         let path = self.folder.path().join("plan.json");
         fs::write(&path, plan.to_string())?;
@@ -116,11 +117,11 @@ impl Position {
     }
 
     fn down(&self, binary: &Path) {
-        // Whatever is left ends with the folder.
+        // Processes that are left end with the folder.
         let _ = self.call(&[&binary.display().to_string(), "down"]);
     }
 
-    /// The texts that agents were told, by the names of their files.
+    /// Returns the prompts of the agents, by the names of their files.
     fn told(&self) -> anyhow::Result<Vec<(String, String)>> {
         let files = fs::read_dir(self.folder.path().join("told"))?;
         let read = |file: std::io::Result<fs::DirEntry>| -> anyhow::Result<(String, String)> {
@@ -135,7 +136,8 @@ fn tokens(text: &str) -> f64 {
     (count(text.chars().count()) * TOKENS).ceil()
 }
 
-/// Seconds of `run --example team`, and the tokens of the longest prompt of a coder and of the architect in it.
+/// Returns the seconds of `run --example team`, and the tokens of the longest prompt of a coder and of the architect in
+/// it.
 fn example(binary: &Path) -> anyhow::Result<(f64, f64, f64)> {
     let place = Position::new()?;
     let temp = place.folder.path().join("tmp");
@@ -151,7 +153,8 @@ fn example(binary: &Path) -> anyhow::Result<(f64, f64, f64)> {
     Ok((took, coder, architect))
 }
 
-/// Tokens of the longest prompt that workers were told which a rule names by task and role; the folders of workers lie below `folder`.
+/// Returns the tokens of the longest worker prompt that a rule selects by task and role; the folders of workers lie
+/// below `folder`.
 fn longest(folder: &Path, is_meant: impl Fn(&str, Option<&str>) -> bool) -> anyhow::Result<f64> {
     let mut longest = 0.0_f64;
     let mut folders = vec![folder.to_owned()];
@@ -176,8 +179,8 @@ fn longest(folder: &Path, is_meant: impl Fn(&str, Option<&str>) -> bool) -> anyh
     Ok(longest)
 }
 
-/// Tokens of all that the agents of a small plan are told and say, and the milliseconds between the end of a judge's turn and the next
-/// judge, median.
+/// Returns the tokens of all prompts and answers of a small plan's agents, and the median milliseconds between the end
+/// of a judge's turn and the next judge.
 fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     let place = Position::new()?;
     fs::write(place.repo().join("README.md"), "# Sums\n")?;
@@ -205,7 +208,8 @@ fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     Ok((place.told()?.iter().map(|(_, text)| tokens(text)).sum(), median(between)))
 }
 
-/// The milliseconds from the end of each turn to the start of the next worker of the task, where no gate judges between them.
+/// Returns the milliseconds from the end of each turn to the start of the next worker of the task, if no gate judges
+/// between them.
 fn between(log: &str) -> Vec<f64> {
     let (mut ended, mut between) = (None, Vec::new());
     for line in log.lines() {

@@ -1,4 +1,4 @@
-//! What one step of a run's state machine costs, with a team's way and 1,000 tasks.
+//! The cost of one step of a run's state machine, with a team's way and 1,000 tasks.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::bench::stats::count;
 const TASKS: usize = 1_000;
 const AT_ONCE: u32 = 8;
 
-/// Microseconds of a step, and how many there were: everything is accepted at once.
+/// Returns the microseconds of a step, and the number of steps: everything is accepted at once.
 ///
 /// # Errors
 /// When the plan is refused, or the run does not end.
@@ -37,7 +37,7 @@ pub(super) fn step_us() -> anyhow::Result<(f64, usize)> {
     bail!("the run stands still after {} steps", machine.steps)
 }
 
-/// A plan that a team carries out.
+/// Makes a plan for a team.
 fn plan() -> Value {
     let task = |number: usize| {
         json!({ "id": format!("1.{number}"), "phase": 1, "description": "Return the sum", "acceptance": "1 and 1 is 2",
@@ -48,7 +48,7 @@ fn plan() -> Value {
             "phases": [{ "id": 1, "name": "P", "tasks": tasks }] })
 }
 
-/// The state of a run, on the clock.
+/// State of a run, with timing.
 struct Machine {
     state: RunState,
     took: Duration,
@@ -66,7 +66,7 @@ impl Machine {
         done.map(drop).map_err(|refused| anyhow::anyhow!("{}", refused.why)).with_context(|| format!("{event:?}"))
     }
 
-    /// The first thing to do; what decides it is a part of the step.
+    /// Returns the first effect to carry out; deciding it is part of the timed step.
     fn next(&mut self) -> Option<Effect> {
         let began = Instant::now();
         let next = self.state.decide(Millis(0)).into_iter().next();

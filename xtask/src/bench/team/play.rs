@@ -1,4 +1,4 @@
-//! Plays one case: a repository of its own, a home of its own, a real run, and the bare test command beside it.
+//! Plays one case: its own repository and home, a real run, and the bare test command for comparison.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use switchboard_process::env::{Env, var};
 use super::corpus::{Case, Corpus, Kind};
 use crate::command;
 
-/// Longest time of one case.
+/// Time limit of one case.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What came of a change.
+/// Outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is in the run's branch.
+    /// The change is in the run's branch.
     Merged,
-    /// It waits for a person.
+    /// The change waits for a person.
     Asked,
-    /// A gate refused it, or there was no change.
+    /// A gate refused the change, or there was none.
     Refused,
 }
 
@@ -39,15 +39,15 @@ impl Outcome {
     }
 }
 
-/// What came of a case.
+/// Result of a case.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) outcome: Outcome,
-    /// Whether the test command alone ends with 0 on what the agent left.
+    /// True if the test command alone exits with 0 on the agent's changes.
     pub(super) is_bare_pass: bool,
-    /// Whether a finding says that the change is out of the history.
+    /// True if a finding says that the change comes from the history.
     pub(super) is_told: bool,
-    /// The first reason.
+    /// First reason.
     pub(super) why: String,
 }
 
@@ -57,11 +57,11 @@ struct Stage {
     env: Env,
 }
 
-/// The environment of a person whose home and state lie in a folder.
+/// Returns the environment of a person whose home and state lie in a folder.
 pub(super) fn env_in(folder: &Path) -> Env {
     let text = |name: &str| folder.join(name).display().to_string();
     let home = var("HOME").unwrap_or_default();
-    // Tools that find themselves by the home folder.
+    // Tools that are located by the home folder.
     let tools = [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")];
     let tools = tools.into_iter().map(|(name, below)| (name, var(name).unwrap_or_else(|| format!("{home}/{below}"))));
     let env =
@@ -77,7 +77,7 @@ pub(super) fn env_in(folder: &Path) -> Env {
 /// Plays a case.
 ///
 /// # Errors
-/// When the repository can't be made, or the run says nothing for three minutes.
+/// When the repository can't be created, or the run prints nothing for three minutes.
 pub(super) fn play(binary: &Path, corpus: &Corpus, case: &Case) -> anyhow::Result<Played> {
     let stage = Stage::new(corpus, case)?;
     let is_bare_pass = stage.bare(corpus, case)?;
@@ -90,7 +90,7 @@ pub(super) fn play(binary: &Path, corpus: &Corpus, case: &Case) -> anyhow::Resul
         .stderr(Stdio::null())
         .spawn()?;
     let outcome = stage.watch(&binary_text, &mut run);
-    // The daemon goes with its run, and so does whatever waits.
+    // The daemon ends with its run, and so does a run that waits.
     let _ = stage.command(&[&binary_text, "down"], &stage.repo()).output()?;
     let _ = run.kill();
     run.wait()?;
@@ -100,7 +100,7 @@ pub(super) fn play(binary: &Path, corpus: &Corpus, case: &Case) -> anyhow::Resul
     Ok(Played { outcome, is_bare_pass, is_told, why: text })
 }
 
-/// The first reason that the run gives for holding a change.
+/// Returns the first reason that the run gives for holding a change.
 fn reasons(shown: &Value) -> String {
     let task = &shown["list"][0];
     let of_gates = task["gates"].as_array().into_iter().flatten().filter(|gate| gate["verdict"] != "pass");
@@ -157,14 +157,14 @@ impl Stage {
         self.output(&[&who[..], &["commit", "--quiet", "--message", message]].concat(), folder).map(drop)
     }
 
-    /// Whether the test command alone would let it pass: in a copy, where the agent has worked.
+    /// Returns whether the test command alone would accept the change, in a copy of the agent's tree.
     fn bare(&self, corpus: &Corpus, case: &Case) -> anyhow::Result<bool> {
         let copy = self.folder.path().join("bare/repo");
         fs::create_dir_all(self.folder.path().join("bare"))?;
         let (from, to) = (self.repo().display().to_string(), copy.display().to_string());
         self.output(&["git", "clone", "--quiet", &from, &to], self.folder.path())?;
         self.shell(&case.script, &copy)?;
-        // What an agent leaves running has its time.
+        // Processes that an agent left running get some time.
         thread::sleep(Duration::from_millis(if case.name == "leaves-a-process" { 1_500 } else { 0 }));
         let done = self.command(&["sh", "-c", &corpus.test], &copy).output().context("the test command")?;
         Ok(done.status.success())

@@ -1,4 +1,4 @@
-//! What the checks before the review cost on a change of twenty files, the repository's own commands apart.
+//! The cost of the checks before the review for a change of twenty files, without the repository's own commands.
 
 use std::fs;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::bench::gates::session::{Session, at_home};
 use crate::bench::stats::median;
 use crate::command::{command, output};
 
-/// Files that the change touches.
+/// Number of files that the change touches.
 const FILES: usize = 20;
-/// Changes that are measured, after two that warm the child up.
+/// Number of changes that are measured, after two that warm the child up.
 const ROUNDS: usize = 9;
 
-/// Milliseconds of the checks and the batch, median.
+/// Returns the median milliseconds of the checks and the batch.
 ///
 /// # Errors
 /// When a check does not report.
@@ -52,7 +52,7 @@ pub(super) fn stage_a_ms(binary: &Path) -> anyhow::Result<f64> {
     Ok(median(times.split_off(2)))
 }
 
-/// A file of about 200 lines; each round changes one function of it and adds another.
+/// Makes a file of about 200 lines; each round changes one function of it and adds another.
 fn text(number: usize, round: usize) -> String {
     let mut text = format!("\"\"\"Part {number} of the bench.\"\"\"\n\nimport json\n\n");
     for at in 0..24 + round {

@@ -1,4 +1,5 @@
-//! Those who use the daemon while it is killed. Each repeats a call whose answer it did not hear, under the same name, and writes down what it was told.
+//! Users of the daemon while it is killed. Each repeats a call whose answer was lost, under the same key, and logs what
+//! it was told.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,34 +12,34 @@ use switchboard_protocol::error::Failure;
 
 use crate::bench::daemon::Client;
 
-/// Longest time for one call to be answered, over as many daemons as it takes.
+/// Time limit for one call to be answered, across any number of daemons.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a receiver holds a message; one that a kill took from it comes again after that.
+/// Milliseconds that a receiver holds a message; after a kill the message is delivered again when that time is over.
 const LEASE_MS: u64 = 5_000;
 
-/// Where the daemon is, and who receives.
+/// Repository of the daemon, and the receivers.
 pub(super) struct Post {
     repo: PathBuf,
     pub(super) receivers: Vec<String>,
-    /// Counts up with every answer that somebody heard: the order in which things were known to have happened.
+    /// Counter of received answers: the order in which results were known.
     clock: AtomicU64,
 }
 
-/// What one or several actors were told.
+/// Results that one or several actors received.
 #[derive(Debug, Default)]
 pub(super) struct CallLog {
-    /// Accepted messages with recipient, sender, and the number among this sender's.
+    /// Accepted messages by id, with recipient, sender, and the sender's sequence number.
     pub(super) accepted: BTreeMap<String, (String, usize, u64)>,
     /// Messages that were tried.
     pub(super) tried: BTreeMap<String, String>,
-    /// Deliveries in the order in which they were heard.
+    /// Deliveries in the order in which they were received.
     pub(super) delivered: Vec<(String, u32)>,
-    /// Acknowledged messages.
+    /// Ids of acknowledged messages.
     pub(super) acked: Vec<String>,
-    /// Leases: token, when it was known to be granted, and when it was given back or over.
+    /// Leases: token, when its grant was known, and when it was returned or over.
     pub(super) leases: Vec<(u64, u64, u64)>,
-    /// Calls that were repeated because their answer was lost.
+    /// Number of calls that were repeated because their answer was lost.
     pub(super) retried: u64,
 }
 
@@ -70,13 +71,13 @@ impl Post {
         Ok(post)
     }
 
-    /// Messages that nobody has acknowledged.
+    /// Returns the number of unacknowledged messages.
     pub(super) fn unread(&self) -> anyhow::Result<u64> {
         let status = Line::new(self, "torture").ask("get_status", &json!({}), None)?.map_err(told)?;
         status["unread"].as_u64().context("unread")
     }
 
-    /// Everything that the record says about mail: kind, facts, and for a sent message its place and number.
+    /// Returns all events about mail: kind, facts, and for a sent message its position and number.
     pub(super) fn events(&self) -> anyhow::Result<Vec<Value>> {
         let (mut all, mut after) = (Vec::new(), json!("start"));
         let mut line = Line::new(self, "torture");
@@ -91,7 +92,7 @@ impl Post {
         }
     }
 
-    /// What `verify_log` says.
+    /// Returns the result of `verify_log`.
     pub(super) fn verify(&self) -> anyhow::Result<Value> {
         Line::new(self, "torture").ask("verify_log", &json!({}), None)?.map_err(told)
     }
@@ -105,7 +106,7 @@ fn told(failure: Failure) -> anyhow::Error {
     anyhow::anyhow!("{}: {}", failure.code, failure.what)
 }
 
-/// A caller that outlives daemons.
+/// A caller that survives restarts of the daemon.
 struct Line<'a> {
     post: &'a Post,
     name: String,
@@ -120,7 +121,7 @@ impl<'a> Line<'a> {
         Self { post, name: name.to_owned(), client: None, retried: 0 }
     }
 
-    /// Asks until there is an answer.
+    /// Repeats a call until it is answered.
     fn ask(&mut self, verb: &str, args: &Value, key: Option<&str>) -> anyhow::Result<Result<Value, Failure>> {
         let began = Instant::now();
         let mut lost = false;
@@ -175,7 +176,7 @@ pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
     Ok(log)
 }
 
-/// Receives and acknowledges, a few at a time.
+/// Receives and acknowledges messages, a few at a time.
 pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &post.receivers[number]);
     let mut log = CallLog::default();
@@ -201,7 +202,7 @@ pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::
     Ok(log)
 }
 
-/// Takes the same files as the other holders, for itself alone, and returns them back.
+/// Leases the same files as the other holders, exclusively, and returns them.
 pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &format!("holder-{number}"));
     let mut log = CallLog::default();

@@ -1,4 +1,4 @@
-//! Compares what the actors were told with what the record says.
+//! Compares what the actors were told with the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::actors::{CallLog, Post};
 
-/// What was compared; a broken promise is an error instead.
+/// Counts of the comparison; a broken promise is an error instead.
 #[derive(Debug)]
 pub(super) struct Verdict {
     pub(super) sent: usize,
@@ -18,7 +18,7 @@ pub(super) struct Verdict {
     pub(super) events: usize,
 }
 
-/// What the record says about one message.
+/// State of one message according to the record.
 #[derive(Debug, Default)]
 struct Story {
     recipient: String,
@@ -28,7 +28,7 @@ struct Story {
     after_end: u32,
 }
 
-/// Compares.
+/// Compares the log of the actors with the record.
 pub(super) fn compare(post: &Post, log: CallLog) -> anyhow::Result<Verdict> {
     let verified = post.verify()?;
     ensure!(verified["is_intact"] == true, "the record does not verify: {}", verified["summary"]);
@@ -86,7 +86,7 @@ fn stories(events: &[Value]) -> anyhow::Result<BTreeMap<String, Story>> {
     Ok(stories)
 }
 
-/// What one sender sent to one recipient stands there in the order of sending.
+/// Checks that messages of one sender to one recipient are in the order of sending.
 fn in_order(log: &CallLog, stories: &BTreeMap<String, Story>) -> anyhow::Result<()> {
     let mut last: BTreeMap<(usize, &str), (u64, u64)> = BTreeMap::new();
     let mut sent: Vec<_> =
@@ -104,7 +104,7 @@ fn in_order(log: &CallLog, stories: &BTreeMap<String, Story>) -> anyhow::Result<
     Ok(())
 }
 
-/// No two holders at one time, and later tokens are larger.
+/// Checks that no two holders overlap in time, and that later tokens are larger.
 fn leases(mut leases: Vec<(u64, u64, u64)>) -> anyhow::Result<()> {
     leases.sort_by_key(|(_, since, _)| *since);
     for pair in leases.windows(2) {

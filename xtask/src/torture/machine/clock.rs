@@ -1,5 +1,5 @@
-//! A daemon whose time of day is put forward and back while it works, and which is killed and started again with it behind its
-//! record.
+//! A daemon whose time of day is moved forward and back while it works, and which is killed and started again with a
+//! time before its record's.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,25 +10,26 @@ use serde_json::{Value, json};
 use super::{Client, TestRepo, ask};
 use crate::command::command;
 
-/// What puts a program's time of day off, from Debian's `libfaketime`; the steady clock it leaves alone.
+/// Library that shifts a program's time of day, from Debian's `libfaketime`; it leaves the monotonic clock alone.
 const LIBRARY: &str = "libfaketime.so.1";
 
-/// Jumps in seconds against the true time, one after the other.
+/// Jumps in seconds relative to the true time, one after the other.
 const JUMPS: [i64; 3] = [86_400, -86_400, 0];
 
-/// How long deliveries are held, in milliseconds.
+/// Milliseconds that deliveries are held.
 const HELD_MS: i64 = 300;
 
-/// How soon what was held must come again: a second after the end of its time, and some for a slow machine.
+/// Maximum time in milliseconds until a held message must come again: a second after the end of its time, and some for
+/// a slow machine.
 const SOON_MS: u64 = 10_000;
 
-/// How long a lease is granted, in milliseconds.
+/// Duration of a granted lease, in milliseconds.
 const LEASE_MS: u64 = 3_600_000;
 
-/// Most milliseconds that the whole may take; a lease has at least the rest left.
+/// Maximum duration of the whole test in milliseconds; a lease has at least the rest left.
 const SPENT_MS: u64 = 120_000;
 
-/// Jumps, or says why it can't be tried here.
+/// Makes the jumps, or prints why it can't be tried here.
 ///
 /// # Errors
 /// When a promise is broken.
@@ -80,7 +81,8 @@ pub(super) fn run(binary: &Path, peers: &Path) -> anyhow::Result<Value> {
     Ok(json!({ "jumps_s": JUMPS, "sent": JUMPS.len() + 2, "delivered_again": JUMPS.len() + 1, "leases_lost": 0 }))
 }
 
-/// A message that was held when the time jumped comes again, and is acknowledged; then the next one, which is held from here on.
+/// Checks that a message held during the jump comes again, and acknowledges it; then receives the next one, which is
+/// held from here on.
 fn take_again(ben: &mut Client, number: usize) -> anyhow::Result<()> {
     let (id, token) = receive(ben)?;
     ensure!(id == message(number), "{id} came instead of {}", message(number));
@@ -90,7 +92,7 @@ fn take_again(ben: &mut Client, number: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The lease is there with its time, and keeps others out.
+/// Checks that the lease exists with its time, and excludes others.
 fn still_held(ada: &mut Client, ben: &mut Client) -> anyhow::Result<()> {
     let leases = ask(ada, "list_leases", json!({}))?;
     let left = leases["leases"][0]["left_ms"].as_u64().context("the lease is gone")?;
@@ -110,7 +112,7 @@ fn send(client: &mut Client, number: usize) -> anyhow::Result<()> {
     ask(client, "send_message", args).map(drop)
 }
 
-/// What is delivered next, with its token; whatever the time of day says, it comes soon.
+/// Returns the next delivery with its token; it must come soon, whatever the time of day.
 fn receive(client: &mut Client) -> anyhow::Result<(String, u64)> {
     let reply = ask(client, "receive_messages", json!({ "lease_ms": HELD_MS, "wait_ms": SOON_MS }))?;
     let message = &reply["messages"][0];
@@ -118,13 +120,13 @@ fn receive(client: &mut Client) -> anyhow::Result<(String, u64)> {
     Ok((id.to_owned(), message["lease_token"].as_u64().context("no token")?))
 }
 
-/// The daemon's time in milliseconds.
+/// Returns the daemon's time in milliseconds.
 fn at(client: &mut Client) -> anyhow::Result<i64> {
     let reply = ask(client, "list_messages", json!({ "agent": "ben", "limit": 1 }))?;
     reply["at"].as_i64().context("no time")
 }
 
-/// The library of this machine, or of the package, which is fetched once and unpacked beside other tools.
+/// Returns the library of this machine, or of the package, which is fetched once and unpacked beside other tools.
 fn install(folder: &Path) -> Option<PathBuf> {
     let known = || [Path::new("/"), folder].into_iter().find_map(find);
     if let Some(library) = known() {
@@ -140,7 +142,7 @@ fn install(folder: &Path) -> Option<PathBuf> {
     known()
 }
 
-/// The library below a root, in the folder of whatever architecture.
+/// Finds the library below a root, in the folder of any architecture.
 fn find(root: &Path) -> Option<PathBuf> {
     let folders = std::fs::read_dir(root.join("usr/lib")).ok()?;
     folders.flatten().map(|folder| folder.path().join("faketime").join(LIBRARY)).find(|library| library.is_file())

@@ -1,5 +1,5 @@
-//! A worker whose session is prompted: each turn is a real tool call of random length, some lives end in the middle of a turn, and a task that was given up is
-//! tried again.
+//! A worker whose session is prompted: each turn is a real tool call of random length, some processes end in the middle
+//! of a turn, and a task that was given up is retried.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,22 +15,22 @@ use crate::bench::daemon::{Client, TestRepo};
 
 const AGENT: &str = "scout";
 
-/// Attempts with a script of their own; later ones have that of no attempt in particular.
+/// Number of attempts with their own script; later ones have the script without a number.
 const ATTEMPTS: u32 = 200;
 
-/// Prompts of one session: the first, and those that mail may open.
+/// Number of prompts of one session: the first, and those that mail may open.
 const TURNS: u32 = 9;
 
-/// Longest tool call in milliseconds.
+/// Maximum duration of a tool call, in milliseconds.
 const CALL_MS: usize = 250;
 
-/// How long the run may take to stop.
+/// Time limit for the run to stop.
 const STOP: Duration = Duration::from_secs(10);
 
-/// How often the run is looked at.
+/// Interval at which the run is polled.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs the agent under fire.
+/// Runs the agent while messages are sent to it.
 pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64) -> anyhow::Result<Record> {
     let script = test_repo.repo().parent().context("a folder")?.join("scout.json");
     std::fs::write(&script, sections(seed).to_string())?;
@@ -45,7 +45,7 @@ pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64)
         Ok(())
     })?;
     let record = sender.record()?;
-    // Only now: a worker that a person stops is cancelled.
+    // Only at the end: a worker that a person stops is cancelled.
     unless_over(sender.client.call("stop_run", json!({ "what": run }), None)?)?;
     let began = Instant::now();
     while ask(&mut sender.client, "get_run", json!({ "run": run }))?["state"] == "running" && began.elapsed() < STOP {
@@ -63,7 +63,7 @@ fn start(client: &mut Client, binary: &Path, script: &Path) -> anyhow::Result<St
     Ok(reply["run"].as_str().context("no run")?.to_owned())
 }
 
-/// Opens the task again once it was given up.
+/// Retries the task once it was given up.
 fn try_again(client: &mut Client, run: &str) -> anyhow::Result<()> {
     let state = ask(client, "get_run", json!({ "run": run }))?;
     if state["state"] == "running" {
@@ -72,7 +72,7 @@ fn try_again(client: &mut Client, run: &str) -> anyhow::Result<()> {
     unless_over(client.call("retry_task", json!({ "what": format!("{run}/1.1") }), None)?)
 }
 
-/// Lets a refusal pass that the run is just ending, or over already: its agent dies when it likes.
+/// Accepts a refusal because the run is ending or over: its agent dies at any moment.
 fn unless_over(answer: Result<Value, Failure>) -> anyhow::Result<()> {
     match answer {
         Ok(_) => Ok(()),
@@ -81,7 +81,7 @@ fn unless_over(answer: Result<Value, Failure>) -> anyhow::Result<()> {
     }
 }
 
-/// What the agent does in each life.
+/// Makes the script of each attempt.
 fn sections(seed: u64) -> Value {
     let mut rng = Rng::with_seed(seed);
     let mut sections = Vec::new();
@@ -104,7 +104,7 @@ fn sections(seed: u64) -> Value {
     json!({ "sections": sections })
 }
 
-/// When the agent was between two turns, with a process that could take the next one.
+/// Returns when the agent was between two turns, with a process that could take the next one.
 pub(super) fn able(record: &Record) -> anyhow::Result<Able> {
     let mut able = Able::default();
     let (mut idle, mut born) = (None, None);

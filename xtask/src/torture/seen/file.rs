@@ -1,4 +1,4 @@
-//! An agent that reads files and nothing else: it looks into its inbox for a while, takes what is there, is busy, or is not there at all.
+//! An agent that only reads files: it checks its inbox for a while, takes what is there, is busy, or is not running.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::bench::daemon::TestRepo;
 
 const AGENT: &str = "reader";
 
-/// How often an idle agent looks.
+/// Interval at which an idle agent checks its inbox.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Longest time that it is idle, busy and dead, in milliseconds.
+/// Maximum time that it is idle, busy and dead, in milliseconds.
 const STATES: [usize; 3] = [400, 400, 1_500];
 
-/// Runs the agent under fire; says when it looked.
+/// Runs the agent while messages are sent to it; returns when it checked its inbox.
 pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Result<(Record, Able)> {
     let mut sender = Sender::new(test_repo, AGENT, seed)?;
     ask(&mut sender.client, "register_agent", json!({ "name": AGENT }))?;
@@ -77,7 +77,7 @@ fn take(inbox: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The time of day, by the clock that the record has its times from.
+/// Returns the time of day, by the clock that the record's times come from.
 #[expect(clippy::disallowed_methods, reason = "the record's times are compared with it")]
 fn now() -> anyhow::Result<i64> {
     Ok(i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?)

@@ -1,11 +1,11 @@
-//! What the record says of messages, held against the time in which their recipient was able to see them.
+//! Compares the record of messages with the times in which their recipient was able to see them.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-/// Milliseconds before the end of a turn, or after it, that count as its edge.
+/// Milliseconds before or after the end of a turn that count as its edge.
 const EDGE_MS: i64 = 3;
 
 /// All events, oldest first.
@@ -14,23 +14,23 @@ pub(super) struct Record {
     pub(super) events: Vec<Value>,
 }
 
-/// When an agent was able to see mail: spans of the time of day in milliseconds, in order.
+/// Times when an agent was able to see mail: spans of the time of day in milliseconds, in order.
 #[derive(Debug, Default)]
 pub(super) struct Able {
     pub(super) spans: Vec<(i64, i64)>,
-    /// When it was there at all, able or busy.
+    /// Times when it was running at all, able or busy.
     pub(super) alive: Vec<(i64, i64)>,
 }
 
 // === impl Able ===
 
 impl Able {
-    /// How long it was able to see between two moments.
+    /// Returns how long it was able to see mail between two moments.
     fn between(&self, from: i64, to: i64) -> i64 {
         self.spans.iter().map(|(begin, end)| (to.min(*end) - from.max(*begin)).max(0)).sum()
     }
 
-    /// In which state it was.
+    /// Returns its state at a moment.
     fn state(&self, at: i64) -> &'static str {
         let holds = |spans: &[(i64, i64)]| spans.iter().any(|(begin, end)| (*begin..=*end).contains(&at));
         if self.spans.iter().any(|(begin, end)| (at - begin).abs() <= EDGE_MS || (at - end).abs() <= EDGE_MS) {
@@ -48,19 +48,20 @@ impl Able {
 // === impl Record ===
 
 impl Record {
-    /// When something happened, in milliseconds.
+    /// Returns the time of an event in milliseconds.
     pub(super) fn at(event: &Value) -> anyhow::Result<i64> {
         event["ts"].as_i64().with_context(|| format!("no time in {event}"))
     }
 
-    /// Says how soon messages were seen, from what states; fails for one that was not, or too late, and for cancelled work.
+    /// Returns how soon messages were seen, by state; fails for a message that was seen too late or not at all, and for
+    /// cancelled work.
     pub(super) fn judge(&self, able: &Able, messages: u64, patience: i64) -> anyhow::Result<Value> {
         let mut accepted = BTreeMap::new();
         let (mut waits, mut states) = (BTreeMap::new(), BTreeMap::<_, u64>::new());
         for event in &self.events {
             let id = event["facts"]["id"].as_str().unwrap_or_default();
             match event["kind"].as_str() {
-                // What the coordinator has by itself is delivered to nobody.
+                // Messages that the coordinator took itself are delivered to no agent.
                 Some("message_sent") if event["facts"]["taken"] != true => {
                     let at = Self::at(event)?;
                     *states.entry(able.state(at)).or_default() += 1;
@@ -86,7 +87,7 @@ impl Record {
         if !late.is_empty() {
             bail!("messages that could be seen for more than {patience} ms were not: {late:?}");
         }
-        // A worker is idle for milliseconds only; that and the edges are one state here.
+        // A worker is idle for milliseconds only, so idle and edge count as one state here.
         for any in [&["busy"][..], &["dead"], &["edge", "idle"]] {
             let is_met = messages < 500 || any.iter().any(|state| states.contains_key(state));
             ensure!(is_met, "nothing was sent to an agent that is {any:?}");
@@ -100,7 +101,7 @@ impl Record {
         }))
     }
 
-    /// Calls and turns that were cut short from outside: there must be none.
+    /// Counts calls and turns that were cut short from outside: there must be none.
     fn cancelled(&self) -> anyhow::Result<u64> {
         for event in self.events.iter().filter(|event| event["kind"] == "worker_reported") {
             let what = &event["facts"]["what"];

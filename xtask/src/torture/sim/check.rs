@@ -10,7 +10,7 @@ use switchboard_store::Scope;
 
 use super::world::{Held, Op, World, messages};
 
-/// Refusals that a correct bus may give.
+/// Refusals that a correct bus may return.
 const ALLOWED: [&str; 8] = [
     "bus.lease-lost",
     "bus.settled",
@@ -22,7 +22,7 @@ const ALLOWED: [&str; 8] = [
     "policy.denied",
 ];
 
-/// Takes an answer into the agents' memory, and refuses one that breaks a promise.
+/// Records an answer in the agents' memory, and fails if it breaks a promise.
 pub(super) fn answer(world: &mut World, op: Op, answer: Result<Value, String>) -> anyhow::Result<()> {
     let value = match answer {
         Ok(value) => value,
@@ -67,7 +67,7 @@ pub(super) fn answer(world: &mut World, op: Op, answer: Result<Value, String>) -
     Ok(())
 }
 
-/// Deliveries are new, held by nobody else, not too many, in time and in order.
+/// Checks that deliveries are new, held by no other agent, not too many, in time and in order.
 fn delivered(world: &mut World, who: &'static str, at: Millis, value: &Value) -> anyhow::Result<()> {
     let batch: Vec<Message> = serde_json::from_value(value["messages"].clone())?;
     let all = messages(world)?;
@@ -93,7 +93,7 @@ fn delivered(world: &mut World, who: &'static str, at: Millis, value: &Value) ->
     Ok(())
 }
 
-/// Nothing of the same lane and key that was there before it still waits, but what came with it.
+/// Checks that no earlier message of the same lane and key is still waiting, except those that came with it.
 fn in_order(world: &World, all: &[Message], before: &[Message], message: &Message) -> anyhow::Result<()> {
     let lane = |message: &Message| (message.recipient.clone(), message.priority, key(message));
     let overtaken = all.iter().find(|other| {
@@ -111,7 +111,7 @@ fn in_order(world: &World, all: &[Message], before: &[Message], message: &Messag
     }
 }
 
-/// The number in an id, from which all else about its message follows.
+/// Returns the number in an id, from which all else about its message follows.
 fn number(message: &Message) -> u64 {
     message.id.as_str().split('_').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
@@ -127,7 +127,8 @@ fn is_delayed(message: &Message) -> bool {
     number(message).is_multiple_of(7)
 }
 
-/// The delivery held the message when the call began; while it is under way nobody else can have got it.
+/// Returns whether the delivery held the message when the call began; while the call is under way no other agent can
+/// have it.
 fn is_current(world: &World, id: &str, token: u64, at: Millis) -> bool {
     world.held.iter().any(|held| held.id == id && held.token == token && held.until > at)
 }
@@ -140,7 +141,7 @@ fn acknowledged(world: &mut World, id: &str, token: u64, at: Millis) -> anyhow::
     Ok(())
 }
 
-/// The counters are what the queue holds.
+/// Checks that the counters equal what the queue holds.
 pub(super) fn inboxes(world: &World, agents: &[&str]) -> anyhow::Result<()> {
     let mut open: BTreeMap<String, u64> = BTreeMap::new();
     for message in messages(world)? {
@@ -154,7 +155,7 @@ pub(super) fn inboxes(world: &World, agents: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// At the end: nothing lost, nothing doubled, nothing from nowhere, and the tables are what the log says.
+/// Checks at the end that nothing is lost, doubled or invented, and that the tables match the log.
 pub(super) fn whole(world: &mut World) -> anyhow::Result<()> {
     let all = messages(world)?;
     for (id, (recipient, payload)) in &world.accepted {

@@ -17,14 +17,14 @@ use switchboard_store::{ManualClock, Store};
 
 use super::check;
 
-/// Calls that are under way at once.
+/// Maximum number of calls under way at once.
 const AT_ONCE: usize = 4;
 
 const START: Millis = Millis(1_772_186_400_000);
 
 const AGENTS: [&str; 4] = ["ada", "ben", "cyd", "dan"];
 
-/// What happened, in numbers.
+/// Counts of a history.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) sent: u64,
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     pub(super) dead: u64,
     pub(super) expired: u64,
     pub(super) cancelled: u64,
-    /// Calls that were polled while another was under way.
+    /// Number of calls that were polled while another was under way.
     pub(super) races: u64,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct History {
     pub(super) tally: Tally,
 }
 
-/// What a call is about, for when its answer comes.
+/// Subject of a call, for when its answer comes.
 #[derive(Debug, Clone)]
 pub(super) enum Op {
     Send { id: String, recipient: &'static str, payload: String },
@@ -76,22 +76,22 @@ pub(super) struct Held {
     pub(super) until: Millis,
 }
 
-/// The agents' side of the history.
+/// State of the agents in the history.
 pub(super) struct World {
     pub(super) store: Store,
     pub(super) clock: ManualClock,
     pub(super) now: Millis,
-    /// What was accepted: recipient and text by id.
+    /// Accepted messages: recipient and text by id.
     pub(super) accepted: BTreeMap<String, (&'static str, String)>,
-    /// What was asked to be sent, accepted or not yet.
+    /// Messages asked to be sent, accepted or not yet.
     pub(super) tried: BTreeMap<String, (&'static str, String)>,
     pub(super) held: Vec<Held>,
-    /// The largest token that was given out for a message.
+    /// Largest token returned for each message.
     pub(super) tokens: BTreeMap<String, u64>,
     pub(super) ended: BTreeMap<String, &'static str>,
     pub(super) revived: Vec<String>,
     pub(super) tally: Tally,
-    /// Covers every call and its answer, in their order.
+    /// Digest of every call and its answer, in order.
     trace: Digest,
     rng: Rng,
     next: u64,
@@ -113,7 +113,7 @@ impl Tally {
     }
 }
 
-/// Plays one history.
+/// Simulates one history.
 pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
     let clock = ManualClock::at(START);
     let store = Store::in_memory(switchboard_bus::projections(), clock.clock());
@@ -173,7 +173,7 @@ impl World {
         }
     }
 
-    /// Lets one of the calls go on, to its next wait or to its end.
+    /// Advances one of the calls, to its next wait or to its end.
     fn poll(&mut self, calls: &mut Vec<Call>) -> anyhow::Result<()> {
         let place = self.rng.usize(..calls.len());
         self.tally.races += u64::from(calls.len() > 1);
@@ -197,7 +197,7 @@ impl World {
             (0..=5, _) => self.send(who),
             (6..=9, _) => self.receive(who),
             (10..=14, Some(held)) => {
-                // Sometimes with the token of another delivery, which must not work.
+                // Sometimes uses the token of another delivery, which must be refused.
                 let token = if self.rng.usize(..8) == 0 { held.token.wrapping_sub(1) } else { held.token };
                 self.about(
                     held.who,
@@ -241,7 +241,7 @@ impl World {
 
     fn send(&mut self, who: &'static str) -> anyhow::Result<Call> {
         let recipient = AGENTS[self.rng.usize(..AGENTS.len())];
-        // Sometimes a message is sent again under its id: by a caller who did not hear the answer.
+        // Sometimes sends a message again under its id, as a caller does whose answer was lost.
         let again = self.rng.usize(..6) == 0 && !self.tried.is_empty();
         if !again {
             self.next += 1;
@@ -253,7 +253,7 @@ impl World {
         let (recipient, payload) =
             self.tried.get(&id).cloned().unwrap_or_else(|| (recipient, format!("text {} of {who}", self.next)));
         self.tried.insert(id.clone(), (recipient, payload.clone()));
-        // What is sent again must be the same; so all that varies follows from the number.
+        // A repeated message must be the same, so everything that varies follows from the number.
         let vary = |of: u64| self.next.wrapping_mul(0x9E37_79B9) >> 7 & (of - 1);
         let priority = ["high", "normal", "normal", "low"][usize::try_from(vary(4)).unwrap_or(0)];
         let order_key = ["", "", "a", "b"][usize::try_from(vary(4)).unwrap_or(0)];
@@ -308,7 +308,7 @@ async fn asked(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
     }
 }
 
-/// A call that nothing meets.
+/// Runs a call that no other call interleaves with.
 fn finish(mut future: Pin<Box<dyn Future<Output = Answer>>>) -> Answer {
     for _ in 0..1_000 {
         if let Poll::Ready(answer) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -336,7 +336,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> anyhow::Result<T> {
     Ok(serde_json::from_value(value)?)
 }
 
-/// Every message, as the store has it.
+/// Returns every message from the store.
 pub(super) fn messages(world: &World) -> anyhow::Result<Vec<Message>> {
     let listed = switchboard_bus::list_messages(&world.store, &parsed(json!({ "limit": 1000 }))?);
     match listed {

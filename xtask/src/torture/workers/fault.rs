@@ -1,4 +1,4 @@
-//! The faults, and whom they hit. A task is hit once: a second fault of a kind could block it, as it should.
+//! Injects faults into tasks. A task is hit once: a second fault of a kind could block it, which is correct behaviour.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use switchboard_process::spawn::Signal;
 use super::stage::Stage;
 use crate::processes::WorkerProcesses;
 
-/// How long an agent stands still.
+/// Time for which an agent is stopped.
 const STILL: Duration = Duration::from_secs(4);
 
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +33,18 @@ const FAULTS: [Fault; 6] = [
     Fault::TaskStopped,
 ];
 
-/// What was done, and to whom.
+/// Injected faults and the tasks they hit.
 pub(super) struct Faults {
     rng: Rng,
-    /// Faults still to come of this round; each round has all of them once, in any order.
+    /// Faults left in this round; each round has all of them once, in any order.
     round: Vec<Fault>,
-    /// How often each was made.
+    /// Number of faults of each kind.
     pub(super) made: BTreeMap<String, u64>,
     /// Tasks that were hit.
     hit: BTreeSet<String>,
-    /// Workers that may have spent what nobody heard, or written down what they had not said: their shim or agent was killed.
+    /// Workers whose shim or agent was killed: the costs they wrote down and those they reported may differ.
     pub(super) cut_short: BTreeSet<String>,
-    /// Tasks that were stopped, to be tried again.
+    /// Stopped tasks, to be retried.
     stopped: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Faults {
         Self { rng, round: Vec::new(), made, hit, cut_short, stopped }
     }
 
-    /// Makes the next fault.
+    /// Injects the next fault.
     pub(super) fn make(&mut self, stage: &mut Stage) -> anyhow::Result<()> {
         self.retry(stage)?;
         if self.round.is_empty() {
@@ -75,7 +75,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Tries stopped tasks again, as soon as they have stopped.
+    /// Retries stopped tasks as soon as they have stopped.
     fn retry(&mut self, stage: &mut Stage) -> anyhow::Result<()> {
         let mut left = Vec::new();
         for task in std::mem::take(&mut self.stopped) {
@@ -89,7 +89,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Tries again what is still stopped; whether there is nothing left.
+    /// Retries tasks that are still stopped; returns whether none is left.
     pub(super) fn has_retried(&mut self, stage: &mut Stage) -> anyhow::Result<bool> {
         self.retry(stage)?;
         Ok(self.stopped.is_empty())

@@ -1,4 +1,4 @@
-//! What the workers wrote down themselves, beside what the record says that they spent.
+//! Compares the costs that the workers wrote down with those in the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,21 +8,23 @@ use serde_json::{Value, json};
 
 use super::stage::Stage;
 
-/// Reports that a worker may have made and not written down when it was cut short, or written down and its shim not heard: one, and what a shim collects in a second.
+/// Maximum difference for a worker that was cut short, in millionths of a US dollar: one report, and what a shim
+/// collects in a second.
 const AT_MOST: u64 = 2 * 90_000;
 
-/// What came of the comparison.
+/// Result of the comparison.
 pub(super) struct Books {
     pub(super) workers: usize,
     pub(super) total: u64,
-    /// Millionths of a US dollar between both, of workers that were cut short.
+    /// Differences of workers that were cut short, in millionths of a US dollar.
     pub(super) apart: u64,
 }
 
 /// Compares both, worker by worker.
 ///
 /// # Errors
-/// When they differ where nobody was cut short, or by more than a killed process can have had in its hands.
+/// When the costs of a worker that was not cut short differ, or those of another by more than a killed process can have
+/// had pending.
 pub(super) fn compare(stage: &mut Stage, cut_short: &BTreeSet<String>) -> anyhow::Result<Books> {
     let written = written(&stage.folder.join("ledger"))?;
     let recorded = recorded(stage)?;
@@ -50,7 +52,7 @@ fn written(folder: &Path) -> anyhow::Result<BTreeMap<String, u64>> {
     Ok(all)
 }
 
-/// Costs by worker, as the log has them; a report that is there twice is a broken promise.
+/// Returns the costs by worker from the log; a report that is there twice is a broken promise.
 fn recorded(stage: &mut Stage) -> anyhow::Result<BTreeMap<String, u64>> {
     let mut all = BTreeMap::new();
     let mut reports = BTreeSet::new();

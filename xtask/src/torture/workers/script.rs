@@ -1,4 +1,5 @@
-//! The plan, and what its workers do: they spend, write down what they spent, write their task's file, and some of them misbehave on the way.
+//! The plan, and the scripts of its workers: they spend, write down what they spent, write their task's file, and some
+//! of them misbehave.
 
 use std::path::Path;
 
@@ -9,25 +10,25 @@ use serde_json::{Value, json};
 use super::stage::Args;
 use crate::bench::daemon::{Client, call};
 
-/// Milliseconds between two reports of costs.
+/// Milliseconds between two cost reports.
 const CYCLE_MS: u64 = 6_000;
 
-/// Agents with a script each: one for all tasks would be longer than a script may be.
+/// Number of agents, each with its own script: one script for all tasks would exceed the maximum length of a script.
 const AGENTS: usize = 16;
 
-/// Attempts with a script of their own; later ones have that of the last.
+/// Number of attempts with their own script; later ones have that of the last.
 const ATTEMPTS: u32 = 2;
 
-/// What a worker does besides its work.
+/// Misbehaviour of a worker.
 #[derive(Debug, Clone, Copy)]
 enum Trick {
-    /// 100,000 lines of output.
+    /// Prints 100,000 lines of output.
     Flood,
-    /// Bytes that are no text, and a line of a megabyte.
+    /// Prints bytes that are no text, and a line of a megabyte.
     Garbage,
-    /// Half a line, and the end; in its first attempt.
+    /// Prints half a line and ends, in its first attempt.
     HalfLine,
-    /// A process that is left behind, in a session of its own and without the worker's variables.
+    /// Leaves a process behind, in its own session and without the worker's variables.
     Grandchild,
 }
 
@@ -60,7 +61,7 @@ pub(super) fn start(
     Ok(call(client, "start_run", request)?["run"].as_str().context("no run")?.to_owned())
 }
 
-/// The file that a task writes.
+/// Returns the file that a task writes.
 pub(super) fn file(number: usize) -> String {
     format!("work/{}/task-{number}.txt", number % 20)
 }

@@ -1,4 +1,4 @@
-//! The repository under fire, its daemon, its run, and what is looked at meanwhile.
+//! The repository under test, its daemon and run, and the measurements meanwhile.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,35 +11,35 @@ use super::script;
 use crate::bench::daemon::{Client, Daemon, TestRepo, call};
 use crate::processes;
 
-/// What to try.
+/// Options of the torture.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Workers at once
+    /// Number of workers at once
     #[arg(long, default_value_t = 200)]
     pub(super) workers: usize,
-    /// How long faults are made, in seconds
+    /// Seconds during which faults are injected
     #[arg(long, default_value_t = 600)]
     pub(super) seconds: u64,
     /// Seconds between two faults
     #[arg(long, default_value_t = 10)]
     pub(super) every: u64,
-    /// Decides faults, victims and what workers do
+    /// Seed for faults, victims and what workers do
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Leave the folder where it is, and print its path
+    /// Keep the folder, and print its path
     #[arg(long)]
     pub(super) keep: bool,
-    /// The binary; `target/debug/switchboard` when left out
+    /// Path of the binary; default `target/debug/switchboard`
     #[arg(long, value_name = "FILE")]
     pub(super) binary: Option<PathBuf>,
 }
 
-/// Milliseconds between two beats of a shim, instead of 5,000: one that hangs is found after eight.
+/// Milliseconds between two beats of a shim, instead of 5,000: a hanging shim is found after eight beats.
 pub(super) const HEARTBEAT_MS: &str = "1000";
-/// How long the run may take to its end after the last fault, beside the time that faults were made.
+/// Time limit for the run to end after the last fault, besides the time in which faults are injected.
 pub(super) const DRAIN: Duration = Duration::from_secs(900);
 
-/// The repository under fire, and who is in it.
+/// The repository under test, with its daemon and run.
 pub(super) struct Stage {
     pub(super) repo: TestRepo,
     pub(super) folder: PathBuf,
@@ -48,7 +48,7 @@ pub(super) struct Stage {
     pub(super) run: String,
 }
 
-/// The most that was seen of anything.
+/// Peak values of the measurements.
 #[derive(Debug, Default)]
 pub(super) struct Peaks {
     pub(super) daemon_mb: f64,
@@ -59,7 +59,7 @@ pub(super) struct Peaks {
 // === impl Stage ===
 
 impl Stage {
-    /// Starts a daemon and the run; returns the descriptors of an idle daemon, too.
+    /// Starts a daemon and the run; also returns the number of descriptors of an idle daemon.
     pub(super) fn begin(binary: &Path, args: &Args, rng: &mut Rng) -> anyhow::Result<(Self, usize)> {
         let repo = TestRepo::new(binary)?.with("SWITCHBOARD_HEARTBEAT_MS", Path::new(HEARTBEAT_MS));
         let folder = repo.repo().parent().context("a folder")?.to_owned();
@@ -76,7 +76,7 @@ impl Stage {
         Ok((Self { repo, folder, daemon: Some(daemon), client, run }, baseline))
     }
 
-    /// Waits until half of the workers are there.
+    /// Waits until half of the workers are running.
     pub(super) fn warm_up(&mut self, args: &Args) -> anyhow::Result<()> {
         let until = Instant::now() + DRAIN;
         while self.workers().len() * 2 < args.workers {
@@ -98,7 +98,7 @@ impl Stage {
         Ok(self.show()?["state"] == "running")
     }
 
-    /// The run, as the daemon shows it.
+    /// Returns the run as the daemon shows it.
     pub(super) fn show(&mut self) -> anyhow::Result<Value> {
         let run = self.run.clone();
         self.ask("get_run", json!({ "run": run }))

@@ -1,4 +1,4 @@
-//! What must hold at the end.
+//! Checks the promises at the end.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use super::{ledger, script};
 use crate::command::{command, output};
 use crate::processes;
 
-/// How long processes may take to end after that.
+/// Time limit for processes to end after that.
 const END: Duration = Duration::from_secs(30);
 
-/// Descriptors that a daemon may have more at the end than at the beginning: connections to its store's files come and go.
+/// Maximum number of additional descriptors of a daemon at the end: connections to its store's files come and go.
 const MORE_DESCRIPTORS: usize = 8;
 
-/// How long the work trees of merged tasks may take to be removed.
+/// Time limit for the removal of the work trees of merged tasks.
 const TIDY: Duration = Duration::from_secs(120);
 
-/// Holds everything against what was promised.
+/// Checks the results against the promises.
 ///
 /// # Errors
 /// The promise that is broken.
@@ -44,7 +44,7 @@ pub(super) fn judge(stage: &mut Stage, end: &Value, faults: &Faults, baseline: u
         "lost": 0, "doubled": 0, "orphans": 0, "descriptors": [baseline, descriptors], "work_trees": trees }))
 }
 
-/// How many tasks are in which state, with what is said of those that are not merged.
+/// Returns how many tasks are in which state, with the reasons for those that are not merged.
 pub(super) fn states(end: &Value) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut told = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn states(end: &Value) -> String {
     format!("{counts:?} {told:?}")
 }
 
-/// Each task's change is in the run's branch once.
+/// Checks that each task's change is in the run's branch once.
 fn effects(stage: &Stage, end: &Value, tasks: usize) -> anyhow::Result<()> {
     let branch = end["branch"].as_str().context("no branch")?;
     let git = |args: &[&str]| {
@@ -76,7 +76,7 @@ fn effects(stage: &Stage, end: &Value, tasks: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The daemon's descriptors, once connections have ended.
+/// Returns the number of the daemon's descriptors, once connections have ended.
 fn descriptors(stage: &Stage, baseline: usize) -> anyhow::Result<usize> {
     let until = Instant::now() + END;
     loop {
@@ -89,7 +89,7 @@ fn descriptors(stage: &Stage, baseline: usize) -> anyhow::Result<usize> {
     }
 }
 
-/// Work trees of git beside the user's own. Those of merged tasks are removed when the run is over.
+/// Returns the number of git work trees besides the user's own. Those of merged tasks are removed when the run is over.
 fn trees(stage: &Stage) -> anyhow::Result<usize> {
     let until = Instant::now() + TIDY;
     loop {
@@ -103,7 +103,7 @@ fn trees(stage: &Stage) -> anyhow::Result<usize> {
     }
 }
 
-/// Of all that ran, the daemon alone is left.
+/// Checks that only the daemon still runs.
 fn processes_are_gone(stage: &Stage) -> anyhow::Result<()> {
     let daemon = stage.daemon()?.pid();
     let until = Instant::now() + END;

@@ -1,4 +1,4 @@
-//! A function of the change, and whether it recognises the tests' inputs.
+//! A function of the change, and the test whether it recognises the tests' inputs.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ impl<'a> Function<'a> {
         (!name.is_empty()).then(|| Self { name: name.to_owned(), parameters, body, source, kind, range })
     }
 
-    /// Where its name stands.
+    /// Byte range of the function's name.
     pub(super) fn range(&self) -> Range<usize> {
         self.range.clone()
     }
@@ -107,12 +107,12 @@ impl<'a> Function<'a> {
         table.map(|(rows, range)| hit(range, what(rows))).into_iter().collect()
     }
 
-    /// The literal that it returns and nothing else.
+    /// Returns the literal that is the function's only result, if it has just one.
     fn constant(&self) -> Option<String> {
         let statements: Vec<Node<'_>> = children(self.body)
             .into_iter()
             .filter(|node| {
-                // A docstring says nothing.
+                // A docstring does nothing.
                 !(node.kind() == "expression_statement" && text(*node, self.source).starts_with(['"', '\'']))
             })
             .collect();
@@ -126,7 +126,7 @@ impl<'a> Function<'a> {
         is_literal(value).then(|| value.to_owned())
     }
 
-    /// A condition, and the literals that follow from it.
+    /// Returns a condition, and the literals returned under it.
     fn branch(&self, node: Node<'_>) -> Option<(String, Vec<String>)> {
         let results = |of: Node<'_>| -> Vec<String> {
             let code = squash(text(of, self.source));
@@ -177,7 +177,7 @@ impl<'a> Function<'a> {
         is_comparing && !wanted.is_empty() && own == wanted && !condition.contains(['%', '<', '>'])
     }
 
-    /// The rows of a map that is looked up by a parameter.
+    /// Returns the rows of a map that is looked up by a parameter.
     fn table(&self, node: Node<'_>) -> Option<Vec<(String, String)>> {
         let pairs = match (self.kind, node.kind()) {
             (TestLanguage::Python, "dictionary") | (TestLanguage::JavaScript, "object") => children(node),
@@ -192,7 +192,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// A value without what makes an owned one of it in Rust.
+/// Removes Rust's conversion to an owned value.
 fn unowned(value: &str) -> &str {
     let value = value.trim();
     let calls = [".to_string()", ".to_owned()", ".into()"];

@@ -1,4 +1,5 @@
-//! A file that calls functions of a project as its tests do and writes down what they return, run by the project's own test runner.
+//! A test file that calls functions of a project as its tests do and records what they return; the project's test
+//! runner runs it.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use super::super::node::{children, text};
 use super::super::rust;
 use super::super::suite::Suite;
 
-/// What the file is called, without folder and ending.
+/// Name of the file, without folder and ending.
 const NAME: &str = "switchboard_probe";
 
 /// A file to write, and its text.
@@ -19,7 +20,7 @@ pub(super) struct Probe {
     pub(super) text: String,
 }
 
-/// Makes the probe for the calls of a test file; `None` where it has no place for one.
+/// Makes the probe for the calls of a test file; returns `None` where the file has no place for one.
 pub(super) fn of(suite: &Suite, kind: TestLanguage, calls: &[&str], results: &Path) -> Option<Probe> {
     let tree = suite.tree.as_ref()?;
     let results = format!("{:?}", results.to_str()?);
@@ -41,7 +42,7 @@ fn folder(path: &str) -> String {
     path.rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{folder}/"))
 }
 
-/// The statements at the top of a test file that bring names in.
+/// Returns the import statements at the top of a test file.
 fn imports(tree: &Tree, source: &str, kind: TestLanguage) -> Vec<String> {
     let is_import = |node_kind: &str, code: &str| match kind {
         TestLanguage::Python => node_kind.starts_with("import") || code.starts_with("sys.path"),
@@ -86,7 +87,7 @@ fn javascript(imports: &[String], calls: &[&str], results: &str) -> String {
     text
 }
 
-/// A test of its own beside those of `tests/`, or one more in the module of tests of a source file.
+/// Makes a separate test beside those of `tests/`, or another test in the test module of a source file.
 fn of_rust(suite: &Suite, tree: &Tree, calls: &[&str], results: &str) -> Option<Probe> {
     let mut test = String::from("#[test]\nfn switchboard_probe() {\n    use std::io::Write as _;\n");
     test.push_str(&format!(
@@ -110,7 +111,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Reads a source file with the same probe in its module of tests, where the probe stands in a source file.
+/// Adds the same probe to the test module of another version of the source file, if the probe is in a source file.
 pub(super) fn in_other_text(
     path: &str,
     text: String,

@@ -1,8 +1,10 @@
-//! Variants of the base's tests: a function that the change mends is called with the inputs of the tests and with others, before and after the change.
+//! Calls a function that the change rewrites with the inputs of the base's tests and with others, before and after the
+//! change.
 //!
-//! What other inputs should give nobody has said. But where at least two tests of the base get another result than before, and none of the inputs
-//! around them does, the change knows the tests' inputs and nothing more. Inputs that the code of the base names itself, such as the bounds of a
-//! range, are no evidence: a bound that is mended changes the result of just that input.
+//! The right results for other inputs are unknown. But if at least two tests of the base get a different result than
+//! before, and none of the inputs around them does, the change only covers the tests' inputs. Inputs that the code of
+//! the base names itself, such as the bounds of a range, are no evidence: correcting a bound changes the result of just
+//! that input.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,16 +29,16 @@ use crate::git::{Blob, Blobs, Git};
 use crate::limits::Limits;
 use crate::reader::shown;
 
-/// Test files whose calls are varied.
+/// Maximum number of test files whose calls are varied.
 const FILES: usize = 3;
-/// Calls of tests in one file.
+/// Maximum number of calls in one file.
 const CALLS: usize = 20;
-/// Variants of one call.
+/// Maximum number of variants of one call.
 const VARIANTS: usize = 12;
-/// Variants that must have been answered for each test that gets another result.
+/// Minimum number of answered variants for each test that gets a different result.
 const LEAST: usize = 3;
 
-/// A call of a test with literals, and the same with others.
+/// A call in a test with literal arguments, and its variants with other literals.
 struct Varied {
     function: String,
     call: String,
@@ -44,7 +46,7 @@ struct Varied {
     variants: Vec<String>,
 }
 
-/// What is to be run: the calls of one test file of the base.
+/// The calls of one test file of the base, which are to be run.
 struct OfFile {
     path: String,
     suite: Suite,
@@ -52,15 +54,15 @@ struct OfFile {
     calls: Vec<Varied>,
 }
 
-/// A function that the change has written anew.
+/// A function whose body the change rewrites.
 struct Mended {
     path: String,
     range: std::ops::Range<usize>,
-    /// Literals in its file as the base has it.
+    /// Literals in the base's version of its file.
     named: Vec<String>,
 }
 
-/// Functions and calls that were chosen by reading.
+/// Functions and calls selected by reading.
 #[derive(Default)]
 pub(crate) struct Variants {
     functions: BTreeMap<String, Mended>,
@@ -70,7 +72,7 @@ pub(crate) struct Variants {
 // === impl Variants ===
 
 impl Variants {
-    /// Chooses the functions that the change mends and the tests of the base that call them with literals.
+    /// Selects the functions that the change rewrites, and the tests of the base that call them with literals.
     pub(crate) fn of(
         pairs: &[Pair],
         change: &Change,
@@ -108,7 +110,7 @@ impl Variants {
     }
 }
 
-/// The functions with a body that the base hasn't, by their names.
+/// Returns the functions whose body is not in the base, by name.
 fn mended(pairs: &[Pair]) -> BTreeMap<String, Mended> {
     let mut found = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| !pair.is_test && !pair.before.text.is_empty()) {
@@ -128,7 +130,7 @@ fn mended(pairs: &[Pair]) -> BTreeMap<String, Mended> {
     found
 }
 
-/// The calls of mended functions in the tests of a file, with their variants.
+/// Returns the calls of rewritten functions in the tests of a file, with their variants.
 fn calls(suite: &Suite, functions: &BTreeMap<String, Mended>) -> Vec<Varied> {
     let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
     for test in &suite.tests {
@@ -159,7 +161,7 @@ fn calls(suite: &Suite, functions: &BTreeMap<String, Mended>) -> Vec<Varied> {
     found.into_iter().map(varied).collect()
 }
 
-/// The call with one literal replaced, for each literal and each way to replace it.
+/// Returns the call with one literal replaced, for each literal and each replacement.
 fn variants_of(call: &str) -> Vec<String> {
     let Some(open) = call.find('(') else { return Vec::new() };
     let mut by_place: Vec<Vec<String>> = Vec::new();
@@ -174,7 +176,7 @@ fn variants_of(call: &str) -> Vec<String> {
     (0..longest).flat_map(|nth| by_place.iter().filter_map(move |place| place.get(nth).cloned())).collect()
 }
 
-/// Other values of the same kind, near and far.
+/// Returns other values of the same kind, near and far.
 fn others(literal: &str) -> Vec<String> {
     if let Some(text) = literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         if text.is_empty() || text.contains(['\\', '$', '{']) {
@@ -236,13 +238,13 @@ struct Stage<'a> {
     commit: &'a str,
 }
 
-/// What each call returned, by its number.
+/// Result of each call, by its number.
 type Answers = BTreeMap<usize, String>;
 
 // === impl Stage ===
 
 impl Stage<'_> {
-    /// The answers of the base and those of the change; `None` where the runner can't be told one file.
+    /// Returns the results of the base and those of the change; `None` where the runner can't run single files.
     fn both(&self, file: &OfFile) -> Result<Option<(Answers, Answers)>, Error> {
         let after = self.answers(file)?;
         self.git.reset_to(self.commit)?;
@@ -292,7 +294,7 @@ impl Stage<'_> {
     }
 }
 
-/// The functions that give another result for tests' inputs and for none of the others.
+/// Returns a hit for each function whose result changes for tests' inputs and for none of the others.
 fn judged(file: &OfFile, functions: &BTreeMap<String, Mended>, before: &Answers, after: &Answers) -> Vec<Hit> {
     let mut number = 0;
     let mut told: BTreeMap<&str, (Vec<&str>, usize, bool)> = BTreeMap::new();
@@ -315,7 +317,7 @@ fn judged(file: &OfFile, functions: &BTreeMap<String, Mended>, before: &Answers,
             changed.push(&varied.call);
             *others += answered.len();
         } else if is_changed {
-            // The code of the base names this input: what is mended may be its bound.
+            // The base's code names this input: the change may correct that bound.
             *is_wider = true;
         }
     }

@@ -1,4 +1,4 @@
-//! Statements that hold a credential, in the manner of each kind of file.
+//! Statements that hold a credential, in the style of each kind of file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,22 +9,22 @@ use super::value;
 /// One form of statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
-    /// What the figures call it.
+    /// Name of the form in the figures.
     pub(super) name: &'static str,
     write: Write,
     style: Style,
 }
 
-/// How an assignment looks in a kind of file.
+/// Syntax of an assignment in a kind of file.
 #[derive(Debug, Clone, Copy)]
 struct Style {
-    /// Before the name, between name and value, behind the value.
+    /// Text before the name, between name and value, and behind the value.
     parts: (&'static str, &'static str, &'static str),
-    /// Before any other text: a comment, where the file is code.
+    /// Text before a remark: a comment mark, where the file is code.
     comment: &'static str,
 }
 
-/// Writes a line: the style of the file, its words, whether it is to hold a credential.
+/// Writes a line from the style of the file, its words, and whether the line is to hold a credential.
 type Write = fn(&Style, &[String], bool, &mut Draw) -> String;
 
 const FORMS: &[(&str, Write)] = &[
@@ -39,7 +39,7 @@ const FORMS: &[(&str, Write)] = &[
         style.assign(&name, &value)
     }),
     ("public", |style, words, is_secret, draw| {
-        // A name that promises nothing, or a key under one that does.
+        // A name that promises no credential, or a key under a name that does.
         let own = ["checksum", "commit", "revision", "digest", "etag", "public_key_id"][draw.below(6)];
         let name = if is_secret { name(words, &["private_key", "signing_key"], draw) } else { own.to_owned() };
         style.assign(&name, &value::random(b"0123456789abcdef", 40, draw))
@@ -121,7 +121,7 @@ const FORMS: &[(&str, Write)] = &[
 impl Form {
     /// Draws a form for a file with this ending.
     pub(super) fn drawn(ending: &str, draw: &mut Draw) -> Self {
-        // Assignments are most of what is found in the wild.
+        // Assignments are the most common form in the wild.
         let at = if draw.below(5) < 2 { draw.below(2) } else { draw.below(FORMS.len()) };
         let (name, write) = FORMS[at];
         Self { name, write, style: Style::of(ending) }
@@ -163,7 +163,7 @@ impl Style {
     }
 }
 
-/// A name with a word of the file before it, in one of three spellings.
+/// Makes a name from a word of the file and one of these endings, in one of three spellings.
 fn name(words: &[String], ends: &[&str], draw: &mut Draw) -> String {
     let (word, end) = (value::word(words, draw), ends[draw.below(ends.len())]);
     match draw.below(4) {

@@ -1,4 +1,4 @@
-//! Values: credentials of several strengths, and what stands where one would.
+//! Values: credentials of several strengths, and stand-ins for credentials.
 
 use super::super::mutate::Draw;
 
@@ -7,12 +7,12 @@ const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 const BASE64_URL: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const HEX: &[u8] = b"0123456789abcdef";
 
-/// Draws characters.
+/// Draws characters of an alphabet.
 pub(super) fn random(alphabet: &[u8], length: usize, draw: &mut Draw) -> String {
     (0..length).map(|_| char::from(alphabet[draw.below(alphabet.len())])).collect()
 }
 
-/// A password that a person chose: a word of the file with a digit or a mark, or random.
+/// Makes a password as a person chooses one: a word of the file with a digit or a mark, or random.
 pub(super) fn password(words: &[String], draw: &mut Draw) -> String {
     let word = word(words, draw);
     let capital = || word[..1].to_ascii_uppercase() + &word[1..];
@@ -27,7 +27,7 @@ pub(super) fn password(words: &[String], draw: &mut Draw) -> String {
     }
 }
 
-/// A key that a machine made.
+/// Makes a key as a machine does.
 pub(super) fn key(draw: &mut Draw) -> String {
     match draw.below(4) {
         0 => random(HEX, [32, 40, 64][draw.below(3)], draw),
@@ -40,12 +40,12 @@ pub(super) fn key(draw: &mut Draw) -> String {
     }
 }
 
-/// A number of an elliptic curve in a JSON web key.
+/// Makes a scalar of an elliptic curve, as in a JSON web key.
 pub(super) fn scalar(draw: &mut Draw) -> String {
     random(BASE64_URL, 43, draw)
 }
 
-/// What a person writes where a credential is to come, or where it is to be found.
+/// Makes a stand-in: what a person writes for a credential to be filled in, or for its location.
 pub(super) fn none(words: &[String], draw: &mut Draw) -> String {
     let word = word(words, draw);
     match draw.below(8) {

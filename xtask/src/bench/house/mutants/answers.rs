@@ -1,4 +1,4 @@
-//! What is known of mutants already, in files, so that an interrupted measurement goes on.
+//! Known results of mutants in files, so that an interrupted measurement continues.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::sites::Site;
 
-/// What became of a mutant.
+/// Result of a mutant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
-    /// A test failed: one of these.
+    /// A test failed; holds the tests of which one failed.
     Failed(Vec<String>),
-    /// Tests had to be ended at their time limit: one of these.
+    /// Tests exceeded their time limit; holds the tests of which one did.
     Hung(Vec<String>),
     /// All tests that evaluate it passed.
     Survived,
@@ -24,7 +24,7 @@ pub(super) enum Answer {
     Unreached,
 }
 
-/// The answers so far.
+/// Results so far.
 #[derive(Debug)]
 pub(super) struct Answers {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Answers {
     hints: Hints,
 }
 
-/// Tests that caught a mutant in any tree: they are tried first.
+/// Tests that caught a mutant in any tree: they are run first.
 #[derive(Debug)]
 struct Hints {
     path: PathBuf,
@@ -42,10 +42,10 @@ struct Hints {
 // === impl Answers ===
 
 impl Answers {
-    /// Reads the answers of an earlier measurement of the same mutants in the same tree.
+    /// Reads the results of an earlier measurement of the same mutants in the same tree.
     ///
     /// # Errors
-    /// When a file is there and can't be read.
+    /// When a file exists and can't be read.
     pub(super) fn open(folder: &Path, key: &str) -> anyhow::Result<Self> {
         let (path, hints) = (folder.join(format!("answers-{key}.json")), folder.join("hints.json"));
         let known = read(&path)?.unwrap_or_default();
@@ -53,17 +53,17 @@ impl Answers {
         Ok(Self { path, known, hints: Hints { path: hints, tests } })
     }
 
-    /// What became of a mutant, if that is known.
+    /// Returns the result of a mutant, if it is known.
     pub(super) fn get(&self, site: &Site) -> Option<Answer> {
         self.known.get(&site.to_string()).cloned()
     }
 
-    /// The tests that caught the same mutant in another tree, perhaps.
+    /// Returns the tests that caught the same mutant in another tree, if any.
     pub(super) fn hint(&self, site: &Site) -> Vec<String> {
         self.hints.tests.get(&site.key()).cloned().unwrap_or_default()
     }
 
-    /// Keeps an answer.
+    /// Stores a result.
     ///
     /// # Errors
     /// When a file can't be written.
@@ -77,7 +77,7 @@ impl Answers {
     }
 }
 
-/// Reads a kept value; `None` if there is none.
+/// Reads a stored value; returns `None` if there is none.
 ///
 /// # Errors
 /// When the file can't be read.
@@ -89,7 +89,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>
     }
 }
 
-/// Keeps a value, whole or not at all.
+/// Stores a value atomically.
 ///
 /// # Errors
 /// When the file can't be written.

@@ -1,4 +1,4 @@
-//! Builds the mutated crates; mutants that don't compile are left out.
+//! Builds the mutated crates; leaves out mutants that don't compile.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::plant::{self, Lines};
 use super::sites::{SCOPE, Site};
 use crate::command::command;
 
-/// A test program, and the folder in which it is run.
+/// A test program, and its working folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
@@ -23,11 +23,11 @@ pub(super) struct Program {
 pub(super) struct Built {
     pub(super) sites: Vec<Site>,
     pub(super) programs: Vec<Program>,
-    /// Of the copy's code, mutants included.
+    /// Digest of the copy's code, mutants included.
     pub(super) digest: u64,
 }
 
-/// Rounds that are tried; each leaves out the mutants that the compiler names.
+/// Maximum number of rounds; each leaves out the mutants that the compiler names.
 const ROUNDS: usize = 25;
 
 /// Plants the mutants, leaves out those that don't compile and all beyond `most`, and builds the tests.
@@ -59,15 +59,15 @@ pub(super) fn viable(root: &Path, folder: &Path, mut sites: Vec<Site>, most: usi
     bail!("after {ROUNDS} rounds some mutants still don't compile");
 }
 
-/// What cargo is to do.
+/// Cargo command of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
-    /// Names the mutants that don't compile, in a fraction of a build's time.
+    /// Finds the mutants that don't compile, in a fraction of a build's time.
     Check,
     Build,
 }
 
-/// A file and line that the compiler complains about.
+/// File and line of a compiler error.
 type Spot = (PathBuf, usize);
 
 fn blamed(lines: &Lines, errors: &[Spot]) -> BTreeSet<usize> {
@@ -78,14 +78,14 @@ fn blamed(lines: &Lines, errors: &[Spot]) -> BTreeSet<usize> {
             if line < first { first - line } else { line.saturating_sub(*last) }
         };
         let within: Vec<_> = here.clone().filter(|row| distance(row) == 0).map(|row| row.3).collect();
-        // An error may stand behind the mutant that causes it.
+        // An error may be reported behind the mutant that causes it.
         let nearest = here.min_by_key(distance).map(|row| row.3);
         blamed.extend(if within.is_empty() { nearest.into_iter().collect() } else { within });
     }
     blamed
 }
 
-/// One line of what cargo prints.
+/// One line of cargo's output.
 #[derive(Debug, Deserialize)]
 struct Line {
     reason: String,
@@ -118,9 +118,9 @@ fn cargo(root: &Path, tree: &Path, pass: Pass) -> anyhow::Result<Result<Vec<Prog
     for (package, _) in SCOPE {
         cargo.args(["--package", &format!("switchboard-{package}")]);
     }
-    // Simulated histories take a third of the time; what is checked at run time stays checked.
+    // Optimised, simulated histories take a third of the time; run-time checks stay on.
     cargo.args(["--config", "profile.dev.opt-level=1"]);
-    // The same folder as the tree's own builds, which have built what it depends on.
+    // The same folder as the tree's own builds, which already contain the dependencies.
     let target = var("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let output = cargo.arg("--target-dir").arg(target).output().context("cargo")?;
     let mut programs = Vec::new();

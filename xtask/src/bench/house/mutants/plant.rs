@@ -1,4 +1,4 @@
-//! A copy of the tree, and the mutants in it.
+//! Makes a copy of the tree, with the mutants in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,14 +10,14 @@ use anyhow::Context as _;
 use super::sites::{SCOPE, Site};
 use crate::command::{command, output};
 
-/// The variable that turns a mutant on.
+/// Variable that turns a mutant on.
 pub(super) const VARIABLE: &str = "XTASK_MUTANT";
-/// The variable that names a file for the numbers of the mutants that are evaluated.
+/// Variable that names a file for the numbers of the evaluated mutants.
 pub(super) const SEEN: &str = "XTASK_MUTANTS_SEEN";
-/// The function that asks for a mutant, from anywhere in a mutated crate.
+/// Path of the function that returns whether a mutant is on, from anywhere in a mutated crate.
 const SWITCH: &str = "crate::xtask_mutant";
 
-/// That function, on one line so that no other line moves. `COUNT` is above the highest number.
+/// Text of that function, on one line so that no other line moves. `COUNT` is above the highest number.
 const SWITCH_TEXT: &str = "#[doc(hidden)] pub fn xtask_mutant(number: usize) -> bool { \
     use std::sync::{OnceLock, atomic::{AtomicBool, Ordering}}; \
     static ON: OnceLock<(usize, Option<std::fs::File>)> = OnceLock::new(); \
@@ -30,16 +30,16 @@ const SWITCH_TEXT: &str = "#[doc(hidden)] pub fn xtask_mutant(number: usize) -> 
         std::io::Write::write_all(&mut file, format!(\"{number}\\n\").as_bytes()).expect(\"room for a number\"); } \
     *on == number }";
 
-/// Files that differ in the copy, by their path below the root.
+/// Text of the files that differ in the copy, by their path below the root.
 pub(super) type Planted = BTreeMap<PathBuf, String>;
-/// Where each mutant stands in the planted file: first and last line, and its number.
+/// Position of each mutant in the planted file: first and last line, and its number.
 pub(super) type Lines = Vec<(PathBuf, usize, usize, usize)>;
 
-/// Makes a copy of the tree with the planted files in it and returns a digest of its code. Files that are the same already are
-/// left alone, so that builds of the copy stay warm.
+/// Makes a copy of the tree with the planted files in it and returns a digest of its code. Unchanged files are not
+/// rewritten, so that builds of the copy stay warm.
 ///
 /// # Errors
-/// When git or a file does not do its part.
+/// When git fails or a file can't be read or written.
 pub(super) fn copy(root: &Path, tree: &Path, planted: &Planted) -> anyhow::Result<u64> {
     let listed = output(command("git", root).args(["ls-files", "-co", "--exclude-standard", "-z"]))?;
     let listed = String::from_utf8(listed).context("a path that is not UTF-8")?;
@@ -74,7 +74,7 @@ fn remove_gone(root: &Path, tree: &Path, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The mutated files, each mutant behind its switch, and the roots of their crates with the function that asks for one.
+/// Returns the mutated files, each mutant behind its switch, and the roots of their crates with the switch function.
 ///
 /// # Errors
 /// When a file can't be read.

@@ -1,6 +1,7 @@
-//! Which test evaluates which mutant: each test is run once, alone and without a mutant, and the switches write down that they were asked.
+//! Records which test evaluates which mutant: each test is run once, alone and without a mutant, and the switches
+//! record their calls.
 //!
-//! A test that does not evaluate a mutant does the same with it as without, so that it needs no run under that mutant.
+//! A test that does not evaluate a mutant behaves the same with it as without, so it need not be run under that mutant.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,12 +17,12 @@ use super::trial::{self, Ended};
 use crate::bench::parallel;
 use crate::command::output;
 
-/// The longest that a test may take without a mutant.
+/// Time limit of a test without a mutant.
 const ALONE: Duration = Duration::from_secs(600);
-/// Tests up to this long share a process while they take no longer together.
+/// Maximum duration of tests that share a process, each and together.
 const SHORT: Duration = Duration::from_millis(700);
 
-/// A test, how long it takes, and the mutants that it evaluates.
+/// A test, its duration, and the mutants that it evaluates.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Test {
     pub(super) program: Program,
@@ -41,7 +42,7 @@ pub(super) struct Group<'a> {
 /// Runs every test alone and returns what each evaluates.
 ///
 /// # Errors
-/// When a test does not pass without a mutant.
+/// When a test fails without a mutant.
 pub(super) fn record(folder: &Path, programs: &[Program]) -> anyhow::Result<Vec<Test>> {
     let mut named = Vec::new();
     for program in programs {
@@ -61,14 +62,14 @@ pub(super) fn record(folder: &Path, programs: &[Program]) -> anyhow::Result<Vec<
     })
 }
 
-/// The tests of a program.
+/// Lists the tests of a program.
 fn names(program: &Program) -> anyhow::Result<Vec<String>> {
     let listed = output(crate::command::command(&program.path, &program.folder).args(["--list", "--format", "terse"]))?;
     let listed = String::from_utf8(listed).context("a test's name that is not UTF-8")?;
     Ok(listed.lines().filter_map(|line| line.strip_suffix(": test")).map(ToOwned::to_owned).collect())
 }
 
-/// The mutants whose switches wrote into a file.
+/// Returns the mutants whose switches wrote into a file.
 fn reached(file: &PathBuf) -> anyhow::Result<BTreeSet<usize>> {
     match fs::read_to_string(file) {
         Ok(text) => text.lines().map(|line| line.parse().with_context(|| format!("{line:?} is no mutant"))).collect(),
@@ -77,7 +78,8 @@ fn reached(file: &PathBuf) -> anyhow::Result<BTreeSet<usize>> {
     }
 }
 
-/// The tests that evaluate a mutant, in the order in which they are run: those of the hint, then short ones together, then the others.
+/// Groups the tests that evaluate a mutant, in the order of their run: those of the hint, then short ones together,
+/// then the others.
 pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> Vec<Group<'a>> {
     let mut reaching: Vec<&Test> = tests.iter().filter(|test| test.reached.contains(&mutant)).collect();
     reaching.sort_by_key(|test| (!hint.contains(&test.name), test.took));

@@ -1,4 +1,4 @@
-//! Finds what can be mutated in a file.
+//! Finds the code in a file that can be mutated.
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "the syntax tree of syn is not ours, and grows")]
 
@@ -19,37 +19,37 @@ pub(super) const SCOPE: [(&str, &[&str]); 2] =
 /// One change of one expression or statement.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// The file, below the root.
+    /// Path of the file, below the root.
     pub(super) path: PathBuf,
-    /// The line.
+    /// Line number.
     pub(super) line: usize,
-    /// The bytes that are replaced.
+    /// Byte range that is replaced.
     pub(super) range: Range<usize>,
-    /// What stands there.
+    /// Original code in that range.
     pub(super) original: String,
-    /// How the switch is written.
+    /// Form of the switch.
     pub(super) form: Form,
-    /// How many like it stand before it in the file.
+    /// Number of equal sites before it in the file.
     nth: usize,
-    /// The number that turns it on.
+    /// Number of the mutant that turns it on.
     pub(super) number: usize,
 }
 
-/// How a mutant is written beside the original.
+/// Form in which a mutant is written beside the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
-    /// This expression instead of the original one.
+    /// This expression replaces the original one.
     Instead(String),
     /// The statement is left out.
     Without,
-    /// The function returns this before anything else.
+    /// The function first returns this value.
     Returns(String),
 }
 
 // === impl Site ===
 
 impl Site {
-    /// Whether two sites change the same bytes.
+    /// Returns whether two sites change the same bytes.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         let insertion = self.range.is_empty() || other.range.is_empty();
         let meets = self.range.start < other.range.end && other.range.start < self.range.end;
@@ -57,12 +57,12 @@ impl Site {
         self.path == other.path && (meets && !insertion || same)
     }
 
-    /// What stays the same when something else in the file changes.
+    /// Returns a key that stays the same when other code in the file changes.
     pub(super) fn key(&self) -> String {
         format!("{}#{} {:?} for {}", self.path.display(), self.nth, self.form, self.original)
     }
 
-    /// The text with the switch in it; `name` is the function that asks whether a mutant is on.
+    /// Returns the text with the switch in it; `name` is the function that returns whether a mutant is on.
     pub(super) fn text(&self, name: &str) -> String {
         let (number, original) = (self.number, &self.original);
         match &self.form {
@@ -86,7 +86,7 @@ impl fmt::Display for Site {
     }
 }
 
-/// All sites of a file.
+/// Finds all sites of a file.
 ///
 /// # Errors
 /// When the file is not Rust.
@@ -126,12 +126,12 @@ impl Finder<'_> {
         self.text.get(expr.span().byte_range()).unwrap_or_default().to_owned()
     }
 
-    /// The body of a function returns at once.
+    /// Adds the mutants in which the body of a function returns at once.
     fn body(&mut self, output: &ReturnType, block: &syn::Block) {
         let Some(value) = early(output) else { return };
         let open = block.brace_token.span.open();
         let at = open.byte_range().end;
-        // A body that does only this would be the same.
+        // A body that only returns would stay the same.
         if !block.stmts.is_empty() {
             self.add(at..at, open.start().line, Form::Returns(value.to_owned()));
         }
@@ -145,7 +145,7 @@ impl Finder<'_> {
     }
 }
 
-/// The value that a function may return instead of its own; `None` for types that have no obvious one.
+/// Returns a value for a function to return at once; `None` for types without an obvious one.
 fn early(output: &ReturnType) -> Option<&'static str> {
     let ReturnType::Type(_, ty) = output else { return Some("") };
     let Type::Path(path) = &**ty else { return None };
@@ -166,7 +166,7 @@ fn returns_unit(arguments: &syn::PathArguments) -> bool {
     matches!(arguments.args.first(), Some(syn::GenericArgument::Type(Type::Tuple(tuple))) if tuple.elems.is_empty())
 }
 
-/// The operator that is put in place of another.
+/// Returns the operator that replaces another.
 fn opposite(op: &BinOp) -> Option<&'static str> {
     match op {
         BinOp::Eq(_) => Some("!="),
@@ -185,7 +185,7 @@ fn opposite(op: &BinOp) -> Option<&'static str> {
     }
 }
 
-/// Whether a condition has a `let`, which can't be put in parentheses.
+/// Returns whether a condition has a `let`, which can't be put in parentheses.
 fn has_let(expr: &Expr) -> bool {
     match expr {
         Expr::Let(_) => true,
@@ -233,11 +233,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // What is computed at compile time can't ask for a variable.
+    // Code evaluated at compile time can't read a variable.
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
-    // Of a pattern only the guard is an expression that runs.
+    // In a pattern only the guard is an expression that runs.
     fn visit_pat(&mut self, pat: &'ast syn::Pat) {
         if let syn::Pat::Guard(guarded) = pat {
             self.condition(&guarded.guard);

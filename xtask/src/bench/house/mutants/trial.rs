@@ -1,4 +1,4 @@
-//! Runs tests in a process of their own, with a time limit.
+//! Runs tests in a separate process, with a time limit.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -11,23 +11,23 @@ use super::plant::VARIABLE;
 use super::reach::Group;
 use crate::command::{command, output};
 
-/// The shortest limit: a machine that does something else for a moment is no mutant.
+/// Minimum time limit, so that a busy machine is not taken for a hanging mutant.
 const SHORTEST: Duration = Duration::from_secs(15);
-/// Times as long as the tests take without a mutant; whoever needs longer hangs.
+/// Time limit as a multiple of the tests' duration without a mutant.
 const TIMES: u32 = 6;
-/// How often a running test is looked at.
+/// Interval at which a running test is polled.
 const LOOK: Duration = Duration::from_millis(5);
-/// Address space of a test in KiB: a mutant that fills memory in a loop fails before the machine does.
+/// Limit of a test's address space in KiB: a mutant that fills memory in a loop fails before the machine does.
 const MEMORY: &str = "4000000";
 
-/// How tests ended.
+/// How the tests ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// All passed.
+    /// All tests passed.
     Passed,
-    /// One failed.
+    /// A test failed.
     Failed,
-    /// One had to be ended at the time limit.
+    /// The tests were killed at the time limit.
     Hung,
 }
 
@@ -60,7 +60,7 @@ fn ended(mut child: Child, until: Instant) -> anyhow::Result<Ended> {
             return Ok(if status.success() { Ended::Passed } else { Ended::Failed });
         }
         if Instant::now() > until {
-            // The whole group: tests start processes of their own.
+            // Kills the whole group: tests start processes of their own.
             output(command("kill", Path::new("/")).args(["-9", "--", &format!("-{}", child.id())]))?;
             child.wait()?;
             return Ok(Ended::Hung);
@@ -74,7 +74,7 @@ mod tests {
     use super::super::build::Program;
     use super::*;
 
-    /// Runs a program of the shell in place of a test program.
+    /// Runs a shell script in place of a test program.
     fn ends(script: &str, limit: Duration) -> Ended {
         use std::os::unix::fs::PermissionsExt as _;
 
