@@ -54,7 +54,7 @@ pub enum Error {
     Sandbox {
         /// Where.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// A file or a process of ours could not be handled.

@@ -26,7 +26,7 @@ pub const HOPELESS: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model
 /// The step whose verdict a worker's answer is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgingStep {
-    /// Which step.
+    /// Id of the step in the task's way.
     pub step: StepId,
     /// What the worker is in it.
     pub role: RoleId,
@@ -47,13 +47,13 @@ impl fmt::Display for JudgingStep {
 pub enum WorkerFact {
     /// A worker was given what it needs. In the same commit as `worker_intended`.
     WorkerEquipped {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// For which run.
         run: RunId,
-        /// For which task.
+        /// Id of the task.
         task: String,
-        /// For which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Which agent it is.
         agent: AgentName,
@@ -85,7 +85,7 @@ pub enum WorkerFact {
     /// Something was found about a worker of a team: that it makes no progress, reaches a limit of its role, begins with a fallback model, or mends a
     /// refused change.
     WorkerFlagged {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// The rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `model-fallback`
         /// or `retry`.
@@ -97,14 +97,14 @@ pub enum WorkerFact {
     },
     /// A constrained worker is started on a machine that can't enforce all of it, as its run allows. In the same commit as `worker_equipped`.
     WorkerUnenforced {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// What is not enforced, a sentence each.
         gaps: Vec<String>,
     },
     /// Something that a worker's shim reported; the numbers make it count once.
     WorkerReported {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// The shim's incarnation.
         epoch: u32,
@@ -115,7 +115,7 @@ pub enum WorkerFact {
     },
     /// The worker has said how its task stands, or proposed another one. Its body is the whole action as JSON.
     WorkerActed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// Its number in the worker's structured output, from 1; 0 for a call. The output's are in the commit of the turn's end.
         index: u32,
@@ -130,7 +130,7 @@ pub enum WorkerFact {
         id: MessageId,
         /// Of which run.
         run: RunId,
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
         /// Who told it.
         by: AgentName,
@@ -138,7 +138,7 @@ pub enum WorkerFact {
     /// The policy has denied a call of the worker. The first ones of a kind are recorded one by one, further ones as a count, after a pause that grows
     /// while more come.
     CallDenied {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// Which verb, or which tool.
         verb: String,
@@ -151,12 +151,12 @@ pub enum WorkerFact {
     },
     /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
     WorkerToolsListed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
     /// The worker's agent went through its first turn without asking our MCP server for its tools: it can neither read nor send mail.
     WorkerToolsMissed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
 }

@@ -23,7 +23,7 @@ pub use self::fitted::TEXT_BUDGET;
 pub enum RunEvent {
     /// A run was set up. Comes before `run_started`, in the same commit.
     RunConfigured {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// The plan's title, cut.
         title: String,
@@ -31,7 +31,7 @@ pub enum RunEvent {
         plan_hash: String,
         /// Where the plan came from.
         source: String,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
         /// The commit that the run starts from.
         base: String,
@@ -73,14 +73,14 @@ pub enum RunEvent {
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.
     SetupChosen {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// The commands, in their order.
         commands: Vec<SetupCommand>,
     },
     /// The loop that runs a plan unit by unit has started this run, or has its failed tasks tried again. In the same commit as what it does, before it.
     LoopTurned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// The number of the turn.
         turn: u32,
@@ -163,35 +163,35 @@ pub enum RunEvent {
     },
     /// A worker is about to be started: written before it is.
     WorkerIntended {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// For which step of its way.
+        /// Id of the step in the task's way.
         #[serde(default = "StepId::work")]
         step: StepId,
-        /// For which attempt, from 1.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The worker that will be.
         worker: WorkerId,
     },
     /// The worker runs.
     WorkerStarted {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
     /// The worker is gone without having ended its turn, or never came to be. Not an attempt of the agent.
     WorkerLost {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// What is known about it.
         reason: String,
     },
     /// The tree of a worker could not be set up, so the worker was not started: neither an attempt of the agent nor a loss. The task is blocked.
     TreeSetupFailed {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
         /// Who would have worked in it.
         worker: WorkerId,
@@ -200,9 +200,9 @@ pub enum RunEvent {
     },
     /// The agent says its turn is over, or was made to end it.
     TurnEnded {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// How.
         outcome: TurnOutcome,
@@ -211,13 +211,13 @@ pub enum RunEvent {
     },
     /// What the worker left in its tree is one commit now, on top of the task's base.
     ChangeCaptured {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The commit.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
         /// The commit below it; empty in runs that were recorded before ways.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -232,7 +232,7 @@ pub enum RunEvent {
     },
     /// The worker ended without what it was denied, and the task waits for a person. Spends no attempt. In the same commit as `need_asked`.
     PersonAsked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// Whose worker.
         worker: WorkerId,
@@ -243,9 +243,9 @@ pub enum RunEvent {
     },
     /// The change waits for a person's yes. In the same commit as `need_asked`.
     ConfirmationAsked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The question.
         need: NeedId,
@@ -256,7 +256,7 @@ pub enum RunEvent {
     },
     /// A person, or the clock, has answered what a task waited for.
     PersonAnswered {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// The question.
         need: NeedId,
@@ -268,20 +268,20 @@ pub enum RunEvent {
     },
     /// A turn of a debate is not held, because all who replied in the round before have agreed. It counts as done.
     TurnOmitted {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
     },
     /// A worker's answer is the verdict of its step.
     StepAnswered {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Who has answered.
         worker: WorkerId,
@@ -298,11 +298,11 @@ pub enum RunEvent {
     },
     /// A worker's answer can't be used: it is asked for again, and counts as no answer in the end.
     AnswerRefused {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Whose answer it is.
         worker: WorkerId,
@@ -311,11 +311,11 @@ pub enum RunEvent {
     },
     /// A step of a worker is not done, since nothing in the change calls for it.
     StepSkipped {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Digest of what was looked at.
         input: Digest,
@@ -324,9 +324,9 @@ pub enum RunEvent {
     },
     /// The worker left its tree as it was.
     NothingChanged {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The step whose worker may leave the change as it is; `None` where the worker had to change something.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -337,11 +337,11 @@ pub enum RunEvent {
     },
     /// A gate has judged the captured change.
     GateReported {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Which gate.
+        /// Name of the gate.
         gate: String,
         /// Digest of what it judged; absent in runs that were recorded before ways.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,13 +359,13 @@ pub enum RunEvent {
     },
     /// The plan's `lint_fix` command was run on the change, before its gates.
     ChangeFixed {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The commit with what it has mended; the captured one where that is nothing.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
         /// Files of the change that it has mended, from the root of the repository; may be cut to fit.
         files: Vec<String>,
@@ -376,13 +376,13 @@ pub enum RunEvent {
     },
     /// The change was put on top of the run branch's head; what judges its tree judges it again.
     ChangeRebased {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The commit on top of the head.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
         /// The head.
         onto: String,
@@ -398,25 +398,25 @@ pub enum RunEvent {
     },
     /// The merge of a change waits, because another agent has reserved files of it. Spends no attempt.
     MergeHeld {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Who has reserved what.
         lease: HeldBy,
     },
     /// Nobody else has the files any more: the task waits for its turn again.
     MergeReleased {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
     },
     /// The change is about to be merged into the run's branch: written before it is.
     MergeIntended {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
@@ -425,18 +425,18 @@ pub enum RunEvent {
     },
     /// The change is in the run's branch.
     TaskMerged {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The commit that the run's branch now ends with.
         commit: String,
     },
     /// A task that is not merged by itself is done: a report, or a part of a task on which several work.
     TaskDone {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// At which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The task that it is a subtask of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -444,9 +444,9 @@ pub enum RunEvent {
     },
     /// The best change of several workers has become the change of their task.
     CandidateChosen {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Whose change it is.
         candidate: TaskId,
@@ -457,36 +457,36 @@ pub enum RunEvent {
     },
     /// The change doesn't fit onto the run's branch, which is as it was before.
     MergeConflicted {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// Files in conflict; may be cut to fit.
         files: Vec<String>,
     },
     /// A task can't go on: follows from the fifth refused attempt or the third lost worker, or was decided elsewhere.
     TaskBlocked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// At which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// How often a person had asked for a retry of the task when it was decided: a retry goes on in the same attempt, so that a block from before it is told from a
         /// new one. `None` where a worker's loss beside it tells, and in older records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retries: Option<u32>,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A task can't start because one that it needs, perhaps through others, was blocked or stopped.
     TaskDepFailed {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// The task at the root of it.
         root: TaskId,
     },
     /// Somebody wants a task stopped.
     TaskStopRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// Milliseconds between asking its agent to end and killing its group, where that is not the usual time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -507,7 +507,7 @@ pub enum RunEvent {
     },
     /// What a task may cost from now on, with all its workers and subtasks. Goes before what the run's budget says of each task.
     TaskBudgetSet {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// The ceiling in millionths of a US dollar; `None` lifts it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -515,9 +515,9 @@ pub enum RunEvent {
     },
     /// A worker has cost something.
     CostCounted {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which worker.
+        /// Id of the worker.
         worker: WorkerId,
         /// What it has cost in all, in millionths of a US dollar.
         total_micro_usd: u64,
@@ -527,9 +527,9 @@ pub enum RunEvent {
     },
     /// A further turn of a worker begins: from here on it has a reservation anew. Its first turn begins with its start.
     TurnBegun {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which worker.
+        /// Id of the worker.
         worker: WorkerId,
         /// Which turn, from 2.
         turn: u32,
@@ -557,7 +557,7 @@ pub enum RunEvent {
     RunResumed,
     /// No worker, gate or merge of a task starts until it is resumed.
     TaskPaused {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// Why.
         #[serde(default, skip_serializing_if = "TaskPauseCause::is_requested")]
@@ -565,7 +565,7 @@ pub enum RunEvent {
     },
     /// A paused task goes on.
     TaskResumed {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
     },
     /// Whether an agent leads the run from now on: then a worker starts when it has begun its step.
@@ -575,11 +575,11 @@ pub enum RunEvent {
     },
     /// The agent that leads the run begins a step of a task.
     StepBegun {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The agent itself, where it does the work with its own hands in the task's tree; a worker of ours does it otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -587,19 +587,19 @@ pub enum RunEvent {
     },
     /// The agent that leads the run names the files that a task's coder may change: no others than the plan names.
     ScopeDeclared {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// The files.
         files: Vec<String>,
     },
     /// Somebody wants the tree of a task's worker put on the present head of the branch that its change goes into.
     TaskRebaseRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
     },
     /// The tree of a worker at work stands on that head, with all that it had written.
     TreeRebased {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// Whose tree.
         worker: WorkerId,
@@ -610,7 +610,7 @@ pub enum RunEvent {
     },
     /// It conflicts with what was merged meanwhile, and is as it was.
     TreeNotRebased {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// Whose tree.
         worker: WorkerId,
@@ -621,7 +621,7 @@ pub enum RunEvent {
     },
     /// A person wants a blocked or stopped task tried again, with all attempts anew.
     TaskRetryRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
         /// What its next worker is told about it; empty where nothing is.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -634,9 +634,9 @@ pub enum RunEvent {
     },
     /// The run's branch is about to be merged into the user's: written before anything moves.
     RunMergeIntended {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
         /// Its head now.
         from: String,
@@ -648,9 +648,9 @@ pub enum RunEvent {
     },
     /// The user's branch has the run's work.
     RunMerged {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
         /// Its head before.
         from: String,
@@ -659,9 +659,9 @@ pub enum RunEvent {
     },
     /// The user's branch is where it was before the run's work was merged.
     RunMergeUndone {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
         /// Its head with the run's work.
         from: String,
@@ -670,14 +670,14 @@ pub enum RunEvent {
     },
     /// The merge that was intended did not happen; the user's branch is where it was.
     RunMergeAbandoned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// What an ended run left of one task, or its own branch, is to be removed.
     RunCleanIntended {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// The task whose it is; `None` for the run's own branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -693,7 +693,7 @@ pub enum RunEvent {
     },
     /// It is gone.
     RunCleaned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// As above.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -709,12 +709,12 @@ pub enum RunEvent {
     },
     /// It could not be removed, or not all of it.
     RunCleanAbandoned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
         /// As above.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Why.
+        /// Reason.
         why: String,
     },
 }

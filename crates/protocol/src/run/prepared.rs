@@ -8,7 +8,7 @@ use crate::plan::TaskId;
 /// What a run of a plan would do, for `--dry-run`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Prepared {
-    /// Most workers at once.
+    /// Maximum number of workers at once.
     pub max_workers: u32,
     /// Tasks that the run will do, each after all it depends on.
     pub eligible: Vec<TaskId>,
@@ -81,7 +81,7 @@ impl Access {
 /// A task that is left out or put off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
-    /// Which task.
+    /// Id of the task.
     pub id: TaskId,
     /// Why, as a word.
     pub code: SkipCode,

@@ -8,7 +8,7 @@ use super::way::StepId;
 /// Why an attempt was refused; the next one is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Which attempt, from 1.
+    /// Attempt number, from 1.
     pub attempt: u32,
     /// Who refused it, and for what.
     #[serde(flatten)]
@@ -42,12 +42,12 @@ pub enum RefusalCause {
     NothingChanged,
     /// A required gate refused the change, or could not judge it.
     Gate {
-        /// Which gate.
+        /// Name of the gate.
         gate: String,
     },
     /// The worker of a later step refused the change: a reviewer, or a test engineer.
     Step {
-        /// Which step.
+        /// Id of the step in the task's way.
         step: StepId,
     },
     /// The change did not fit onto the run's branch; the reasons are the files.

@@ -160,7 +160,7 @@ pub enum Do {
     },
     /// A gate judges the captured tree.
     Check {
-        /// Which gate.
+        /// Name of the gate.
         gate: GateId,
     },
     /// A command of our own.
@@ -292,7 +292,7 @@ pub enum When {
     Always,
     /// It was left out, and is recorded as [`Verdict::Skipped`].
     Never {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// Nobody said how to do it: recorded as [`Verdict::NotConfigured`].

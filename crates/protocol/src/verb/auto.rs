@@ -39,13 +39,13 @@ pub enum Next {
     Start(NextStart),
     /// Wait for a run that is at work, or until a time.
     Wait {
-        /// The run.
+        /// Id of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
         /// The time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Millis>,
-        /// Why, in a sentence.
+        /// Reason in a sentence.
         why: String,
     },
     /// Ask a person whether to go on, and only then start this.
@@ -59,7 +59,7 @@ pub enum Next {
     Stop {
         /// Code of the error table.
         code: String,
-        /// Why, in a sentence.
+        /// Reason in a sentence.
         why: String,
     },
     /// Every task of the plan that can be done is merged.

@@ -69,7 +69,7 @@ pub struct SeatStatusRequest {
 pub struct SavePlanRequest {
     /// The run.
     pub run: String,
-    /// The seat's fence.
+    /// Fence number of the seat.
     pub fence: u64,
     /// The plan, in the form of a plan.json.
     pub plan: Value,
@@ -81,7 +81,7 @@ pub struct SavePlanRequest {
 pub struct DeclareScopeRequest {
     /// The run.
     pub run: String,
-    /// The seat's fence.
+    /// Fence number of the seat.
     pub fence: u64,
     /// The task, whose work has not begun.
     pub task: TaskId,
@@ -95,7 +95,7 @@ pub struct DeclareScopeRequest {
 pub struct BeginStepRequest {
     /// The run.
     pub run: String,
-    /// The seat's fence.
+    /// Fence number of the seat.
     pub fence: u64,
     /// The task, in EXECUTE; without it the step of the role that the run waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub enum Hands {
 pub struct SetQaGatesRequest {
     /// The run.
     pub run: String,
-    /// The seat's fence.
+    /// Fence number of the seat.
     pub fence: u64,
     /// Names of gates, added to what the plan and the settings say; none can be taken away.
     pub add: Vec<String>,
@@ -137,9 +137,9 @@ pub struct SetQaGatesRequest {
 pub struct UpdateTaskStatusRequest {
     /// The run.
     pub run: String,
-    /// The seat's fence.
+    /// Fence number of the seat.
     pub fence: u64,
-    /// The task.
+    /// Id of the task.
     pub task: TaskId,
     /// `in_progress` and `completed` are refused unless the record says so already; `blocked` blocks it.
     pub status: TaskStatus,
@@ -151,7 +151,7 @@ pub struct UpdateTaskStatusRequest {
 /// The seat, and what may be done from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeatReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// `led`, `vacant` or `driven`.
     pub form: String,
@@ -183,7 +183,7 @@ pub struct SeatReply {
 pub struct OpenStep {
     /// By which verb: `begin_step`, `save_plan`, `report_step`.
     pub verb: String,
-    /// Of which task.
+    /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// Which step.
@@ -207,7 +207,7 @@ pub struct OpenStep {
 pub struct BeginStepReply {
     /// The run that the step belongs to: one of those that carry out the run that is led.
     pub run: RunId,
-    /// Of which task.
+    /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// Which step.

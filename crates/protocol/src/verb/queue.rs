@@ -44,7 +44,7 @@ verb! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NakMessageRequest {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
     /// The delivery's token.
     #[serde(alias = "token")]
@@ -60,7 +60,7 @@ pub struct NakMessageRequest {
 /// Where the message stands now.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct QueueReply {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
     /// Its place in the queue.
     pub queue: QueueState,
@@ -79,7 +79,7 @@ verb! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtendMessageRequest {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
     /// The delivery's token.
     #[serde(alias = "token")]
@@ -249,7 +249,7 @@ pub struct InboxEvent {
     pub ts: Millis,
     /// `sent`, `offered`, `injected`, `leased`, `returned`, `acked`, `done`, `dead`, `expired`, `cancelled`, `revived`, `replied`.
     pub what: String,
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
     /// Who sent it.
     #[serde(rename = "from")]

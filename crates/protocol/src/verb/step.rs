@@ -66,7 +66,7 @@ pub struct Fence {
 /// It is in the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// The task; empty where the architect of a run answered.
     pub task: String,

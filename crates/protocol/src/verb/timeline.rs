@@ -137,7 +137,7 @@ pub struct GetTimelineRequest {
 /// A page of a timeline.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GetTimelineReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// Its state: `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,

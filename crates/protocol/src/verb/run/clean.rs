@@ -27,7 +27,7 @@ pub struct CleanRunsRequest {
 /// A work tree or a branch that a run left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOver {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// The task whose it is; nothing for the run's own branch.
     #[serde(default, skip_serializing_if = "String::is_empty")]

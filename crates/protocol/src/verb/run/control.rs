@@ -27,7 +27,7 @@ pub const MAX_GRACE_MS: u64 = 600_000;
 /// A change that takes effect on the next step of the run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// Its state now; `stopping` where all of it is stopped, and not only tasks of it.
     pub state: String,
@@ -171,7 +171,7 @@ pub struct ResumeRunRequest {
 /// Where to follow.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ResumeRunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// Its state.
     pub state: String,
@@ -198,9 +198,9 @@ pub struct TellWorkerRequest {
 /// It is on the disk.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TellWorkerReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The task.
+    /// Id of the task.
     pub task: String,
     /// Who works on it.
     pub agent: AgentName,

@@ -21,7 +21,7 @@ pub struct MergeRunRequest {
 /// The user's branch has the run's work.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MergeRunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// The branch that moved.
     pub target: String,
@@ -58,7 +58,7 @@ pub struct UndoMergeRequest {
 /// The user's branch is where it was before the merge.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UndoMergeReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
     /// The branch that moved.
     pub target: String,

@@ -62,7 +62,7 @@ pub struct ReadOutputReply {
     pub run: RunId,
     /// Its task.
     pub task: String,
-    /// The worker.
+    /// Id of the worker.
     pub worker: WorkerId,
     /// Its attempt.
     pub attempt: u32,
