@@ -298,8 +298,7 @@ pub struct Terms {
 }
 
 /// Events about messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; the
-/// subject of all
-/// others is `message/ID`.
+/// subject of all others is `message/ID`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum MessageEvent {

@@ -151,8 +151,7 @@ pub struct Phase {
     /// Name of the phase; not empty.
     pub name: String,
     /// Status of the phase in the file. A run leaves out the tasks of a phase that is `blocked` or `closed`; unfinished tasks of a
-    /// `completed` phase
-    /// run.
+    /// `completed` phase run.
     #[serde(default)]
     pub status: PhaseStatus,
     /// Tasks of the phase.
@@ -161,9 +160,8 @@ pub struct Phase {
     /// Whether the phase changes code. Kept for other tools: no run uses it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must take part in the phase. A team leaves out none of their steps and refuses roles without a step; a team that leads the
-    /// run also checks
-    /// at the end of the phase that they took part. Without a team, no run uses it.
+    /// Roles that must take part in the phase. A team leaves out none of their steps and refuses roles without a step; a team that leads
+    /// the run also checks at the end of the phase that they took part. Without a team, no run uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
     /// Settings for Switchboard.

@@ -92,8 +92,7 @@ pub struct RoleLimits {
 
 impl RoleName {
     /// Roles of the steps of a team's tasks, apart from the coder, which is the task's own agent. Only some tasks use all of them: a
-    /// designer prepares
-    /// changes to a user interface, an explorer looks for the consumers affected by changes of contracts.
+    /// designer prepares changes to a user interface, an explorer looks for the consumers affected by changes of contracts.
     pub const IN_TASKS: [Self; 4] = [Self::Reviewer, Self::TestEngineer, Self::Designer, Self::Explorer];
 
     /// Roles that a team may have if it leads a run through its modes.

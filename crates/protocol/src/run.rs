@@ -1,5 +1,4 @@
-//! A run: one execution of a plan. Its events and next effects as plain data;
-//! the rules are in `switchboard_pipeline::run`.
+//! A run: one execution of a plan. Its events and next effects as plain data; the rules are in `switchboard_pipeline::run`.
 //!
 //! [`RunEvent`]s are facts of the event log (subject `run/…`); the dispatcher carries out [`Effect`]s.
 
@@ -47,8 +46,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub const MAX_COMMAND_ATTEMPTS: u32 = 1;
 
 /// Number of times an attempt may end exactly like the one before it until the task is blocked: its worker fails with the same words, or
-/// its gates
-/// refuse the same tree with the same words.
+/// its gates refuse the same tree with the same words.
 pub const MAX_REPEATS: u32 = 2;
 
 /// Maximum number of workers of a step that are asked for a usable answer: an unreadable answer is asked for again twice.
@@ -57,9 +55,8 @@ pub const MAX_ANSWERS: u32 = 3;
 /// Number of workers of an answering step that may fail or run out of time; the second one is the last.
 pub const MAX_FAILURES: u32 = 2;
 
-/// Number of times the change of one attempt is rebased onto a new head of the run's branch before the task is blocked. One task is
-/// merged at a
-/// time, so that only a person can move the branch in between.
+/// Number of times the change of one attempt is rebased onto a new head of the run's branch before the task is blocked. One task is merged
+/// at a time, so that only a person can move the branch in between.
 pub const MAX_REBASES: u32 = 20;
 
 /// Number of workers that a task may lose before it is blocked; losses don't count as attempts.

@@ -77,8 +77,7 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
     value
 }
 
-/// Shrinks a schema, because agents pay for every byte: optional fields are left out rather than null, lists of words become an `enum`,
-/// and
+/// Shrinks a schema, because agents pay for every byte: optional fields are left out rather than null, lists of words become an `enum`, and
 /// the widths of numbers are removed.
 fn compact(value: &mut serde_json::Value) {
     use serde_json::Value;

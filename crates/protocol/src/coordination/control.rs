@@ -38,12 +38,12 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// Sets the cost limit of the unit.
+    /// Sets the ceiling of the unit.
     Budget {
         /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        /// Cost limit in millionths of a US dollar; removes the limit if left out.
+        /// Ceiling in millionths of a US dollar; removes the ceiling if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<u64>,
     },
@@ -112,7 +112,7 @@ pub struct UnitStatus {
     /// Id of its worker, while it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// `pausing` or `paused`; `budget` if the unit waits for a higher cost limit.
+    /// `pausing` or `paused`; `budget` if the unit waits for a higher ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
     /// Number of attempts so far.

@@ -181,8 +181,7 @@ pub struct WorkerSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Instruction for the worker. In a chain: its part of the work, in which `{previous}` stands for the last answer of the step before,
-    /// `{step:2}` for that
-    /// of the second step, and `{task}` for the task's description. In a debate: the position to take.
+    /// `{step:2}` for that of the second step, and `{task}` for the task's description. In a debate: the position to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
@@ -220,9 +219,8 @@ pub enum BestOf {
 #[serde(default)]
 pub struct PlanSettings {
     /// Gates that every task must pass in addition to the default ones: `syntax_check`, `secretscan`, `test_integrity`, and `build_check`,
-    /// `test_runner`
-    /// and `lint` where the plan has their commands. `-name` leaves a gate out, `-all` leaves out every default gate; the run reports this
-    /// at its start and shows it.
+    /// `test_runner` and `lint` where the plan has their commands. `-name` leaves a gate out, `-all` leaves out every default gate; the run
+    /// reports this at its start and shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Command of the test gate.
@@ -234,22 +232,19 @@ pub struct PlanSettings {
     /// Command of the lint gate, which every task must then pass, and of the lint in `pre_check_batch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint: Option<CommandLine>,
-    /// Command that fixes what a linter or formatter can fix automatically, such as `ruff check --fix`. It is run once on each change before
-    /// its gates.
-    /// Its edits to files of the change become part of the change; edits to other files are discarded.
+    /// Command that fixes what a linter or formatter can fix automatically, such as `ruff check --fix`. It is run once on each change
+    /// before its gates. Its edits to files of the change become part of the change; edits to other files are discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint_fix: Option<CommandLine>,
     /// Command that is run once in each new work tree, before its worker, such as `npm ci`. An empty list means none. By default lock files
-    /// decide
-    /// (`docs/worktrees.md`).
+    /// decide (`docs/worktrees.md`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandLine>,
     /// Time limit for the set-up of one tree, in minutes; 10 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_minutes: Option<u32>,
     /// Number of TCP ports reserved for each work tree, 0 to 100; 10 by default. Commands in the tree find the first port in
-    /// `SWITCHBOARD_PORT` and the
-    /// number of ports in `SWITCHBOARD_PORT_COUNT`.
+    /// `SWITCHBOARD_PORT` and the number of ports in `SWITCHBOARD_PORT_COUNT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
     /// Globs that no task may write, such as `vendor/**`.
@@ -269,8 +264,7 @@ pub struct PlanSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
     /// Time at which the agent is told to finish, in minutes from the start of the attempt; by default four fifths of the time limit. A
-    /// command is
-    /// not told.
+    /// command is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// Which groups wait for each other as a whole: by default each phase waits for the one before; with `true` slices do, too; with `false`
@@ -281,19 +275,16 @@ pub struct PlanSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
     /// Which changes are merged into the run's branch together: those of each task separately (`task`, the default), or those of all tasks
-    /// of a `slice` or
-    /// a `milestone`, which are first merged into a branch of the group and judged once more together.
+    /// of a `slice` or a `milestone`, which are first merged into a branch of the group and judged once more together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeBy>,
     /// Whether the run's branch is merged into yours when all tasks are merged: `auto` merges it, `confirm` asks a person first, `manual`
-    /// (the default)
-    /// leaves it to `switchboard merge`.
+    /// (the default) leaves it to `switchboard merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<AutoMerge>,
     /// What tasks without `files_touched` are assumed to write. `judged` (the default): nothing, so that they run beside others and their
-    /// changes are judged
-    /// again on the merged tree. `serial`: what their `scope` allows, or everything, so that no task that writes the same files runs beside
-    /// them.
+    /// changes are judged again on the merged tree. `serial`: what their `scope` allows, or everything, so that no task that writes the
+    /// same files runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_writes: Option<UnknownWrites>,
     /// Maximum number of attempts: 5 by default, 1 for a command. The values of the phase and the plan are defaults of their tasks.
@@ -303,27 +294,24 @@ pub struct PlanSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the question
-    /// to ask.
-    /// `false` never asks, not even about findings of medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
-    /// gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always refused.
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
     /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
-    /// list means
-    /// none. Hosts that the settings don't list stay closed.
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
     /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask:
-    /// a task with a command and `ask` is refused.
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.
@@ -366,27 +354,24 @@ pub struct PhaseSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the question
-    /// to ask.
-    /// `false` never asks, not even about findings of medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
-    /// gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always refused.
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
     /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
-    /// list means
-    /// none. Hosts that the settings don't list stay closed.
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
     /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask:
-    /// a task with a command and `ask` is refused.
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.
@@ -425,8 +410,7 @@ pub struct TaskSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
     /// Number of workers, or names of agents, that try the task, each in a separate tree. Of the changes that pass their gates the one with
-    /// the fewest
-    /// warnings is merged; among equals the smallest, then the cheapest.
+    /// the fewest warnings is merged; among equals the smallest, then the cheapest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<BestOf>,
     /// Command of the test gate for this task.
@@ -455,8 +439,7 @@ pub struct TaskSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
     /// Time at which the agent is told to finish, in minutes from the start of the attempt; by default four fifths of the time limit. A
-    /// command is
-    /// not told.
+    /// command is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// Author of the task's commit, `Name <address>`; by default the agent.
@@ -469,27 +452,24 @@ pub struct TaskSettings {
     /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the question
-    /// to ask.
-    /// `false` never asks, not even about findings of medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
-    /// gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always refused.
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
     /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
-    /// list means
-    /// none. Hosts that the settings don't list stay closed.
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
     /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
-    /// can't ask:
-    /// a task with a command and `ask` is refused.
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// Model, by the agent's own name for it.

@@ -28,9 +28,9 @@ pub enum AutoTurnKind {
     Retry,
     /// Starts the unit again, in a new run with new work trees.
     Clean,
-    /// The loop is stuck: it examines what is merged, and starts the unit once more in a new run.
+    /// The loop is stuck: it has checked what is merged, and starts the unit once more in a new run.
     Verified,
-    /// Retries tasks that a rate limit had stopped.
+    /// Retries tasks that a rate limit had delayed.
     Waited,
     /// A person has approved that the loop continues.
     Approved,

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Millis;
 
-/// Percentages of the cost limit at which a run reports once how much is spent.
+/// Percentages of the ceiling at which a run reports once how much is spent.
 pub const ALERTS: [u8; 4] = [75, 80, 90, 100];
 
 /// Default reservation for a worker's turn, in millionths of a US dollar, until enough turns of the run have ended to compute it: half a
-/// dollar, at the
-/// lower end of what users report for one unit of work (0.36 to 2.70 dollars).
+/// dollar, at the lower end of what users report for one unit of work (0.36 to 2.70 dollars).
 pub const DEFAULT_RESERVE: u64 = 500_000;
 
 /// Number of turns of a run that must have ended before its reservation is computed from their cost.
@@ -29,17 +28,16 @@ pub const ROLLING: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Cost limit of the run.
+    /// Ceiling of the run.
     pub ceiling: u64,
-    /// Cost limit of each task, with all its workers and subtasks. `at_ceiling` applies to it as to the run's.
+    /// Ceiling of each task, with all its workers and subtasks. `at_ceiling` applies to it as to the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u64>,
-    /// Amount reserved for a worker's turn before it begins. By default [`DEFAULT_RESERVE`], or the cost limit if that is lower, until
-    /// [`KNOWN_COSTS`]
-    /// turns of the run have ended; then the 95th percentile of their cost.
+    /// Amount reserved for a worker's turn before it begins. By default [`DEFAULT_RESERVE`], or the ceiling if that is lower, until
+    /// [`KNOWN_COSTS`] turns of the run have ended; then the 95th percentile of their cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
-    /// What happens when the limit is reached.
+    /// What happens when the ceiling is reached.
     #[serde(default)]
     pub at_ceiling: AtCeiling,
 }
@@ -47,15 +45,15 @@ pub struct Budget {
 /// Limits for all runs together, from the user's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
-    /// Cost limit of all runs of one day (UTC), in millionths of a US dollar.
+    /// Ceiling of all runs of one day (UTC), in millionths of a US dollar.
     pub day: Option<u64>,
-    /// What happens when that limit is reached.
+    /// What happens when that ceiling is reached.
     pub at_ceiling: AtCeiling,
     /// Maximum number of live workers over all runs.
     pub workers: Option<u32>,
 }
 
-/// Scope of a cost limit.
+/// Scope of a ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetOf {
@@ -68,16 +66,16 @@ pub enum BudgetOf {
     Day,
 }
 
-/// A cost limit and the amount spent, in millionths of a US dollar.
+/// A ceiling and the amount spent, in millionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
-    /// Scope of the limit.
+    /// Scope of the ceiling.
     pub of: BudgetOf,
-    /// Cost limit.
+    /// The ceiling.
     pub ceiling: u64,
     /// Amount spent.
     pub spent: u64,
-    /// What happens when the limit is reached.
+    /// What happens when the ceiling is reached.
     pub at_ceiling: AtCeiling,
 }
 
@@ -97,9 +95,9 @@ pub enum Wait {
         /// End of the wait.
         until: Millis,
     },
-    /// Reservations of current workers use up what is left of a cost limit.
+    /// Reservations of current workers use up what is left of a ceiling.
     Budget {
-        /// Scope of the limit.
+        /// Scope of the ceiling.
         of: BudgetOf,
     },
 }
@@ -124,13 +122,13 @@ impl Ceiling {
     }
 }
 
-/// What happens when a run's cost limit is reached.
+/// What happens when a run's ceiling is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtCeiling {
-    /// The limit is reported, and the run continues.
+    /// It is reported, and the run continues.
     Warn,
-    /// The workers' turns are cancelled and nothing starts until a person raises the limit; the workers then continue in their trees.
+    /// The workers' turns are cancelled and nothing starts until a person raises the ceiling; the workers then continue in their trees.
     #[default]
     Pause,
     /// The run is stopped.
@@ -145,9 +143,9 @@ pub enum PauseCause {
     Requested,
     /// The rest of the budget is less than a worker's reservation.
     Budget,
-    /// The cost limit of all runs of the plan is reached, or the rest is less than a reservation.
+    /// The ceiling of all runs of the plan is reached, or the rest is less than a reservation.
     Plan,
-    /// The cost limit of all runs of the day is reached, or the rest is less than a reservation.
+    /// The ceiling of all runs of the day is reached, or the rest is less than a reservation.
     Day,
     /// The disk is full; operations that failed because of it are repeated when the run is resumed.
     Disk,
@@ -160,7 +158,7 @@ pub enum TaskPauseCause {
     /// The pause was requested.
     #[default]
     Requested,
-    /// The task has reached its cost limit. Its worker's turn is cancelled.
+    /// The task has reached its ceiling. Its worker's turn is cancelled.
     Budget,
     /// The task has cost more than [`DEAR`] times the average. Its worker's turn is cancelled.
     Dear,

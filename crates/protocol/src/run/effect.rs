@@ -135,8 +135,7 @@ pub enum Effect {
         carried: Option<String>,
     },
     /// Take the answer of a worker whose turn is over, and the files it wrote if it may write. Answered by `StepAnswered`, with
-    /// `ChangeCaptured` or
-    /// `NothingChanged` if it may write, or by `AnswerRefused`.
+    /// `ChangeCaptured` or `NothingChanged` if it may write, or by `AnswerRefused`.
     TakeAnswer {
         /// Id of the task.
         task: TaskId,

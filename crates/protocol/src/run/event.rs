@@ -293,9 +293,8 @@ pub enum RunEvent {
         verdict: Verdict,
         /// Reasons, for the next prompt and for people; may be cut to fit.
         reasons: Vec<String>,
-        /// The change with the files that the worker has written, if its verdict refuses the change: the next attempt starts from it. It has the
-        /// same
-        /// parent as the change.
+        /// The change with the files that the worker has written, if its verdict refuses the change: the next attempt starts from it. It
+        /// has the same parent as the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<Change>,
     },
@@ -473,9 +472,9 @@ pub enum RunEvent {
         task: TaskId,
         /// Attempt number, from 1.
         attempt: u32,
-        /// Number of retries that a person had requested for the task when this was decided: a retry continues the same attempt, so the number
-        /// distinguishes
-        /// an earlier block from a new one. `None` where a worker's loss in the same commit does, and in older records.
+        /// Number of retries that a person had requested for the task when this was decided: a retry continues the same attempt, so the
+        /// number distinguishes an earlier block from a new one. `None` where a worker's loss in the same commit does, and in older
+        /// records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retries: Option<u32>,
         /// Reason.
@@ -498,22 +497,22 @@ pub enum RunEvent {
     },
     /// A stop of the whole run was requested.
     RunStopRequested,
-    /// The budget of the run was set. Recorded at the run's start if there is a cost limit, and whenever a person changes it.
+    /// The budget of the run was set. Recorded at the run's start if there is a ceiling, and whenever a person changes it.
     BudgetSet {
-        /// The budget; `None` removes the cost limit.
+        /// The budget; `None` removes the ceiling.
         budget: Option<Budget>,
-        /// Cost limit of all runs of the plan, in millionths of a US dollar.
+        /// Ceiling of all runs of the plan, in millionths of a US dollar.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<u64>,
-        /// True if there is a cost limit for all runs of a day.
+        /// True if there is a ceiling for all runs of a day.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         day: bool,
     },
-    /// The cost limit of one task, with all its workers and subtasks, was set. It takes precedence over the task limit in the run's budget.
+    /// The ceiling of one task, with all its workers and subtasks, was set. It takes precedence over the task limit in the run's budget.
     TaskBudgetSet {
         /// Id of the task.
         task: TaskId,
-        /// Cost limit in millionths of a US dollar; `None` removes it.
+        /// Ceiling in millionths of a US dollar; `None` removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<u64>,
     },
@@ -538,22 +537,21 @@ pub enum RunEvent {
         /// Number of the turn, from 2.
         turn: u32,
     },
-    /// A share of the cost limit is spent: once for each of [`super::ALERTS`].
+    /// A share of the ceiling is spent: once for each of [`super::ALERTS`].
     BudgetAlert {
         /// Share in percent.
         percent: u8,
         /// Amount spent, in millionths of a US dollar.
         spent: u64,
-        /// Id of the task that the limit applies to; `None` if it applies to more than a task.
+        /// Id of the task that the ceiling applies to; `None` if it applies to more than a task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Scope of the limit if `task` is `None`.
+        /// Scope of the ceiling if `task` is `None`.
         #[serde(default, skip_serializing_if = "BudgetOf::is_run")]
         of: BudgetOf,
     },
     /// The run was paused: current work finishes, and no worker, gate or merge starts until the run is resumed. A pause because of the
-    /// budget stops
-    /// only workers.
+    /// budget stops only workers.
     RunPaused {
         /// Reason.
         cause: PauseCause,

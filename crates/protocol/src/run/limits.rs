@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
 
-/// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the
-/// `.swarm/` format, so
-/// that settings carry over. The maxima bound what one task can cost.
+/// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/`
+/// format, so that settings carry over. The maxima bound what one task can cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeamLimits {

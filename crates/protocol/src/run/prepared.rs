@@ -107,7 +107,7 @@ pub enum SkipCode {
     DepFailed,
     /// The task or its run is paused.
     Paused,
-    /// The rest of a cost limit is less than a worker's reservation.
+    /// The rest of a ceiling is less than a worker's reservation.
     Budget,
     /// The agent's account has reached a rate limit of its service.
     RateLimited,

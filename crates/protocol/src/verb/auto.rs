@@ -25,9 +25,8 @@ pub struct NextUnitRequest {
     /// Branch or commit that the loop starts from, as `base` of `start_run`; by default what is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Number of the last turn before this loop began: a person has decided to start again despite earlier failures. By default the number
-    /// of the
-    /// last turn.
+    /// Number of the last turn before this loop began. After failures up to that turn the loop retries or asks a person where it would
+    /// otherwise stop. By default the number of the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u32>,
 }

@@ -33,7 +33,7 @@ pub struct LeadRunRequest {
     /// Name of the agent; by default the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// Budget of the run; required if it has no cost limit yet.
+    /// Budget of the run; required if it has no ceiling yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// How long the agent keeps the seat without a call, in milliseconds: a quarter of an hour by default.
@@ -168,10 +168,10 @@ pub struct SeatReply {
     pub mode: Mode,
     /// What the run waits for.
     pub waits_for: String,
-    /// Cost limit of the run, in millionths of a US dollar.
+    /// Ceiling of the run, in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
-    /// Rest of the cost limit, in millionths of a US dollar.
+    /// Amount left below the ceiling, in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<u64>,
     /// What can be done from the seat now.

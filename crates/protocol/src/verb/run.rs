@@ -111,8 +111,7 @@ pub struct StartRunRequest {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unenforced: bool,
     /// Whether tasks that write the same files run one after the other (the default). If false, the conflicts are only shown: the tasks run
-    /// in parallel and
-    /// are judged again on the merged tree.
+    /// in parallel and are judged again on the merged tree.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub use_execution_graph: bool,
     /// Context for the workers about the larger task, at most 16 KiB: part of each prompt and of the run's first event.
@@ -228,7 +227,7 @@ pub struct GetRunRequest {
     /// Whether to include the changes of its branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff: bool,
-    /// Whether to include the sizes of its work trees, which takes a look at all their files.
+    /// Whether to include the sizes of its work trees, for which all their files are examined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sizes: bool,
 }
@@ -406,9 +405,9 @@ pub struct GetRunReply {
     pub summary: RunSummary,
     /// Total cost in millionths of a US dollar, estimates included.
     pub total_micro_usd: u64,
-    /// True if a cost limit that applies to it is reached.
+    /// True if a ceiling that applies to it is reached.
     pub is_budget_exceeded: bool,
-    /// Cost limits that apply to it, each with the amount spent.
+    /// Ceilings that apply to it, each with the amount spent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Ceiling>,
     /// Tasks in plan order; of a run that a team leads, those of the phases that have begun.

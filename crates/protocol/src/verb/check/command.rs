@@ -179,7 +179,7 @@ pub enum TestScope {
     Convention,
     /// Tests that import the file.
     Graph,
-    /// Tests that the file's change may affect: those that import it directly or indirectly.
+    /// Tests that the file's change may affect: those that import it, or import a file that imports it.
     Impact,
 }
 

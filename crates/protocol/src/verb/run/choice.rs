@@ -61,8 +61,7 @@ pub struct AgentChoice {
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
     /// Names of its settings that only constrained workers use: a run in which it is not constrained reports them. Settings in `reach` and
-    /// `tools` need
-    /// not be listed.
+    /// `tools` need not be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_constrained: Vec<String>,
     /// Which of the four tools it has when it is constrained; empty for all.

@@ -107,30 +107,30 @@ pub struct SetBudgetRequest {
     /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The budget; removes the cost limit if left out.
+    /// The budget; removes the ceiling if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Budget of all runs of its plan together, in millionths of a US dollar; unchanged if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<u64>,
-    /// Cost limit of one task instead, which takes precedence over the task limit in the budget; the run's and the plan's stay unchanged.
+    /// Ceiling of one task instead, which takes precedence over the task limit in the budget; the run's and the plan's stay unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskCeiling>,
 }
 
-/// Cost limit of one task, with all its workers and subtasks.
+/// Ceiling of one task, with all its workers and subtasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCeiling {
     /// Id of the task.
     pub task: String,
-    /// Cost limit in millionths of a US dollar; removes the limit if left out.
+    /// Ceiling in millionths of a US dollar; removes the ceiling if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
 }
 
 verb! {
-    /// Set the cost limit of a run or of one task of it. Work that was paused because of the budget continues if the new limit allows it.
+    /// Set the ceiling of a run or of one task of it. Work that was paused because of the budget continues if the new ceiling allows it.
     SetBudget = "set_budget", Synced, Approve, Found,
     SetBudgetRequest => RunReply
 }
