@@ -1,10 +1,10 @@
-//! The one place that reads the clock.
+//! The clock; no other module reads it.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use switchboard_protocol::time::Millis;
 
-/// The time of day, in milliseconds since 1970; 0 on a machine whose clock stands before that.
+/// Returns the time of day in milliseconds since 1970; 0 if the machine's clock is before that.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the clock's one home")]
 pub fn now() -> Millis {
@@ -12,7 +12,7 @@ pub fn now() -> Millis {
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A point in time as a clock on the user's wall shows it.
+/// A point in time as local date and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Local {
     /// Year.
@@ -29,7 +29,7 @@ pub struct Local {
     pub second: u32,
 }
 
-/// A point in time in the zone that `TZ` or the machine names.
+/// Converts a point in time into the zone of `TZ` or of the machine.
 #[must_use]
 pub fn local(at: Millis) -> Local {
     let seconds: libc::time_t = at.0.div_euclid(1000);
@@ -51,38 +51,38 @@ pub fn local(at: Millis) -> Local {
     }
 }
 
-/// A point on the monotonic clock, which no change of the time of day moves.
+/// A point on the monotonic clock, which is independent of changes of the time of day.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// Lies `span` from now; a span that the clock can't represent means never.
+    /// Makes a deadline `span` from now; a span that the clock can't represent means never.
     #[must_use]
     pub fn after(span: Duration) -> Self {
         Self(Instant::now().checked_add(span))
     }
 
-    /// Time left, zero when it has passed, [`Duration::MAX`] when it never comes.
+    /// Returns the time left: zero when it has passed, [`Duration::MAX`] when it never comes.
     #[must_use]
     pub fn left(self) -> Duration {
         self.0.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Is it over?
+    /// Returns true if the deadline has passed.
     #[must_use]
     pub fn has_passed(self) -> bool {
         self.left().is_zero()
     }
 }
 
-/// Reports changes of the time of day, by a timer that the kernel cancels at each (`TFD_TIMER_CANCEL_ON_SET`).
+/// Reports changes of the time of day, by a timer that the kernel cancels at each change (`TFD_TIMER_CANCEL_ON_SET`).
 #[derive(Debug)]
 pub struct Changes(#[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>);
 
 // === impl Changes ===
 
 impl Changes {
-    /// Begins to watch; `None` where the system can't tell, so that the caller has to look.
+    /// Starts watching; `None` if the system can't report changes, so that the caller has to poll.
     #[cfg(target_os = "linux")]
     #[must_use]
     pub fn watch() -> Option<Self> {
@@ -90,7 +90,7 @@ impl Changes {
 
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Realtime, flags).ok()?;
-        // It is never to go off by itself.
+        // The timer must never expire.
         let never = Timespec { tv_sec: i64::MAX >> 8, tv_nsec: 0 };
         let once = Itimerspec { it_interval: Timespec::default(), it_value: never };
         let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
@@ -98,14 +98,14 @@ impl Changes {
         crate::fingerprint::watch(timer).map(Self)
     }
 
-    /// Only Linux has such a timer.
+    /// Returns `None`: only Linux has such a timer.
     #[cfg(not(target_os = "linux"))]
     #[must_use]
     pub fn watch() -> Option<Self> {
         None
     }
 
-    /// Returns when the time of day has been set.
+    /// Returns when the time of day was changed.
     #[cfg(target_os = "linux")]
     pub async fn next(&self) {
         loop {
@@ -114,7 +114,7 @@ impl Changes {
             match rustix::io::read(self.0.get_ref(), &mut count) {
                 Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
                 Err(rustix::io::Errno::INTR) => {}
-                // `ECANCELED` says that it was set.
+                // `ECANCELED` means that the time was changed.
                 Ok(_) | Err(_) => return,
             }
         }

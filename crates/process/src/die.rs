@@ -1,8 +1,8 @@
-//! The end that `kill -9` brings, for tests that want to know what it leaves behind.
+//! Ends the process like `kill -9`, for tests of what that leaves behind.
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Kills this very process: no destructor runs, nothing is flushed.
+/// Kills this process: no destructor runs, nothing is flushed.
 pub fn die() -> ! {
     if kill_process(getpid(), Signal::KILL).is_err() {
         std::process::abort();

@@ -1,8 +1,8 @@
-//! The environment: settings are read here and nowhere else, and children get what a list allows, never everything.
+//! The environment: settings are read only here, and children get only listed variables.
 
 use std::collections::BTreeMap;
 
-/// Names that every child may inherit: where things are, who the user is, which language and terminal. No secrets.
+/// Names that every child may inherit: paths, user, language and terminal. No secrets.
 const PLAIN: &[&str] = &[
     "COLORTERM",
     "CURL_CA_BUNDLE",
@@ -27,7 +27,7 @@ const PLAIN: &[&str] = &[
     "USER",
 ];
 
-/// Names that tell compilers and interpreters where they live; a build in a work tree fails without them.
+/// Names by which compilers and interpreters find their installation; a build in a work tree fails without them.
 const TOOLCHAINS: &[&str] = &[
     "CARGO_HOME",
     "GOMODCACHE",
@@ -41,7 +41,7 @@ const TOOLCHAINS: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Beginnings of further names that every child may inherit.
+/// Prefixes of further names that every child may inherit.
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
 
 /// Reads a setting. An empty value, or one that is not UTF-8, counts as not set.
@@ -51,20 +51,20 @@ pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The environment of a child, complete: what is not in here the child does not see.
+/// The complete environment of a child: it gets no other variables.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Env(BTreeMap<String, String>);
 
 // === impl Env ===
 
 impl Env {
-    /// No variables.
+    /// Returns an empty environment.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// What any child may see of our own environment: places, identity, language, terminal, `XDG_*`. No token, no key,
+    /// Returns the part of our own environment that any child may see: paths, identity, language, terminal, `XDG_*`. No token, no key,
     /// no proxy (its address may hold a password).
     #[must_use]
     pub fn plain() -> Self {
@@ -78,7 +78,7 @@ impl Env {
         Self(all.filter(|(name, _)| may(name)).collect())
     }
 
-    /// Adds variables of our own environment by name, where they are set: an agent's API key, a proxy.
+    /// Adds variables of our own environment by name, if they are set: an agent's API key, a proxy.
     #[must_use]
     pub fn inherit<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         for name in names {
@@ -96,25 +96,25 @@ impl Env {
         self
     }
 
-    /// Takes one variable out.
+    /// Removes one variable.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.0.remove(name);
         self
     }
 
-    /// The value of a variable, as the child will see it.
+    /// Returns the value of a variable, as the child will see it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// All variables, sorted by name.
+    /// Returns all variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// All variables as pairs, as a worker's spec carries them.
+    /// Returns all variables as pairs, the form of a worker's spec.
     #[must_use]
     pub fn into_pairs(self) -> Vec<(String, String)> {
         self.0.into_iter().collect()
@@ -128,7 +128,7 @@ impl FromIterator<(String, String)> for Env {
 }
 
 impl std::fmt::Debug for Env {
-    /// Names only: values may be secrets.
+    /// Prints only names: values may be secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

@@ -1,4 +1,4 @@
-//! Everything that can go wrong here, each with its code of the table.
+//! Errors of this crate, each with its code of the error table.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,139 +8,139 @@ use switchboard_protocol::error::Failure;
 
 use crate::lock::Holder;
 
-/// A failure of a spawn, a file of ours, or git.
+/// A failure of a spawn, of a file that we manage, or of git.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The argv has no program.
     #[error("the command is empty")]
     EmptyCommand,
-    /// The program is not there, or is not executable.
+    /// The program does not exist or is not executable.
     #[error("{program:?} is not on PATH")]
     Missing {
-        /// As it was asked for.
+        /// Program as it was requested.
         program: String,
     },
-    /// The folder to start in is not there.
+    /// The folder to start in does not exist.
     #[error("the working folder {} can't be entered", .path.display())]
     Folder {
-        /// Which.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The system refused to start the program.
     #[error("{program:?} could not be started")]
     Spawn {
-        /// As it was asked for.
+        /// Program as it was requested.
         program: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
-    /// The platform can't keep a process to what it may touch.
+    /// The platform can't enforce a sandbox.
     #[error("this machine can't enforce the sandbox: {}", .gaps.join("; "))]
     Unenforceable {
-        /// What it can't, a sentence each.
+        /// What it can't enforce, one sentence each.
         gaps: Vec<String>,
     },
-    /// A sandbox would open what has to stay closed.
+    /// A sandbox would open a folder that has to stay closed.
     #[error("the sandbox would open {} by {}", .closed.display(), .path.display())]
     OpensClosed {
-        /// What it lists.
+        /// Listed path.
         path: PathBuf,
-        /// What lies in it.
+        /// Closed folder within it.
         closed: PathBuf,
     },
     /// A rule of a sandbox can't be made.
     #[error("the sandbox can't be made at {}: {why}", .path.display())]
     Sandbox {
-        /// Where.
+        /// Path of the rule.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// A file or a process of ours could not be handled.
+    /// An operation on a file or process of ours failed.
     #[error("could not {what}")]
     Io {
         /// Verb and object: `read /x/y`.
         what: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
     /// Another process holds the lock.
     #[error("{} is locked by process {}", .path.display(), .holder.as_ref().map_or_else(|| "?".to_owned(), |h| h.pid.to_string()))]
     Held {
-        /// Which lock.
+        /// Path of the lock.
         path: PathBuf,
-        /// What the holder wrote about itself, when it is readable.
+        /// Note of the holder, if it is readable.
         holder: Option<Holder>,
     },
-    /// Git is older than the oldest that works.
+    /// Git is older than the oldest supported version.
     #[error("git {found} is too old: {needed} or newer is needed")]
     GitTooOld {
-        /// What `git version` says.
+        /// Output of `git version`.
         found: String,
-        /// The oldest that works.
+        /// Oldest supported version.
         needed: &'static str,
     },
-    /// The git program is not there.
+    /// The git program does not exist.
     #[error("git is not on PATH")]
     GitMissing,
     /// The folder belongs to no repository.
     #[error("{} is not in a git repository", .path.display())]
     NotARepository {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The folder is in a work tree of another repository.
     #[error("{} is in no work tree of the repository {}", .path.display(), .repository.display())]
     OtherRepository {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The repository that was meant.
+        /// Expected repository.
         repository: PathBuf,
     },
     /// The repository has no work tree.
     #[error("{} is a bare repository", .path.display())]
     Bare {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The repository has no commit yet.
     #[error("{} has no commit yet", .path.display())]
     NoCommits {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// A commit that `HEAD` names is not in the repository.
     #[error("{} is damaged: HEAD names the commit {commit}, which is not there", .path.display())]
     Damaged {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Which commit.
+        /// Id of the missing commit.
         commit: String,
     },
-    /// A git call ended badly.
+    /// A git call failed.
     #[error("git {call} failed: {said}")]
     Git {
-        /// The subcommand.
+        /// Git subcommand.
         call: String,
-        /// The end of what it wrote to standard error, at most 2 KiB.
+        /// End of its standard error, at most 2 KiB.
         said: String,
     },
     /// A git call took too long and was killed.
     #[error("git {call} took longer than {} s and was stopped", .limit.as_secs())]
     GitTimeout {
-        /// The subcommand.
+        /// Git subcommand.
         call: String,
-        /// Its limit.
+        /// Time limit.
         limit: Duration,
     },
-    /// A git call was stopped because its output passed the limit, or its output could not be parsed.
+    /// A git call was stopped because its output exceeded the limit, or its output could not be parsed.
     #[error("git {call} gave an answer that can't be used: {why}")]
     GitAnswer {
-        /// The subcommand.
+        /// Git subcommand.
         call: String,
-        /// What is wrong with it.
+        /// What is wrong with the output.
         why: String,
     },
     /// A text is not an object id or a branch name.
@@ -148,35 +148,35 @@ pub enum Error {
     BadName {
         /// The text, cut at 100 characters.
         text: String,
-        /// What it should be.
+        /// Description of valid text.
         expected: &'static str,
     },
-    /// A reference was moved by somebody else.
+    /// A reference was moved by another process.
     #[error("{name} was moved by somebody else, to {found}")]
     Moved {
         /// The full name of the reference.
         name: String,
-        /// Where it points now; `nothing` when it is gone.
+        /// Its present target; `nothing` if it does not exist.
         found: String,
     },
     /// Changes of the user would be lost.
     #[error("{} of your files have changes that this would overwrite, {} among them", .files.len(), .files.first().map(|p| p.display().to_string()).unwrap_or_default())]
     Dirty {
-        /// Which files, at most 1000.
+        /// Files with changes, at most 1000.
         files: Vec<PathBuf>,
     },
     /// The user's git holds the index.
     #[error("another git process works in {}", .path.display())]
     IndexBusy {
-        /// The lock file.
+        /// Path of the lock file.
         path: PathBuf,
     },
-    /// A path lies outside the folder that we may touch, or is not a work tree of ours.
+    /// A path is outside the folder that we may change, or is not a work tree of ours.
     #[error("{} is not a work tree of ours: {why}", .path.display())]
     NotOurs {
-        /// Which path.
+        /// The path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         why: &'static str,
     },
 }
@@ -184,16 +184,16 @@ pub enum Error {
 // === impl Error ===
 
 impl Error {
-    /// Wraps an I/O error with what was tried.
+    /// Wraps an I/O error with the attempted operation.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
 
-    /// Whether there was no room on the disk, or none left of the user's quota.
+    /// Returns true if the disk is full or the user's quota is used up.
     fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
-        // What strerror says of ENOSPC and EDQUOT: git is called with the C locale.
+        // The messages of strerror for ENOSPC and EDQUOT: git is called with the C locale.
         let says_so =
             |said: &str| ["No space left on device", "Disk quota exceeded"].iter().any(|what| said.contains(what));
         if let Self::Io { source, .. } = self {
@@ -202,7 +202,7 @@ impl Error {
         matches!(self, Self::Git { said, .. } if says_so(said))
     }
 
-    /// The code of the table that belongs to it.
+    /// Returns the error's code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -230,7 +230,7 @@ impl Error {
         }
     }
 
-    /// The failure that every face shows, with its causes.
+    /// Returns the failure that every face shows, with its causes.
     #[must_use]
     pub fn failure(&self) -> Failure {
         let failure = Failure::new(self.code(), self.to_string()).hint(self.hint());

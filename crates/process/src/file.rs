@@ -1,4 +1,4 @@
-//! Files that are replaced in one step: a reader sees the old content or the new one, never a part.
+//! Atomic replacement of files: a reader sees the old content or the new one, never a part.
 
 mod draft;
 
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use draft::Draft;
 
-/// Who may read the new file.
+/// Permissions of the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Its owner only.
+    /// Readable and writable only by its owner.
     Private,
-    /// Everybody may read and run it, its owner may write it.
+    /// Readable and executable by everybody, writable by its owner.
     Program,
-    /// As the file that it replaces; its owner only where there was none.
+    /// As the file that it replaces; private if there was none.
     Kept,
 }
 
@@ -27,11 +27,12 @@ pub enum Mode {
 pub enum Sync {
     /// The content and the name are on the disk when the call returns.
     Yes,
-    /// For what can be made again: a cut may leave the old file, or an empty one.
+    /// For files that can be recreated: a power cut may leave the old file, or an empty one.
     No,
 }
 
-/// Bytes that the disk of a path has left for the user; of what is not there yet, the disk that it would lie on. `None` if that can't be said.
+/// Returns the free space for the user on the disk of a path, in bytes; for a path that does not exist, on the disk that it would be on.
+/// `None` if unknown.
 #[must_use]
 pub fn room(path: &Path) -> Option<u64> {
     let there = path.ancestors().find(|ancestor| ancestor.exists())?;
@@ -39,15 +40,15 @@ pub fn room(path: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Replaces a file: writes a draft beside it, then renames it. The draft is removed when that fails.
+/// Replaces a file: writes a draft beside it, then renames it. The draft is removed if that fails.
 ///
 /// # Errors
-/// What the system says; the file is then as it was.
+/// The error of the system; the file is then unchanged.
 pub fn replace(path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Result<()> {
     let draft = draft_of(path);
     let done = write(&draft, path, content, mode, sync).and_then(|()| fs::rename(&draft, path));
     if let Err(error) = done {
-        // The draft may not exist; the reason that counts is the first one.
+        // The draft may not exist, and the first error is the one to report.
         let _ = fs::remove_file(&draft);
         return Err(error);
     }
@@ -57,15 +58,15 @@ pub fn replace(path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Resul
     }
 }
 
-/// Makes a file that only its owner may read, unless there is one: of several processes that make it at once, one wins. Returns whether it was
-/// made.
+/// Creates a file that only its owner may read, unless it exists: of several processes that create it at once, one wins. Returns true if it
+/// was created.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     let draft = draft_of(path);
     let linked = write(&draft, path, content, Mode::Private, Sync::Yes).and_then(|()| fs::hard_link(&draft, path));
-    // The link is what counts.
+    // Only the link matters.
     let _ = fs::remove_file(&draft);
     match linked {
         Ok(()) => path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()).map(|()| true),
@@ -74,10 +75,11 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Bytes of all files in a folder and below it; `None` where the folder is not there. No link is followed, and what goes away meanwhile is not counted.
+/// Returns the total size of all files in a folder and below it, in bytes; `None` if the folder does not exist. Links are not followed,
+/// and files that vanish meanwhile are not counted.
 ///
 /// # Errors
-/// When a folder that is there can't be read.
+/// When an existing folder can't be read.
 pub fn bytes_below(folder: &Path) -> io::Result<Option<u64>> {
     let mut bytes = 0;
     let mut folders = Vec::new();
@@ -90,7 +92,7 @@ pub fn bytes_below(folder: &Path) -> io::Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// Adds the bytes of the files in a folder, and notes the folders in it; returns whether it is there to its end.
+/// Adds the sizes of the files in a folder, and notes its subfolders; returns false if the folder does not exist or vanished meanwhile.
 fn add_bytes_in(folder: &Path, bytes: &mut u64, folders: &mut Vec<PathBuf>) -> io::Result<bool> {
     let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     let entries = match fs::read_dir(folder) {
@@ -112,7 +114,7 @@ fn add_bytes_in(folder: &Path, bytes: &mut u64, folders: &mut Vec<PathBuf>) -> i
     Ok(true)
 }
 
-/// A name that no other draft has, in this process or another.
+/// Returns a name that no other draft has, in this process or another.
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
@@ -122,7 +124,7 @@ fn draft_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Readable for its owner only until the content is complete.
+/// Writes the draft, readable only by its owner until the content is complete.
 fn write(draft: &Path, path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
     file.write_all(content)?;

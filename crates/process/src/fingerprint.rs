@@ -1,4 +1,4 @@
-//! Distinguishes a process from a later one with the same pid, by its start time; the later one is never signalled.
+//! Distinguishes a process from a later one with the same pid by its start time, so that the later one is never signalled.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// How often a process is looked at where the system can't tell when it ends.
+/// Poll interval for the end of a process where the system can't report it.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Longest chain of parents that is followed.
+/// Maximum length of the chain of parents that is followed.
 const MAX_DEPTH: usize = 256;
 
-/// A process, beyond doubt: its pid, when it started, and in which boot of the machine.
+/// Unique identity of a process: its pid, its start time, and the boot of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Process id.
     pub pid: u32,
     /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub start: u64,
-    /// The kernel's id of this boot, or empty where there is none.
+    /// The kernel's id of this boot, or empty if there is none.
     pub boot: String,
 }
 
-/// What `/proc/PID/stat` says of a process.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) state: char,
     pub(crate) parent: u32,
     pub(crate) group: u32,
     pub(crate) session: u32,
-    /// Number of the controlling terminal, 0 without one.
+    /// Number of the controlling terminal, 0 if there is none.
     pub(crate) terminal: i64,
-    /// Foreground group of that terminal, -1 without one.
+    /// Foreground group of that terminal, -1 if there is no terminal.
     pub(crate) foreground: i64,
     pub(crate) start: u64,
 }
@@ -43,41 +43,41 @@ pub(crate) struct Stat {
 // === impl Fingerprint ===
 
 impl Fingerprint {
-    /// The fingerprint of a process that exists now, a zombie too; `None` when there is none.
+    /// Returns the fingerprint of a process that exists now, including a zombie; `None` if there is none.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, start: stat(pid)?.start, boot: boot_id() })
     }
 
-    /// Our own.
+    /// Returns our own fingerprint.
     #[must_use]
     pub fn own() -> Self {
         let pid = std::process::id();
         Self::of(pid).unwrap_or(Self { pid, start: 0, boot: boot_id() })
     }
 
-    /// Does this very process still run? A zombie doesn't, nor does another process under the same pid.
+    /// Returns true if this process still runs; false for a zombie, or for another process with the same pid.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.boot == boot_id()
             && stat(self.pid).is_some_and(|stat| stat.start == self.start && !matches!(stat.state, 'Z' | 'X' | 'x'))
     }
 
-    /// Sends a signal to this very process. Returns whether it went out. The pid can't change hands in between.
+    /// Sends a signal to this process. Returns true if it was sent. The pid can't be reused in between.
     pub fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = raw(self.pid) else { return false };
         let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { return false };
         self.is_alive() && rustix::process::pidfd_send_signal(handle, signal).is_ok()
     }
 
-    /// Sends a signal to the group that this process leads; nothing happens when it is gone or leads none.
+    /// Sends a signal to the group that this process leads; does nothing if the process is gone or leads none.
     pub fn signal_group(&self, signal: Signal) -> bool {
         let Some(pid) = raw(self.pid) else { return false };
         let leads = stat(self.pid).is_some_and(|stat| stat.group == self.pid);
         leads && self.is_alive() && rustix::process::kill_process_group(pid, signal).is_ok()
     }
 
-    /// Returns when this very process has ended, at once if it has.
+    /// Returns when this process has ended, at once if it already has.
     pub async fn ended(&self) {
         let handle = raw(self.pid).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
         if !self.is_alive() {
@@ -95,7 +95,7 @@ impl Fingerprint {
         }
     }
 
-    /// Is `pid` this process or one of its descendants, at this moment?
+    /// Returns true if `pid` is this process or one of its descendants at this moment.
     #[must_use]
     pub fn is_ancestor_of(&self, pid: u32) -> bool {
         if !self.is_alive() {
@@ -122,7 +122,7 @@ pub(crate) fn watch(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
     unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok()
 }
 
-/// The kernel's id of this boot; empty where there is none.
+/// Returns the kernel's id of this boot; empty if there is none.
 #[must_use]
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
@@ -136,13 +136,13 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// All processes that `/proc` lists.
+/// Returns all processes that `/proc` lists.
 pub(crate) fn all_pids() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The name in parentheses may hold anything, so fields are counted after the last parenthesis.
+/// Parses a `stat` line. The name in parentheses may contain anything, so fields are counted after the last parenthesis.
 fn parse_stat(line: &[u8]) -> Option<Stat> {
     let end = line.iter().rposition(|b| *b == b')')?;
     let rest = std::str::from_utf8(line.get(end + 1..)?).ok()?;

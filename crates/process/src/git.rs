@@ -1,8 +1,7 @@
-//! The git calls that running work needs: typed, bounded in time and output, without hooks, prompts or the user's identity.
+//! The git calls that running work needs: typed, with limits of time and output, without hooks, prompts or the user's identity.
 //!
-//! Start with [`Git::find`], then [`Git::discover`], which returns a [`Repo`]; [`Repo::worktree_add`] returns a [`Worktree`] in which an agent
-//! works and whose change [`Worktree::capture`] makes a commit. Nothing here reads or writes the user's index, files or branch but
-//! [`Repo::advance_checkout`].
+//! Start with [`Git::find`], then [`Git::discover`], which returns a [`Repo`]; [`Repo::worktree_add`] returns a [`Worktree`] for an agent,
+//! and [`Worktree::capture`] makes its change a commit. Only [`Repo::advance_checkout`] reads or writes the user's index, files or branch.
 
 mod advance;
 mod archive;

@@ -1,4 +1,4 @@
-//! Append-only files of JSON lines that survive `kill -9` at any point: a torn last line is dropped, everything before it stands.
+//! Append-only files of JSON lines that survive `kill -9` at any point: a torn last line is dropped, everything before it is kept.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -12,16 +12,16 @@ use serde::de::DeserializeOwned;
 use crate::lines::{Line, Lines};
 use crate::{Error, Result};
 
-/// How sure an append must be before it returns.
+/// Durability of an append when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// In the kernel: survives our death, not a power cut.
+    /// In the kernel: survives the end of this process, not a power cut.
     Written,
     /// On the disk.
     Synced,
 }
 
-/// The writing end. One process at a time may hold it: its caller takes a [`crate::lock::Lock`] first.
+/// The writing end. Only one process at a time may hold it: its caller takes a [`crate::lock::Lock`] first.
 #[derive(Debug)]
 pub struct Journal<T> {
     file: File,
@@ -31,23 +31,23 @@ pub struct Journal<T> {
     of: PhantomData<fn(&T)>,
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<T> {
     /// The entries, in order.
     pub entries: Vec<T>,
-    /// Where the next read begins.
+    /// Offset at which the next read begins, in bytes.
     pub next: u64,
-    /// Whole lines that were no entry, or longer than allowed; they are skipped.
+    /// Number of whole lines that were no entry, or too long; they are skipped.
     pub malformed: u64,
-    /// The limit of entries was reached: read again.
+    /// True if the limit of entries was reached: read again.
     pub is_cut: bool,
 }
 
 // === impl Journal ===
 
 impl<T: Serialize> Journal<T> {
-    /// Opens or makes the file, and cuts off a last line that a kill tore.
+    /// Opens or creates the file, and cuts off a last line that a kill tore.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -65,7 +65,7 @@ impl<T: Serialize> Journal<T> {
     /// Adds one entry as one line, in one write.
     ///
     /// # Errors
-    /// [`Error::Io`] when it can't be written, or is longer than a line may be; the file is as before.
+    /// [`Error::Io`] when the entry can't be written, or exceeds the maximum length of a line; the file is as before.
     pub fn append(&mut self, entry: &T, durability: Durability) -> Result<()> {
         let what = || Error::io(format!("write {}", self.path.display()));
         let mut line = serde_json::to_vec(entry).map_err(|e| what()(e.into()))?;
@@ -84,14 +84,14 @@ impl<T: Serialize> Journal<T> {
         }
     }
 
-    /// Bytes in the file.
+    /// Returns the size of the file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 }
 
-/// Reads entries from byte `from` on, at most `limit` that `wanted` accepts. A missing file is an empty one; a torn last line is
+/// Reads entries from byte `from` on, at most `limit` that `wanted` accepts. A missing file counts as empty; a torn last line is
 /// left for the next read. Memory is bounded by `limit` entries of `max_line` bytes.
 ///
 /// # Errors

@@ -1,11 +1,12 @@
-//! The one home of spawning: argv, environment, process group, limits, reaping, and git.
+//! Spawning of all processes: argv, environment, process group, limits, reaping, and git.
 //!
-//! Start with [`spawn::Spawn`], which every process of ours is started by: blocking and captured ([`spawn::Output`]), as
-//! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
-//! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
-//! [`lineage`] (who stands behind a call), [`orphans`] (subreaper and sweep), [`sandbox`] (what a process may touch), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
-//! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length), [`slots`] (numbers that one process has at a time),
-//! [`signal_files`] (what a person asks of a run while no daemon answers), [`sockets`] (is that port free?) and [`memory`] (given back after a burst).
+//! Start with [`spawn::Spawn`], which starts every process of ours: blocking and captured ([`spawn::Output`]), as a piped child
+//! ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] is based on it. Other modules: [`env`](mod@env) (settings and what
+//! children inherit), [`clock`], [`fingerprint`] (tells a process from a later one with its pid), [`lineage`] (the processes behind a
+//! call), [`orphans`] (subreaper and sweep), [`sandbox`] (what a process may access), [`lock`] (one owner per file), [`journal`]
+//! (append-only lines that survive a kill), [`mod@file`] (atomic replacement of files), [`lines`] (lines of bounded length), [`slots`]
+//! (numbers that one process has at a time), [`signal_files`] (requests of a person to a run while no daemon answers), [`sockets`] (free
+//! ports) and [`memory`] (returns memory after a burst).
 
 pub mod clock;
 mod die;
@@ -29,5 +30,5 @@ pub mod spawn;
 pub use die::die;
 pub use error::Error;
 
-/// What this crate's calls return.
+/// Result of this crate's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

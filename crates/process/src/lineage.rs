@@ -1,4 +1,4 @@
-//! Who stands behind a call: a process and its ancestors, as `/proc` shows them at one moment.
+//! The process behind a call and its ancestors, as `/proc` shows them at one moment.
 //!
 //! [`of_peer`] and [`of_pid`] read, [`identify`] decides.
 

@@ -1,25 +1,25 @@
-//! Reads lines of bounded length from whatever an untrusted writer sends.
+//! Reads lines of bounded length from untrusted input.
 
 use std::io::{self, BufRead};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// What was read, without its line end (`\n` or `\r\n`).
+/// Result of a read, without its line end (`\n` or `\r\n`).
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A whole line.
     Whole(Vec<u8>),
-    /// A line over the limit; nothing of it is kept.
+    /// A line over the limit, which was discarded.
     TooLong,
-    /// The end of the stream, with what stood there without a line end.
+    /// The end of the stream, with the rest that had no line end.
     End(Vec<u8>),
 }
 
-/// The line that is being read. It outlives a read that is given up half-way, so that nothing is lost.
+/// The line that is being read. It is kept when a read is dropped half-way, so that nothing is lost.
 #[derive(Debug)]
 pub struct Lines {
     most: usize,
-    /// A carriage return before the line end belongs to the line.
+    /// True if a carriage return before the line end belongs to the line.
     is_exact: bool,
     open: Vec<u8>,
     is_skipping: bool,
@@ -29,19 +29,19 @@ pub struct Lines {
 // === impl Lines ===
 
 impl Lines {
-    /// Reads lines of at most so many bytes.
+    /// Makes a reader of lines of at most `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { most, is_exact: false, open: Vec::new(), is_skipping: false, skipped: 0 }
     }
 
-    /// Reads lines of at most so many bytes that end with `\n` alone, so that no two texts have the same lines.
+    /// Makes a reader of lines of at most `most` bytes that end with `\n` alone, so that no two texts have the same lines.
     #[must_use]
     pub fn exact(most: usize) -> Self {
         Self { is_exact: true, ..Self::new(most) }
     }
 
-    /// Takes bytes up to the first line end. Returns how many it took, and the line if that end was among them.
+    /// Takes bytes up to the first line end. Returns their number, and the line if it is complete.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let text = &bytes[..end.unwrap_or(bytes.len())];
@@ -57,7 +57,7 @@ impl Lines {
         }
     }
 
-    /// Takes all of some bytes. Returns the lines that they complete; those over the limit are counted and left out.
+    /// Takes all bytes. Returns the lines that they complete; those over the limit are counted and left out.
     pub fn push_all(&mut self, mut bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         while !bytes.is_empty() {
@@ -71,7 +71,7 @@ impl Lines {
         lines
     }
 
-    /// The last line, if the stream ended without a line end.
+    /// Returns the last line, if the stream ended without a line end.
     pub fn rest(&mut self) -> Option<Vec<u8>> {
         match self.end() {
             Line::End(rest) => Some(rest).filter(|rest| !rest.is_empty()),
@@ -79,19 +79,19 @@ impl Lines {
         }
     }
 
-    /// How many lines were over the limit.
+    /// Returns the number of lines over the limit.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Whether the line that is being read is over the limit already.
+    /// Returns true if the line that is being read is already over the limit.
     #[must_use]
     pub fn is_too_long(&self) -> bool {
         self.is_skipping
     }
 
-    /// The stream has ended: what is left of it.
+    /// Ends the stream and returns what is left of it.
     pub fn end(&mut self) -> Line {
         if std::mem::take(&mut self.is_skipping) {
             self.skipped += 1;
@@ -103,7 +103,7 @@ impl Lines {
     /// Reads to the next line end or the end of the stream.
     ///
     /// # Errors
-    /// What the reader says.
+    /// The error of the reader.
     pub fn read(&mut self, from: &mut impl BufRead) -> io::Result<Line> {
         loop {
             let chunk = match from.fill_buf() {
@@ -125,15 +125,16 @@ impl Lines {
     /// Reads to the next line end or the end of the stream. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// What the reader says.
+    /// The error of the reader.
     pub async fn read_async(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
         self.next(from, false).await
     }
 
-    /// The same, but [`Line::TooLong`] comes as soon as a line is over the limit, before its end: for a connection that is closed then.
+    /// As [`read_async`](Self::read_async), but returns [`Line::TooLong`] as soon as a line exceeds the limit, before its end: for a
+    /// connection that is then closed.
     ///
     /// # Errors
-    /// What the reader says.
+    /// The error of the reader.
     pub async fn read_or_give_up(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
         self.next(from, true).await
     }

@@ -1,4 +1,4 @@
-//! One owner per file: an advisory lock that the kernel frees when its holder dies, on a file that is never deleted.
+//! File locks: an advisory lock that the kernel releases when its holder dies, on a file that is never deleted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use crate::fingerprint::Fingerprint;
 use crate::{Error, Result};
 
-/// Longest text that a holder's note is read from.
+/// Maximum length of a holder's note that is read, in bytes.
 const MAX_NOTE: u64 = 4096;
 
-/// A lock is tried so often before it counts as held: a look at its state takes it for a moment.
+/// Number of attempts before a lock counts as held: a query of its state holds it for a moment.
 const TRIES: u32 = 4;
 
-/// Pause between two tries.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a lock is waited for whose holder is dead. A child that the holder had just forked keeps the lock until it
+/// How long to wait for a lock whose holder is dead. A child that the holder had just forked keeps the lock until it
 /// executes its own program.
 const INHERITED: Duration = Duration::from_secs(2);
 
-/// What a holder writes into its lock file, for people and for adoption.
+/// Note that a holder writes into its lock file, for people and for adoption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Process id.
@@ -35,12 +35,13 @@ pub struct Holder {
     pub start: u64,
     /// Boot id, as in [`Fingerprint`].
     pub boot: String,
-    /// Whatever the holder wants to be known by: an address, a version.
+    /// Text of the holder's choice: an address, a version.
     #[serde(default)]
     pub extra: String,
 }
 
-/// A held lock; dropping it, or dying, frees it. The file stays, so that two processes never lock two files of one name.
+/// A held lock; dropping it, or the end of the process, releases it. The file stays, so that two processes never lock two files of one
+/// name.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -50,7 +51,7 @@ pub struct Lock {
 // === impl Holder ===
 
 impl Holder {
-    /// The process that wrote the note.
+    /// Returns the fingerprint of the process that wrote the note.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint { pid: self.pid, start: self.start, boot: self.boot.clone() }
@@ -60,7 +61,7 @@ impl Holder {
 // === impl Lock ===
 
 impl Lock {
-    /// Takes the lock and writes who we are; doesn't wait for a holder.
+    /// Takes the lock and writes our note; doesn't wait for a holder.
     ///
     /// # Errors
     /// [`Error::Held`] with the holder's note; [`Error::Io`] when the file can't be opened or written.
@@ -77,7 +78,7 @@ impl Lock {
         }
     }
 
-    /// Replaces what the note says besides who we are.
+    /// Replaces the text of our note.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -93,18 +94,18 @@ impl Lock {
         write().map_err(Error::io(format!("write {}", self.path.display())))
     }
 
-    /// Where the lock lies.
+    /// Returns the path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Who holds the lock, or `None` if it is free. The note is the holder's own word; a lock without a readable note is
+/// Returns the holder of the lock, or `None` if it is free. The note is unverified; a lock without a readable note is
 /// reported as held by pid 0.
 ///
 /// # Errors
-/// [`Error::Io`] when the file is there and can't be opened.
+/// [`Error::Io`] when the file exists and can't be opened.
 pub fn holder(path: &Path) -> Result<Option<Holder>> {
     let file = match open(path, false) {
         Ok(file) => file,
@@ -119,7 +120,7 @@ pub fn holder(path: &Path) -> Result<Option<Holder>> {
     }
 }
 
-/// Locks the file in so many tries, and in more while the holder that its note names is dead.
+/// Locks the file with up to `tries` attempts, and with more while the holder that its note names is dead.
 fn lock(file: &File, path: &Path, operation: FlockOperation, tries: u32) -> rustix::io::Result<()> {
     let limit = Instant::now() + INHERITED;
     let is_orphaned = || read(path).is_some_and(|holder| !holder.fingerprint().is_alive());
@@ -172,7 +173,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let inherited = Lock::take(&path, "").unwrap();
-        // The process that once had our pid: it started at another time.
+        // A process that once had our pid: it started at another time.
         let Fingerprint { pid, start, boot } = Fingerprint::own();
         let dead = Holder { pid, start: start - 1, boot, extra: String::new() };
         std::fs::write(&path, serde_json::json!(dead).to_string()).unwrap();

@@ -1,32 +1,32 @@
-//! The allocator of our programs, and memory that a burst of work has left with one.
+//! The allocator of our programs, and the release of memory after a burst of work.
 //!
-//! A message is many small pieces of memory that are made on one thread and freed on another: with the system's allocator that
-//! took a sixth of a send. C code, SQLite above all, stays with the system's.
+//! A message is many small allocations that are made on one thread and freed on another: with the system's allocator that
+//! took a sixth of a send. C code, above all SQLite, still uses the system's.
 
 #![expect(unsafe_code, reason = "the allocators' own calls: nothing safe reaches their settings")]
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The allocator for `#[global_allocator]`; [`configure`] is for the same `main`.
+/// The allocator for `#[global_allocator]`; call [`configure`] in the same `main`.
 pub use mimalloc::MiMalloc as Allocator;
 
 /// How long the allocator keeps free memory, in milliseconds. The crate has no name for this option (`mi_option_purge_delay`).
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Settings of [`Allocator`], for the beginning of `main`: memory that is free goes back to the system at once, because a daemon
+/// Configures [`Allocator`] at the beginning of `main`: free memory is returned to the system at once, because a daemon
 /// is idle most of its life.
 pub fn configure() {
     // SAFETY: it sets a number that the allocator reads; the option exists in this version, which a test checks.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) };
-    // The allocator is built without huge pages, which would more than double a small daemon, and forbids them to the whole
-    // process for that, and so to every program that it starts. Without the ban it does not ask for them either.
+    // The allocator is built without huge pages, which would more than double a small daemon, and therefore disables them for the whole
+    // process, and so for every program that it starts. Without the ban it does not request them either.
     #[cfg(target_os = "linux")]
     let _is_banned = rustix::thread::disable_transparent_huge_pages(false).is_err();
 }
 
-/// Unmaps the pages of the program's own file, which its start has read and most of which nothing reads again: the relocations alone are two megabytes.
-/// What is needed after all comes back from where the system keeps it, without a trip to the disk.
+/// Unmaps the pages of the program's own file, which were read at its start and are mostly not read again: the relocations alone are two
+/// megabytes. Pages that are needed again come from the system's page cache, without disk access.
 #[cfg(target_os = "linux")]
 pub fn forget_start() {
     let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
@@ -38,12 +38,12 @@ pub fn forget_start() {
     }
 }
 
-/// As on Linux, where there is a way.
+/// Does nothing: only Linux supports this.
 #[cfg(not(target_os = "linux"))]
 pub fn forget_start() {}
 
-/// Begin and length of a mapping of the program at `own` that is as its file is: its code, and what comes before it. What the dynamic linker has written
-/// to is readable, too, and lies behind the code.
+/// Returns begin and length of a mapping of the program at `own` that equals its file: its code, and what comes before it. Pages that the
+/// dynamic linker has written to are readable, too, and come after the code.
 #[cfg(target_os = "linux")]
 fn untouched(line: &str, own: &str) -> Option<(usize, usize)> {
     let mut fields = line.split_ascii_whitespace();
@@ -57,15 +57,15 @@ fn untouched(line: &str, own: &str) -> Option<(usize, usize)> {
     Some((begin, end.checked_sub(begin)?))
 }
 
-/// How often memory was given back.
+/// Number of calls of [`give_back`].
 static GIVEN: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The same when this thread last did.
+    /// Value of `GIVEN` when this thread last returned memory.
     static SEEN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Gives back to the system what the allocators keep for later: what this thread keeps and what C code has left; other threads
+/// Returns memory to the system that the allocators keep for reuse: that of this thread and that of C code; other threads
 /// do so with [`before_rest`]. Takes some milliseconds.
 pub fn give_back() {
     GIVEN.fetch_add(1, Ordering::Relaxed);
@@ -73,7 +73,7 @@ pub fn give_back() {
     trim();
 }
 
-/// What a thread does before it waits: it gives back what it keeps, once after each [`give_back`]. At other times it costs nothing.
+/// Returns a thread's unused memory before it waits, once after each [`give_back`]. At other times it costs nothing.
 pub fn before_rest() {
     let given = GIVEN.load(Ordering::Relaxed);
     if SEEN.replace(given) != given {
@@ -123,7 +123,7 @@ mod tests {
             let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
             pages.split(' ').nth(1).unwrap().parse().unwrap()
         };
-        // Small pieces, so that the allocator keeps them, and one behind them that it can't give back by itself.
+        // Small pieces, so that the allocator keeps them, and one after them that it can't return by itself.
         let pieces: Vec<Vec<u8>> = (0..40_000).map(|_| vec![1; 1_000]).collect();
         let last = vec![1_u8; 1_000];
         drop(pieces);

@@ -1,6 +1,6 @@
-//! Orphans of dead processes: we become their parent (subreaper), find them and end them.
+//! Orphans of dead processes: this process becomes their parent (subreaper), finds them and kills them.
 //!
-//! Every spawn of ours is noted here, so that a child that nobody noted is an orphan that the kernel handed to us.
+//! Every spawn of ours is registered here, so that an unregistered child is an orphan that the kernel gave to us.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -14,33 +14,33 @@ use crate::fingerprint::{self, Fingerprint};
 use crate::spawn::Exit;
 use crate::{Error, Result};
 
-/// Longest time a sweep goes on while children of the killed keep appearing.
+/// Maximum duration of a sweep while children of killed processes keep appearing.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
 
-/// Exits of detached children that are remembered; the oldest go first.
+/// Maximum number of remembered exits of detached children; the oldest are removed first.
 const MAX_EXITS: usize = 1024;
 
-/// How we hold a child.
+/// How a child is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// A handle waits for it.
     Owned,
-    /// It lives on its own; we only collect its exit.
+    /// It is independent; only its exit is collected.
     Detached,
 }
 
-/// What a sweep did.
+/// Result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {
     /// Orphans that were killed.
     pub killed: Vec<u32>,
-    /// Detached children that had ended, with how.
+    /// Detached children that had ended, with their exit.
     pub ended: Vec<(u32, Exit)>,
-    /// Orphans that were still there at the end of the time limit.
+    /// Orphans that still existed at the end of the time limit.
     pub left: Vec<u32>,
 }
 
-/// Our children, and how detached ones ended.
+/// Our children, and the exits of detached ones.
 struct Children {
     held: BTreeMap<u32, Hold>,
     exits: VecDeque<(u32, Exit)>,
@@ -48,10 +48,10 @@ struct Children {
 
 static CHILDREN: Mutex<Children> = Mutex::new(Children { held: BTreeMap::new(), exits: VecDeque::new() });
 
-/// From now on, orphaned descendants become our children instead of init's.
+/// Makes orphaned descendants become our children instead of init's from now on.
 ///
 /// # Errors
-/// The kernel refuses (before Linux 3.4).
+/// When the kernel refuses (before Linux 3.4).
 pub fn become_subreaper() -> Result<()> {
     set_child_subreaper(Some(getpid())).map_err(|e| Error::io("become a subreaper")(e.into()))
 }
@@ -59,7 +59,8 @@ pub fn become_subreaper() -> Result<()> {
 /// Collects what has ended, and kills nothing: detached children, and orphans that are zombies.
 #[must_use]
 pub fn reap() -> Swept {
-    // Looked for before the lock is taken: it takes milliseconds, and every spawn would wait. Nothing but what is still ours can be collected.
+    // Listed before the lock is taken: listing takes milliseconds, and every spawn would wait. Only processes that are still our children
+    // can be collected.
     let own = own_pids();
     let mut children = children();
     let mut swept = Swept::default();
@@ -72,14 +73,14 @@ pub fn reap() -> Swept {
     swept
 }
 
-/// How a detached child ended; `None` while it runs, or if it was never ours.
+/// Returns the exit of a detached child; `None` while it runs, or if it was never ours.
 #[must_use]
 pub fn exit_of(pid: u32) -> Option<Exit> {
     let _ = reap();
     children().exits.iter().find(|(ended, _)| *ended == pid).map(|(_, exit)| *exit)
 }
 
-/// Kills every orphan that came to us, and the orphans that this makes, until none is left. Detached children are left
+/// Kills every orphan that was given to us, and the orphans that this makes, until none is left. Detached children are left
 /// alone. For a process whose own work is over; while a child of ours runs, its background processes may be among the orphans.
 #[must_use]
 pub fn sweep() -> Swept {
@@ -95,7 +96,8 @@ pub fn sweep() -> Swept {
     }
 }
 
-/// Processes of this user whose environment holds `NAME=value`: what a dead worker left, wherever it was reparented to.
+/// Returns the processes of this user whose environment holds `NAME=value`: the remains of a dead worker, wherever they were reparented
+/// to.
 #[must_use]
 pub fn marked(name: &str, value: &str) -> Vec<Fingerprint> {
     let own = std::process::id();
@@ -113,7 +115,7 @@ pub fn marked(name: &str, value: &str) -> Vec<Fingerprint> {
         .collect()
 }
 
-/// Kills what [`marked`] finds until it finds nothing; returns what was still there at the end of the time limit.
+/// Kills what [`marked`] finds until it finds nothing; returns what still existed at the end of the time limit.
 #[must_use]
 pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
     let limit = Deadline::after(SWEEP_LIMIT);
@@ -130,7 +132,7 @@ pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
     }
 }
 
-/// Runs a spawn while no sweep can look, and notes the child.
+/// Runs a spawn while no sweep can look, and registers the child.
 pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) -> Result<T> {
     let mut children = children();
     let (pid, child) = spawn()?;
@@ -139,12 +141,12 @@ pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) ->
     Ok(child)
 }
 
-/// A child was reaped by its handle.
+/// Removes a child that was reaped by its handle.
 pub(crate) fn gone(pid: u32) {
     children().held.remove(&pid);
 }
 
-/// A child has no handle any more, but may still run.
+/// Registers that a child has no handle any more, but may still run.
 pub(crate) fn abandon(pid: u32) {
     children().held.insert(pid, Hold::Detached);
 }
@@ -160,7 +162,7 @@ fn own_pids() -> Vec<u32> {
 }
 
 fn sweep_once(all: &mut Swept) -> Vec<u32> {
-    // The lock keeps others from spawning, so a child that is not held is an orphan.
+    // The lock prevents other spawns, so an unregistered child is an orphan.
     let mut children = children();
     let mut left = Vec::new();
     for pid in own_pids() {

@@ -1,8 +1,9 @@
-//! What a process may touch: a list of folders, files and devices that the kernel holds it and all its children to, root included.
+//! Sandboxes: a list of folders, files and devices to which the kernel limits a process and all its children, even root.
 //!
-//! On Linux, Landlock keeps the file system, signals and abstract sockets, and name spaces of its own keep the network, other programs' sockets, and what Landlock leaves open: modes and times of files. Both are put on in the child
-//! between fork and exec, so that whoever starts it keeps its own rights, and no step lies between the sandbox and the program. Elsewhere nothing can
-//! be enforced, and [`supported`] says so.
+//! On Linux, Landlock restricts the file system, signals and abstract sockets; separate name spaces restrict the network, other programs'
+//! sockets, and what Landlock leaves open: modes and times of files. Both are applied in the child between fork and exec, so that its
+//! parent keeps its own rights, and no step lies between the sandbox and the program. Elsewhere nothing can be enforced, and [`supported`]
+//! reports so.
 
 #[cfg(target_os = "linux")]
 mod handover;
@@ -36,51 +37,52 @@ pub(crate) use platform::Ruleset;
 
 use crate::{Error, Result};
 
-/// The oldest Landlock whose rules keep everything that a sandbox promises: scopes of signals and abstract sockets came with it, in Linux 6.12.
+/// Oldest Landlock version that enforces everything that a sandbox promises: it added scopes of signals and abstract sockets, in Linux
+/// 6.12.
 pub const LANDLOCK_NEEDED: u32 = 6;
 
-/// What a process and everything it starts may touch. What is not listed is refused, but for looking at names and sizes.
+/// What a process and everything it starts may access. What is not listed is refused, except for names and sizes of files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sandbox {
-    /// Files and folders that may be read, and whose programs may be started.
+    /// Files and folders that may be read, and from which programs may be started.
     pub read: Vec<PathBuf>,
-    /// Files and folders that may be changed too.
+    /// Files and folders that may also be changed.
     pub write: Vec<PathBuf>,
-    /// Devices that may be read, written and asked (`ioctl`).
+    /// Devices that may be read, written and controlled (`ioctl`).
     pub devices: Vec<PathBuf>,
-    /// Unix sockets that may be reached, where they lie in a folder that is hidden otherwise: `/run`, `/tmp`, `/var/tmp`, `/dev/shm`.
+    /// Unix sockets that may be connected to although they are in a hidden folder: `/run`, `/tmp`, `/var/tmp`, `/dev/shm`.
     pub sockets: Vec<PathBuf>,
-    /// Folders that none of the lists may open as a whole: a list with one of them, or with a folder above one, is refused.
+    /// Folders that no list may open as a whole: a list with one of them, or with a folder above one, is refused.
     pub closed: Vec<PathBuf>,
-    /// What may be reached over the network.
+    /// Network access.
     pub network: Network,
-    /// Start it also where the platform can't enforce all of this, with what it can enforce.
+    /// True to start the process even if the platform can't enforce all of this, with what it can enforce.
     pub allow_unenforced: bool,
 }
 
-/// What a sandboxed process may reach over the network.
+/// Network access of a sandboxed process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
-    /// A network of its own with nothing but its loopback; with it come mounts of its own, in which what it may not write is read-only.
+    /// A separate network with only its loopback; it implies separate mounts, in which everything that may not be written is read-only.
     #[default]
     Own,
-    /// That of the machine.
+    /// The network of the machine.
     Host,
 }
 
 /// What this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
-    /// Version of Landlock; 0 where there is none.
+    /// Version of Landlock; 0 if there is none.
     pub landlock: u32,
-    /// Why no name spaces can be made; `None` where they can.
+    /// Reason why no name spaces can be made; `None` if they can.
     pub no_namespaces: Option<String>,
 }
 
 // === impl Support ===
 
 impl Support {
-    /// What of a sandbox this machine can't enforce, a sentence each.
+    /// Returns the parts of a sandbox that this machine can't enforce, one sentence each.
     #[must_use]
     pub fn gaps(&self, network: Network) -> Vec<String> {
         let mut gaps = Vec::new();
@@ -101,7 +103,7 @@ impl Support {
     }
 }
 
-/// What this machine can enforce; looked at once.
+/// Returns what this machine can enforce; determined once.
 #[must_use]
 pub fn supported() -> &'static Support {
     static SUPPORT: OnceLock<Support> = OnceLock::new();
@@ -111,30 +113,30 @@ pub fn supported() -> &'static Support {
 // === impl Sandbox ===
 
 impl Sandbox {
-    /// What programs need of the system: its libraries and programs, the settings that name users, hosts, certificates and times, `/proc`, and devices without
-    /// content. What of it this machine doesn't have is left out.
+    /// Returns what programs need of the system: its libraries and programs, the settings that name users, hosts, certificates and times,
+    /// `/proc`, and devices without content. Parts that this machine doesn't have are left out.
     #[must_use]
     pub fn system() -> Self {
         let present = |paths: &[&str]| paths.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
         Self { read: present(paths::SYSTEM), devices: present(paths::DEVICES), ..Self::default() }
     }
 
-    /// What this machine can't enforce of it.
+    /// Returns the parts of the sandbox that this machine can't enforce.
     ///
     /// # Errors
-    /// [`Error::Unenforceable`] if there is something and [`Sandbox::allow_unenforced`] is not set.
+    /// [`Error::Unenforceable`] if there is one and [`Sandbox::allow_unenforced`] is not set.
     pub fn gaps(&self) -> Result<Vec<String>> {
         let gaps = supported().gaps(self.network);
         if gaps.is_empty() || self.allow_unenforced { Ok(gaps) } else { Err(Error::Unenforceable { gaps }) }
     }
 
-    /// Whether a path, if it were listed, would open a folder of [`Sandbox::closed`] as a whole.
+    /// Returns true if listing a path would open a folder of [`Sandbox::closed`] as a whole.
     #[must_use]
     pub fn opens_closed(&self, path: &Path) -> bool {
         paths::closed_in(self, path).is_some()
     }
 
-    /// The rules as the kernel takes them, for a process that starts in a folder.
+    /// Returns the rules for the kernel, for a process that starts in a folder.
     pub(crate) fn ruleset(&self, cwd: Option<&Path>) -> Result<Ruleset> {
         self.gaps()?;
         paths::keep_closed(self)?;

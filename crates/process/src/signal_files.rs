@@ -1,6 +1,7 @@
 //! Folders of numbered signal files: written once, never overwritten, read in order.
 //!
-//! Only files of our own user that nobody else may write count, no links, and none that is longer than [`MAX_BYTES`].
+//! Only files count that belong to our own user, that no other user may write, that are no links, and that are not longer than
+//! [`MAX_BYTES`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -15,28 +16,28 @@ use switchboard_protocol::time::Millis;
 
 use crate::file;
 
-/// Longest signal file that is read.
+/// Maximum size of a signal file that is read, in bytes.
 pub const MAX_BYTES: u64 = 4 << 10;
 
-/// Most signals that one look takes; the next look goes on.
+/// Maximum number of signals that one read returns; the next read continues.
 const MAX_SIGNALS: usize = 256;
 
-/// Most names of a folder that are looked at.
+/// Maximum number of names in a folder that are examined.
 const MAX_NAMES: usize = 10_000;
 
 /// A signal file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its number.
+    /// Number of the signal.
     pub n: u32,
-    /// What it says, or why it doesn't count.
+    /// The signal, or the reason why the file doesn't count.
     pub signal: Result<RunSignal, String>,
 }
 
-/// What a folder holds by its names.
+/// Contents of a folder, from its file names.
 #[derive(Debug, Default)]
 struct Names {
-    /// Numbers of signals, and who has dealt with each.
+    /// Numbers of signals, each with the names of those who have handled it.
     signals: BTreeMap<u32, Vec<String>>,
     /// Names that are neither signals nor marks.
     strangers: Vec<String>,
@@ -45,7 +46,7 @@ struct Names {
 /// Writes a signal under the next number, and makes the folder if there is none. Returns the number.
 ///
 /// # Errors
-/// A folder that is not ours alone, or what the system says.
+/// When the folder is not ours alone; the error of the system.
 pub fn write(folder: &Path, kind: SignalKind, task: Option<&TaskId>, from: &str, at: Millis) -> io::Result<u32> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut n = last(folder)?;
@@ -58,7 +59,7 @@ pub fn write(folder: &Path, kind: SignalKind, task: Option<&TaskId>, from: &str,
     }
 }
 
-/// The highest number in a folder; 0 if there is none.
+/// Returns the highest number in a folder; 0 if there is none.
 ///
 /// # Errors
 /// As [`read`].
@@ -66,10 +67,10 @@ pub fn last(folder: &Path) -> io::Result<u32> {
     Ok(names(folder)?.signals.into_keys().next_back().unwrap_or(0))
 }
 
-/// The signals after a number that `by` has not dealt with, nor the daemon, in order; none if there is no folder.
+/// Returns the signals after a number that neither `by` nor the daemon has handled, in order; none if there is no folder.
 ///
 /// # Errors
-/// A folder that is not ours alone, or what the system says.
+/// When the folder is not ours alone; the error of the system.
 pub fn read(folder: &Path, after: u32, by: &str) -> io::Result<Vec<Found>> {
     let is_open = |done: &[String]| !done.iter().any(|who| who == by || who == DAEMON);
     let open = names(folder)?.signals.into_iter().filter(|(n, done)| *n > after && is_open(done));
@@ -80,7 +81,7 @@ pub fn read(folder: &Path, after: u32, by: &str) -> io::Result<Vec<Found>> {
     Ok(found.collect())
 }
 
-/// Names in a folder that are no signals: nobody reads these files.
+/// Returns names in a folder that are no signals: these files are never read.
 ///
 /// # Errors
 /// As [`read`].
@@ -88,7 +89,7 @@ pub fn strangers(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names(folder)?.strangers)
 }
 
-/// Who has dealt with a signal.
+/// Returns the names of those who have handled a signal.
 ///
 /// # Errors
 /// As [`read`].
@@ -96,13 +97,13 @@ pub fn done_by(folder: &Path, n: u32) -> io::Result<Vec<String>> {
     Ok(names(folder)?.signals.remove(&n).unwrap_or_default())
 }
 
-/// The daemon in a mark: its record has the signal.
+/// Name of the daemon in a mark, which means that the signal is recorded.
 pub const DAEMON: &str = "daemon";
 
-/// Marks that a signal was dealt with; a mark that is there stays as it is.
+/// Marks a signal as handled; an existing mark stays unchanged.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn mark(folder: &Path, done: &SignalDone) -> io::Result<()> {
     let name = format!("{}.{}.done.json", done.n, done.by);
     file::create(&folder.join(name), &serde_json::to_vec(done)?).map(drop)
@@ -139,14 +140,14 @@ fn names(folder: &Path) -> io::Result<Names> {
     Ok(names)
 }
 
-/// The number of `N.json`, written as numbers are.
+/// Returns the number of `N.json`, if it is written in its canonical form.
 fn numbered(name: &str) -> Option<u32> {
     let digits = name.strip_suffix(".json")?;
     let n: u32 = digits.parse().ok()?;
     (n > 0 && n.to_string() == digits).then_some(n)
 }
 
-/// Number and author of `N.BY`.
+/// Returns the number and the handler of `N.BY`.
 fn marked(name: &str) -> Option<(u32, String)> {
     let (n, by) = name.split_once('.')?;
     Some((n.parse().ok()?, by.to_owned()))
@@ -168,7 +169,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// Whether something belongs to our user and nobody else may write it.
+/// Returns true if a file belongs to our user and no other user may write it.
 fn is_ours(found: &fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
 }

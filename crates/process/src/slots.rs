@@ -1,5 +1,5 @@
-//! Numbers of which each belongs to one process at a time: a file with a lock and a mark for each. The kernel frees the locks of a process that
-//! dies; the mark says whose the number was last.
+//! Numbers that each belong to one process at a time: a file with a lock and a mark for each. The kernel releases the locks of a process
+//! that dies; the mark names the last owner.
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -9,10 +9,10 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// Bytes of a mark.
+/// Size of a mark, in bytes.
 const MARK: u64 = 8;
 
-/// A file of numbers, opened by one owner. Dropping it, or dying, frees what it has claimed; the marks stay.
+/// A file of numbers, opened by one owner. Dropping it, or the end of the process, releases what it has claimed; the marks stay.
 #[derive(Debug)]
 pub struct Slots {
     file: File,
@@ -22,7 +22,7 @@ pub struct Slots {
 // === impl Slots ===
 
 impl Slots {
-    /// Opens or makes the file of `count` numbers, from 0.
+    /// Opens or creates the file of `count` numbers, from 0.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -33,14 +33,14 @@ impl Slots {
         Ok(Self { file, count })
     }
 
-    /// How many numbers there are.
+    /// Returns the number of numbers.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// Claims a number and marks it as `owner`'s, which is not 0. Returns false if another opener of the file has it. An opener that claims
-    /// what it has gets it again.
+    /// Claims a number and marks it with `owner`, which is not 0. Returns false if another opener of the file has it. Claiming a number again
+    /// succeeds.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -52,7 +52,7 @@ impl Slots {
         Ok(true)
     }
 
-    /// Gives a number back and removes its mark.
+    /// Releases a number and removes its mark.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -62,7 +62,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Whose the number is or was, by its mark; `None` if it was given back or never claimed.
+    /// Returns the present or last owner of the number, from its mark; `None` if it was released or never claimed.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -80,7 +80,7 @@ impl Slots {
         written.map_err(Error::io("write a mark"))
     }
 
-    /// Locks or unlocks the bytes of a number; returns false if somebody else has them locked.
+    /// Locks or unlocks the bytes of a number; returns false if another opener has locked them.
     fn lock(&self, number: u32, how: libc::c_int) -> Result<bool> {
         let failed = Error::io("lock a number");
         let Ok(start) = libc::off_t::try_from(u64::from(number) * MARK) else { return Ok(false) };

@@ -1,15 +1,15 @@
-//! Whether a TCP port of this machine can be bound.
+//! Checks whether a TCP port of this machine can be bound.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-/// Whether nobody has a TCP port bound, on any address of either family. It may be bound by somebody a moment later.
+/// Returns true if a TCP port is not bound on any address of either family. It may be bound a moment later.
 #[must_use]
 pub fn is_free(port: u16) -> bool {
     let addresses = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))];
     addresses.into_iter().all(|address| match TcpListener::bind(address) {
         Ok(_) => true,
-        // A machine without IPv6 has nobody there.
+        // On a machine without IPv6 no process can have bound the port there.
         Err(error) => !matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::PermissionDenied),
     })
 }

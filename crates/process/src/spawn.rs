@@ -1,4 +1,4 @@
-//! Starts processes: each gets an argv (no shell), an environment that is complete, a group of its own, limits, and an end.
+//! Starts processes: each gets an argv (no shell), a complete environment, a separate group, limits, and an end.
 
 mod builder;
 mod capture;
@@ -30,15 +30,15 @@ use crate::Result;
 // === impl Spawn ===
 
 impl Spawn {
-    /// Runs it to its end, or to its limit; blocks. Whatever is left of its group afterwards is killed.
+    /// Runs the process to its end, or to its limit; blocks. What is left of its group afterwards is killed.
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::Folder`], [`Error::Spawn`]. How the process ended is no error but in [`Output`].
+    /// [`Error::Missing`], [`Error::Folder`], [`Error::Spawn`]. A failure of the process itself is no error but reported in [`Output`].
     pub fn output(self) -> Result<Output> {
         output::run(self)
     }
 
-    /// Starts it with piped standard streams, for an async caller.
+    /// Starts the process with piped standard streams, for an async caller.
     ///
     /// # Errors
     /// As [`Spawn::output`]; also outside a tokio runtime with I/O enabled.
@@ -46,7 +46,7 @@ impl Spawn {
         child::start(&self)
     }
 
-    /// Starts it with piped standard input and output, for a caller that blocks; its standard error is dropped.
+    /// Starts the process with piped standard input and output, for a caller that blocks; its standard error is dropped.
     ///
     /// # Errors
     /// As [`Spawn::output`].
@@ -54,7 +54,7 @@ impl Spawn {
         duplex::start(&self)
     }
 
-    /// Starts it in a session of its own, to outlive us: standard input empty, both outputs appended to `log` or dropped.
+    /// Starts the process in a separate session, so that it outlives us: standard input empty, both outputs appended to `log` or dropped.
     ///
     /// # Errors
     /// As [`Spawn::output`]; [`Error::Io`] when the log can't be opened.

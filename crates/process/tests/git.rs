@@ -1,4 +1,4 @@
-//! The git calls, on real repositories with a home of their own.
+//! The git calls, on real repositories with a separate home folder.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]
 

@@ -1,4 +1,4 @@
-//! Orphans, in a process of its own: it becomes a subreaper, and a sweep sees all of its children.
+//! Orphans, in a separate process: it becomes a subreaper, and a sweep sees all of its children.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn shell(script: &str) -> Spawn {
     Spawn::new(["sh", "-c", script]).env_only(Env::empty().inherit(["PATH"]))
 }
 
-/// Looks again and again, as long as a slow machine may need.
+/// Polls as long as a slow machine may need.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..10_000 {
         if let Some(found) = look() {
@@ -22,7 +22,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("never: {what}");
 }
 
-/// One test, because its parts would sweep each other's processes.
+/// One test, because separate ones would sweep each other's processes.
 #[test]
 fn what_escapes_its_group_is_found_and_ended_and_what_is_ours_is_left_alone() {
     orphans::become_subreaper().unwrap();

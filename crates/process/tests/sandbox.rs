@@ -1,4 +1,4 @@
-//! What a sandboxed process may touch: real children try each way out, and say which errno they got.
+//! Access of a sandboxed process: real children try each way out, and report the errno they got.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its fixtures too")]

@@ -1,4 +1,4 @@
-//! Processes: how they are started, bounded, and ended, with real ones.
+//! Starting, limiting and ending of real processes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn shell(script: &str) -> Spawn {
     Spawn::new(["sh", "-c", script]).env_only(Env::empty().inherit(["PATH"]))
 }
 
-/// The pid that a script printed, on a line of its own.
+/// Returns the pid that a script printed on a separate line.
 fn printed_pid(stdout: &Capture) -> u32 {
     stdout.text().trim().parse().expect("a pid")
 }

@@ -1,4 +1,4 @@
-//! What a worker asks of its project, as a call of a verb or at the end of its answer: it changes nothing by itself.
+//! Requests of a worker to its project, made by calling a verb or at the end of its answer. A request by itself changes nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,31 +8,31 @@ use crate::error::Failure;
 use crate::plan::TaskId;
 use crate::text::cut;
 
-/// Longest note or description in bytes.
+/// Maximum length of a note or description, in bytes.
 pub const MAX_ACTION_TEXT: usize = 2000;
 
-/// Most files, and most tasks, that a proposal names.
+/// Maximum number of files, and of tasks, in a proposal.
 pub const MAX_ACTION_NAMES: usize = 20;
 
-/// Longest name of a file in bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_FILE: usize = 200;
 
-/// How a worker says that it stands.
+/// State of a task as its worker reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
-    /// It goes on.
+    /// The worker continues.
     Working,
-    /// It takes its work for done; the gates decide.
+    /// The worker considers its work done; the gates decide.
     Done,
-    /// It can't go on by itself.
+    /// The worker can't continue without help.
     Stuck,
 }
 
 // === impl StepState ===
 
 impl StepState {
-    /// Its word.
+    /// Returns the state as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,28 +43,28 @@ impl StepState {
     }
 }
 
-/// Something that a worker asks for.
+/// A request of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerAction {
-    /// It says how its own task stands.
+    /// Reports the state of the worker's own task.
     ReportStep {
-        /// How.
+        /// State of the task.
         state: StepState,
-        /// A sentence or two.
+        /// Explanation in a sentence or two.
         note: String,
-        /// The answer that its step wants, where the answer is the step's verdict. In facts only `true`: the whole is the event's body.
+        /// The answer that the step asks for, where it is the step's verdict. The facts hold only `true`; the answer itself is in the event's body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Value>,
     },
-    /// It proposes a task, which a person may put into a plan.
+    /// Proposes a task, which a person may add to a plan.
     ProposeTask {
-        /// What is to be done.
+        /// What the task is to do.
         description: String,
-        /// Files that it would touch.
+        /// Files that the task would change.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
-        /// Tasks that it would come after.
+        /// Tasks that have to be done before it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         after: Vec<TaskId>,
     },
@@ -73,7 +73,7 @@ pub enum WorkerAction {
 // === impl WorkerAction ===
 
 impl WorkerAction {
-    /// Refuses texts that are empty, too long, or hold control characters, and lists that are too long.
+    /// Rejects texts that are empty, too long or contain control characters, and lists that are too long.
     ///
     /// # Errors
     /// `request.bad-args` with the field.
@@ -100,7 +100,7 @@ impl WorkerAction {
         }
     }
 
-    /// The action as the facts of the log hold it; the whole is the event's body.
+    /// Returns the action shortened to fit an event's facts; the event's body holds the whole action.
     #[must_use]
     pub fn fitted(&self) -> Self {
         match self {

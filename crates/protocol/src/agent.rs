@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
-/// What an agent is.
+/// Kind of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// Lives in a terminal.
+    /// An agent in a terminal.
     Terminal,
-    /// Lives in an editor's chat or another MCP client.
+    /// An agent in an editor's chat or in another MCP client.
     Chat,
-    /// Was started by a run and ends with it.
+    /// An agent that a run started and that ends with the run.
     Worker,
-    /// A human being.
+    /// A person.
     Person,
 }
 
 impl AgentKind {
-    /// The word that is stored and shown.
+    /// Returns the kind as it is stored and shown.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,59 +32,59 @@ impl AgentKind {
     }
 }
 
-/// An agent as the roster shows it.
+/// An agent as it is listed in the roster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Agent {
-    /// Its name.
+    /// Name of the agent.
     pub name: AgentName,
-    /// What it is.
+    /// Kind of the agent.
     pub kind: AgentKind,
-    /// Its role (`lead`, `coder`, `reviewer` …), free text, empty when it has none.
+    /// Role of the agent (`lead`, `coder`, `reviewer` …): free text, empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role: String,
-    /// A second name that finds it when nobody is called so.
+    /// Second name, by which the agent is found if no agent has that name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub friendly_name: String,
-    /// What a terminal is for (`coding`, `review` …).
+    /// Purpose of a terminal (`coding`, `review` …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub purpose: String,
-    /// The editor or client that a chat agent lives in.
+    /// Editor or client that a chat agent runs in.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub interface: String,
-    /// What it says about itself (`active`, `away`, `planning`, `working` …).
+    /// Status that the agent set (`active`, `away`, `planning`, `working` …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// A sentence that goes with the status.
+    /// One-sentence explanation of the status.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status_message: String,
-    /// What it can do, in its own words.
+    /// What the agent can do, as it describes itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The name of the icon that editors show.
+    /// Name of the icon that editors show.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub icon: String,
-    /// The name of the colour that editors show.
+    /// Name of the colour that editors show.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub color: String,
-    /// A terminal's process.
+    /// Process id of a terminal agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The agent is a script that plays a part; every face says so.
+    /// True if the agent is a script that plays a part; every face shows this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_scripted: bool,
-    /// It has left and gets no mail until it registers again.
+    /// True if the agent has left: it gets no mail until it registers again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_left: bool,
-    /// How often it has registered; what an earlier one of this name still sends is told from this one's by it.
+    /// Number of registrations under this name. It distinguishes calls of this agent from late calls of an earlier one.
     #[serde(default)]
     pub epoch: u64,
-    /// Its mail that is not done yet.
+    /// Number of messages to the agent that are not done yet.
     pub unread: u64,
-    /// When it was last heard of.
+    /// Time at which the agent was last active.
     pub last_seen: Millis,
 }
 
-/// A process of the machine, told from a later one under the same pid.
+/// A process of the machine, identified so that a later process with the same pid differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Process {
     /// Process id.
@@ -95,94 +95,94 @@ pub struct Process {
     pub boot: String,
 }
 
-/// How the boot of what stands for a token begins.
+/// Prefix of `boot` in a process that stands for a token.
 const TOKEN: &str = "token:";
 
 // === impl Process ===
 
 impl Process {
-    /// What stands for an agent's token where there is no process that could be seen: an agent that is connected over HTTP.
+    /// Makes a process that stands for an agent's token, for agents over HTTP, whose own process can't be seen.
     #[must_use]
     pub fn of_token(token: &Digest) -> Self {
         let [a, b, c, d, e, f, g, h, ..] = token.0;
         Self { pid: 0, start: u64::from_le_bytes([a, b, c, d, e, f, g, h]), boot: format!("{TOKEN}{}", token.hex()) }
     }
 
-    /// Whether it stands for a token.
+    /// Returns true if the process stands for a token.
     #[must_use]
     pub fn is_token(&self) -> bool {
         self.boot.starts_with(TOKEN)
     }
 }
 
-/// What happens to agents.
+/// Events about agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// An agent joined or registered again.
+    /// An agent registered, for the first time or again.
     AgentRegistered(Registered),
     /// An agent set its status.
     AgentStatusSet {
-        /// Its name.
+        /// Name of the agent.
         name: AgentName,
-        /// The word.
+        /// The status.
         status: String,
-        /// The sentence.
+        /// The one-sentence explanation.
         message: String,
     },
-    /// An agent left: its worker or its terminal ended. Its leases end, and mail to it is refused from now on.
+    /// An agent left because its worker or terminal ended. Its leases end, and mail to it is refused from then on.
     AgentLeft {
-        /// Its name.
+        /// Name of the agent.
         name: AgentName,
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
 
-/// What an agent registered with; what it left out stays as it was.
+/// Data of a registration; fields that are left out keep their value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Registered {
-    /// Its name as written.
+    /// Name of the agent as written.
     pub name: AgentName,
-    /// What it is.
+    /// Kind of the agent.
     pub kind: AgentKind,
-    /// Its role.
+    /// Role of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What it can do.
+    /// What the agent can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
-    /// Whether it is a script.
+    /// True if the agent is a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripted: Option<bool>,
-    /// Its second name.
+    /// Second name of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friendly_name: Option<String>,
-    /// What its terminal is for.
+    /// Purpose of its terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// The client that it lives in.
+    /// Client that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// Its icon.
+    /// Name of its icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
-    /// Its colour.
+    /// Name of its colour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Its terminal's process.
+    /// Process of its terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// The program whose connection registered it: while that runs, the name is its own.
+    /// The program whose connection registered the agent. No other program can use the name while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<Box<Process>>,
-    /// It was there before and keeps its status; else it is `active` from now on.
+    /// True if the agent was registered before and keeps its status; otherwise its status becomes `active`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_status: bool,
 }
 
 impl Registered {
-    /// A registration that says no more than name and kind.
+    /// Makes a registration with only a name and a kind.
     #[must_use]
     pub fn new(name: AgentName, kind: AgentKind) -> Self {
         Self {

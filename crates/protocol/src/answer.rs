@@ -1,7 +1,7 @@
-//! Answers: what a worker in a role says at the end of its step, as data of one schema for each kind of answer.
+//! Answers: what a worker in a role returns at the end of its step, as data of one schema for each kind of answer.
 //!
-//! [`Answer::find`] takes the last fenced JSON block of a text, [`Answer::read`] a value. Both refuse what is not exactly of the schema, with a
-//! reason that can be given back to the agent ([`BadAnswer`]). Nothing is ever read out of prose.
+//! [`Answer::find`] takes the last fenced JSON block of a text, [`Answer::read`] a value. Both refuse what does not match the schema exactly, with a
+//! reason that can be returned to the agent ([`BadAnswer`]). Nothing is ever inferred from prose.
 
 mod bad;
 mod example;
@@ -53,7 +53,7 @@ macro_rules! declare {
         }
 
         impl Answer {
-            /// Which kind it is.
+            /// Returns the kind of the answer.
             #[must_use]
             pub const fn kind(&self) -> AnswerKind {
                 match self {
@@ -74,7 +74,7 @@ macro_rules! declare {
             }
         }
 
-        /// The schemas of all answers by their kinds, and the definitions that they share.
+        /// Returns the schemas of all answers by kind, with the definitions that they share.
         #[must_use]
         pub fn schemas() -> Value {
             let mut generator = SchemaGenerator::default();
@@ -91,10 +91,10 @@ kind::for_each_answer!(declare);
 // === impl Answer ===
 
 impl Answer {
-    /// Reads an answer of a kind.
+    /// Reads an answer of the given kind.
     ///
     /// # Errors
-    /// When the value is not of the schema, contradicts itself, or is the example of the prompt.
+    /// When the value does not match the schema, contradicts itself, or is the example from the prompt.
     pub fn read(kind: AnswerKind, value: &Value) -> Result<Self, BadAnswer> {
         shape::check(value, schema(kind))?;
         if value == example(kind) {
@@ -104,10 +104,10 @@ impl Answer {
         answer.contradiction().map_or(Ok(answer), |what| Err(BadAnswer::Contradiction { what: what.to_owned() }))
     }
 
-    /// Finds the answer of a kind in what an agent wrote: its last fenced JSON block. Time grows with the length of the text.
+    /// Finds an answer of the given kind in an agent's text: its last fenced JSON block. Runs in time linear in the length of the text.
     ///
     /// # Errors
-    /// When there is no such block, it is not an answer of that kind, or the text holds several answers that differ.
+    /// When there is no such block, the block is not an answer of that kind, or the text holds several different answers.
     pub fn find(kind: AnswerKind, text: &str) -> Result<Self, BadAnswer> {
         let found = fence::scan(text);
         let mut answers: Vec<Self> = Vec::new();
@@ -144,7 +144,7 @@ impl Answer {
         }
     }
 
-    /// What in it contradicts itself, if anything does.
+    /// Returns the contradiction within the answer, if there is one.
     fn contradiction(&self) -> Option<&'static str> {
         match self {
             Self::Review(answer) => answer.contradiction(),
@@ -168,7 +168,7 @@ impl Answer {
     }
 }
 
-/// The JSON Schema of a kind of answer.
+/// Returns the JSON Schema of a kind of answer.
 #[must_use]
 pub fn schema(kind: AnswerKind) -> &'static Value {
     static SCHEMAS: [OnceLock<Value>; AnswerKind::ALL.len()] = [const { OnceLock::new() }; AnswerKind::ALL.len()];

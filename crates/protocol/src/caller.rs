@@ -1,4 +1,4 @@
-//! Who calls, as a face found out: the one type that faces, policy, bus and dispatch share.
+//! The caller of a verb as a face established it: the one type that faces, policy, bus and dispatch share.
 
 use std::path::PathBuf;
 
@@ -8,52 +8,52 @@ use crate::agent::Process;
 use crate::id::{AgentName, RunId, WorkerId};
 pub use crate::isolation::Isolation;
 
-/// Who calls, and how we know.
+/// Who calls a verb, and how that was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The name under which the call is recorded.
+    /// Name under which the call is recorded.
     pub name: AgentName,
-    /// Whether a token proves the name; else it is only what the caller says.
+    /// True if a token proves the name; otherwise the name is only claimed.
     pub is_verified: bool,
-    /// What the caller is.
+    /// Kind of the caller.
     pub kind: CallerKind,
-    /// The way it came in.
+    /// Face through which the call came in.
     pub face: Face,
-    /// Whether a person is there to decide: in front of a terminal, in a page session, or a CI session that was told `--yes`.
+    /// True if a person is there to decide: in front of a terminal, in a page session, or in a CI session that was started with `--yes`.
     pub is_present: bool,
-    /// How the daemon knows, in words that follow "the caller:".
+    /// How the caller was verified, in words that follow "the caller:".
     pub known_by: &'static str,
-    /// The program that the connection belongs to, where the process tree shows one: a name that it registers is its own.
+    /// Program that the connection belongs to, where the process tree shows one. A name that it registers belongs to it.
     pub program: Option<Process>,
-    /// The folder that the call is made from, where the face knows it: which work tree a run is about follows from it.
+    /// Folder that the call is made from, where the face can tell; it decides which work tree a run uses.
     pub folder: Option<PathBuf>,
 }
 
-/// What a caller is.
+/// Kind of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallerKind {
-    /// A person, or a program of a person's: below a login, a terminal or a CI session.
+    /// A person, or a program of a person, started from a login, a terminal or a CI session.
     Person,
     /// A worker that a run started, proven by its capability token.
     Worker {
-        /// Its run.
+        /// Run of the worker.
         run: RunId,
-        /// Which worker.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The task it works on.
+        /// Task that the worker works on.
         task: String,
-        /// How it is held.
+        /// Isolation of the worker.
         isolation: Isolation,
     },
     /// Any other agent, registered or not.
     Agent,
 }
 
-/// A way in.
+/// A face that calls come in through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Face {
-    /// Verb calls on the Unix socket, of `switchboard` commands too.
+    /// Verb calls on the Unix socket, including those of `switchboard` commands.
     Socket,
     /// MCP through the stdio bridge.
     McpStdio,
@@ -70,7 +70,7 @@ pub enum Face {
 // === impl Caller ===
 
 impl Caller {
-    /// An agent on the Unix socket whose name a token proves; callers of it say what else holds.
+    /// Returns an agent on the Unix socket whose name a token proves; the other fields can be changed by the code that uses it.
     #[must_use]
     pub const fn agent(name: AgentName) -> Self {
         Self {
@@ -85,13 +85,13 @@ impl Caller {
         }
     }
 
-    /// An agent on the Unix socket that is only what it says it is.
+    /// Returns an agent on the Unix socket whose name is only claimed.
     #[must_use]
     pub fn unverified(name: AgentName, known_by: &'static str) -> Self {
         Self { is_verified: false, known_by, ..Self::agent(name) }
     }
 
-    /// A person on the Unix socket, in front of a terminal.
+    /// Returns a person on the Unix socket, in front of a terminal.
     #[must_use]
     pub const fn person(name: AgentName) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Caller {
         }
     }
 
-    /// Whether a person calls.
+    /// Returns true if the caller is a person.
     #[must_use]
     pub fn is_person(&self) -> bool {
         self.kind == CallerKind::Person
@@ -116,7 +116,7 @@ impl Caller {
 // === impl CallerKind ===
 
 impl CallerKind {
-    /// Its word.
+    /// Returns the kind as a word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl CallerKind {
 // === impl Face ===
 
 impl Face {
-    /// Whether it speaks MCP. Whoever calls this way with the root's token is an agent that the user connected, not the user.
+    /// Returns true if the face speaks MCP. A caller with the root's token is then an agent that the user connected, not the user.
     #[must_use]
     pub const fn is_mcp(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
-//! What the coordinator of managed runs, which is the daemon, writes into the mail, and what it understands.
+//! Messages that the coordinator of managed runs (the daemon) sends, and those that it understands.
 //!
-//! The payload of such a message is JSON with a `type`. What the daemon writes is in the same commit as the event that it tells of.
+//! The payload of such a message is JSON with a `type`. The daemon commits each of its messages together with the event that the message reports.
 
 mod control;
 
@@ -13,97 +13,97 @@ use crate::plan::TaskId;
 pub use crate::id::COORDINATOR;
 pub use control::{Control, ControlReply, UnitStatus};
 
-/// Begins the address of whoever works on a unit: `worker:1.2`, `worker:run_7f3a/1.2`.
+/// Prefix of the address of the worker of a unit: `worker:1.2`, `worker:run_7f3a/1.2`.
 pub const WORKER_PREFIX: &str = "worker:";
 
-/// What the coordinator writes about a unit of a managed run, or to its worker.
+/// Message of the coordinator about a unit of a managed run, or to the unit's worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum UnitMessage {
-    /// A worker is at work on a unit. In the commit of `worker_started`.
+    /// A worker has started on a unit. Committed with `worker_started`.
     UnitStarted {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         unit: TaskId,
-        /// Who works on it.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// A unit is done: its change is merged, or what was said is kept. In the commit of `task_merged` or `task_done`.
+    /// A unit is done: its change was merged, or its answer was kept. Committed with `task_merged` or `task_done`.
     UnitCompleted {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         unit: TaskId,
-        /// The commit that the run's branch ends with, where a change was merged.
+        /// Last commit of the run's branch, if a change was merged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
-    /// A worker was lost or its turn failed, or a unit waits for a person. In the commit of the event that says so.
+    /// A worker was lost, its turn failed, or a unit waits for a person. Committed with the event in `event`.
     Error {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         unit: TaskId,
-        /// The event: `worker_lost`, `turn_ended`, `tree_setup_failed`, `task_blocked`.
+        /// Name of the event: `worker_lost`, `turn_ended`, `tree_setup_failed`, `task_blocked`.
         event: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// What a unit's worker has used so far; once at the end of each turn that cost something. In the commit of the turn's end.
+    /// Usage of a unit's worker so far, sent at the end of each turn that cost something. Committed with the end of the turn.
     Cost {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         unit: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The turn that has ended.
+        /// Number of the turn that ended.
         turn: u32,
-        /// Millionths of a US dollar in all; `None` where the agent tells no price.
+        /// Total cost in millionths of a US dollar; `None` if the agent reports no price.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         micro_usd: Option<u64>,
-        /// Tokens read in all.
+        /// Total input tokens.
         input_tokens: u64,
-        /// Tokens written in all.
+        /// Total output tokens.
         output_tokens: u64,
     },
-    /// A participant's turn in a debate begins. To its worker, in the commit of `worker_intended`; the messages of one round are one broadcast.
+    /// A participant's turn in a debate begins. Sent to its worker and committed with `worker_intended`; the messages of one round are one broadcast.
     Debate {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The participant's task.
+        /// Task of the participant.
         unit: TaskId,
-        /// Which round, from 1.
+        /// Round, from 1.
         round: u32,
-        /// How many there are.
+        /// Number of rounds.
         rounds: u32,
     },
-    /// A step of a chain begins. To its worker, in the commit of `worker_intended`.
+    /// A step of a chain begins. Sent to its worker and committed with `worker_intended`.
     Chain {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The step's task.
+        /// Task of the step.
         unit: TaskId,
-        /// Which step, from 1.
+        /// Step, from 1.
         step: u32,
-        /// The step whose tree and answer it has; `None` for the first.
+        /// The step whose tree and answer this step starts with; `None` for the first.
         after: Option<TaskId>,
     },
 }
 
-/// A message of the coordinator on its way into the mail.
+/// A message of the coordinator to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Whose address is named as sender.
+    /// Address shown as the sender.
     pub from: AgentName,
-    /// Whose inbox it is put into.
+    /// Recipient of the message.
     pub to: AgentName,
-    /// What it says.
+    /// Content of the message.
     pub what: UnitMessage,
-    /// What this and the other messages of a round have in common.
+    /// Broadcast id that the messages of a round share.
     pub broadcast: Option<String>,
-    /// Whether its recipient has it already, so that nothing is delivered: the daemon itself, or a command that reads no mail.
+    /// True if the message is not delivered because its recipient needs no mail: the daemon itself, or a command that reads no mail.
     pub is_taken: bool,
 }
 

@@ -1,28 +1,28 @@
-//! Agents that are defined by a file: instructions for an agent that is configured.
+//! Agent definitions in files: instructions for a configured agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose definitions of agents count.
+/// Which agent definitions apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentScope {
-    /// Those in the user's settings folder.
+    /// Definitions in the user's settings folder.
     #[default]
     User,
-    /// Those that came with the repository, once they are trusted.
+    /// Definitions in the repository, once it is trusted.
     Project,
-    /// Both; the project's goes before the user's of the same name.
+    /// Both; a definition of the project takes precedence over the user's of the same name.
     Both,
 }
 
 // === impl AgentScope ===
 
 impl AgentScope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 3] = [Self::User, Self::Project, Self::Both];
 
-    /// Its word.
+    /// Returns the scope as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,19 +32,19 @@ impl AgentScope {
         }
     }
 
-    /// The one of a word.
+    /// Returns the scope with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// Whether the user's own count.
+    /// Returns true if the user's definitions apply.
     #[must_use]
     pub const fn has_user(self) -> bool {
         matches!(self, Self::User | Self::Both)
     }
 
-    /// Whether the repository's count.
+    /// Returns true if the repository's definitions apply.
     #[must_use]
     pub const fn has_project(self) -> bool {
         matches!(self, Self::Project | Self::Both)

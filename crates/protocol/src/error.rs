@@ -1,8 +1,8 @@
-//! Every failure that a user can see has a code here and a page in `docs/errors/`.
+//! Error codes: every failure that a user can see has a code here and a page in `docs/errors/`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a failure means to the process that ends with it.
+/// Exit code of a process that ends with a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
     /// 1: the work failed.
@@ -18,7 +18,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit code when several failures meet: 4, 5, 3, 1, then 2.
+    /// Returns the exit code for several failures: the first of 4, 5, 3, 1, 2 that is among them.
     #[must_use]
     pub fn of_many(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let rank = |exit: &Self| match exit {
@@ -35,11 +35,11 @@ impl Exit {
 /// A row of the table of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code {
-    /// `area.kebab-words`.
+    /// Name of the code, `area.kebab-words`.
     pub code: &'static str,
-    /// What it means to an exit code.
+    /// Exit code for the failure.
     pub exit: Exit,
-    /// One line for lists; the page says more.
+    /// One-line title for lists; the code's page has the details.
     pub title: &'static str,
     /// Other spellings that clients send and expect.
     pub aliases: &'static [&'static str],
@@ -225,14 +225,14 @@ pub fn find(code: &str) -> Option<&'static Code> {
     TABLE.iter().find(|row| row.code == code || row.aliases.contains(&code))
 }
 
-/// The codes nearest to a misspelt one, at most three.
+/// Returns the codes nearest to a misspelt one, at most three.
 #[must_use]
 pub fn near(code: &str) -> Vec<&'static str> {
     near_matches(code, TABLE.iter().map(|row| row.code))
 }
 
-/// The candidates nearest to a misspelt word, at most three, best first: similar ones, and in words of three letters and more
-/// those with one letter wrong, missing or too many, or two that changed places.
+/// Returns the candidates nearest to a misspelt word, at most three, best first: similar ones, and for words of three letters and more
+/// those with one letter wrong, missing or extra, or with two letters swapped.
 pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let folded = crate::id::fold(word);
     let is_slip = |other: &str| folded.chars().count() > 2 && strsim::osa_distance(&folded, other) <= 1;
@@ -254,33 +254,33 @@ pub struct Failure {
     pub code: String,
     /// What failed, and on what.
     pub what: String,
-    /// File, line, id or address, when there is one.
+    /// Location of the failure, if it has one: file, line, id or address.
     #[serde(rename = "where", default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// What to do, preferably one command.
+    /// What to do about it, preferably one command.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
-    /// What lies behind it, outermost first.
+    /// Causes of the failure, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cause: Vec<String>,
 }
 
 impl Failure {
-    /// Makes a failure; debug builds refuse a code that is not in the table.
+    /// Makes a failure. Debug builds panic at a code that is not in the table.
     #[must_use]
     pub fn new(code: &'static str, what: impl Into<String>) -> Self {
         debug_assert!(find(code).is_some(), "{code} is not in the table of codes");
         Self { code: code.to_owned(), what: what.into(), place: String::new(), hint: String::new(), cause: Vec::new() }
     }
 
-    /// Says where.
+    /// Sets the location.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = place.into();
         self
     }
 
-    /// Says what to do.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
@@ -298,7 +298,7 @@ impl Failure {
         self
     }
 
-    /// The exit code that belongs to it.
+    /// Returns the exit code of the failure.
     #[must_use]
     pub fn exit(&self) -> Exit {
         find(&self.code).map_or(Exit::Failed, |row| row.exit)

@@ -1,4 +1,4 @@
-//! What happened: the event log's unit. Facts are small, chained and never dropped; a body holds text only.
+//! Events, the units of the log. Facts are small, chained and never dropped; a body holds only text.
 
 mod limits;
 
@@ -15,13 +15,13 @@ use crate::time::Millis;
 /// Position of an event in the log: dense, from 1.
 pub type Lsn = u64;
 
-/// From where to read.
+/// Where to start reading.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum ReadFrom {
-    /// After the event of this number, whatever it is.
+    /// After the event with this number, whatever it is.
     Lsn(Lsn),
-    /// After the place that a cursor means, if this is still the record that it was made for.
+    /// After the position that a cursor stands for, if the record there is still the one that the cursor was made for.
     Cursor(String),
 }
 
@@ -31,8 +31,8 @@ impl Default for ReadFrom {
     }
 }
 
-/// Calls a macro with what each enum of events is about and its type: `for_each_event!(m)` is `m!("message" A, …)`. The schemas and the
-/// page's types are made from this list.
+/// Calls a macro with the subject and the type of each enum of events: `for_each_event!(m)` is `m!("message" A, …)`. The schemas and the
+/// page's types are generated from this list.
 #[macro_export]
 macro_rules! for_each_event {
     ($m:ident) => {
@@ -50,20 +50,20 @@ macro_rules! for_each_event {
     };
 }
 
-/// An event that somebody asks to be appended.
+/// An event to be appended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewEvent {
-    /// What happened, in the past tense: `message_sent`.
+    /// Kind of the event, in the past tense: `message_sent`.
     pub kind: String,
-    /// Version of the facts' shape; an upcaster lifts older ones when they are read.
+    /// Version of the facts' shape; an upcaster converts older versions when they are read.
     pub v: u16,
-    /// What it happened to: `run/run_7f3a`, `agent/coder`, `message/msg_01`. Revisions count per subject.
+    /// Subject of the event: `run/run_7f3a`, `agent/coder`, `message/msg_01`. Revisions are counted per subject.
     pub subject: String,
-    /// Who caused it: an agent's name, `worker/…`, `daemon`.
+    /// Who caused the event: an agent's name, `worker/…`, `daemon`.
     pub actor: String,
-    /// Everything that state is rebuilt from, at most [`MAX_FACTS_BYTES`].
+    /// Everything that state is rebuilt from, at most [`MAX_FACTS_BYTES`] of compact JSON.
     pub facts: Value,
-    /// Text that may be dropped later: a payload, a prompt, an output tail.
+    /// Text that may be dropped later: a payload, a prompt, the end of an output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
@@ -90,13 +90,13 @@ impl NewEvent {
         Ok(Self::new(kind, subject, actor, tagged.remove("facts").unwrap_or_default()))
     }
 
-    /// Reads the typed fact; `None` if the event is of another family.
+    /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
         fact(&self.kind, &self.facts)
     }
 
-    /// Adds the text.
+    /// Adds a body.
     #[must_use]
     pub fn with_body(mut self, body: impl Into<String>) -> Self {
         self.body = Some(body.into());
@@ -104,7 +104,7 @@ impl NewEvent {
     }
 }
 
-/// A field of the shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
+/// Fields of the shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
 enum Field<'a> {
     Kind(&'a str),
     Facts(&'a Value),
@@ -130,7 +130,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
         }
     }
 
-    /// The kind is a variant's name.
+    /// Reads the kind as the name of a variant.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -155,56 +155,56 @@ impl<'de> Deserializer<'de> for Field<'de> {
 pub struct Event {
     /// Position in the log.
     pub lsn: Lsn,
-    /// When the store committed it.
+    /// Time at which the store committed the event.
     pub ts: Millis,
-    /// What happened, in the past tense.
+    /// Kind of the event, in the past tense.
     pub kind: String,
     /// Version of the facts' shape.
     pub v: u16,
-    /// What it happened to.
+    /// Subject of the event.
     pub subject: String,
     /// Revision of the subject after this event, from 1.
     pub rev: u64,
-    /// Who caused it.
+    /// Who caused the event.
     pub actor: String,
-    /// What state is rebuilt from.
+    /// Everything that state is rebuilt from.
     pub facts: Value,
-    /// The text, unless there was none or it has been dropped.
+    /// Text of the event, unless it had none or the text was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// Salted hash of the body; zero where there never was one.
+    /// Salted hash of the body; zero if the event never had one.
     pub body_hash: Digest,
-    /// Hash of the event before.
+    /// Hash of the previous event.
     pub prev_hash: Digest,
-    /// Hash over all of the above but the body's text.
+    /// Hash of all fields above except the text of the body.
     pub hash: Digest,
 }
 
 impl Event {
-    /// Reads the typed fact; `None` if the event is of another family.
+    /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
         fact(&self.kind, &self.facts)
     }
 }
 
-/// An event of a known subject whose facts are still text: for who reads many events of one type.
+/// An event of a known subject whose facts are still text, for readers of many events of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawEvent {
     /// Position in the log.
     pub lsn: Lsn,
-    /// When the store committed it.
+    /// Time at which the store committed the event.
     pub ts: Millis,
-    /// What happened, in the past tense.
+    /// Kind of the event, in the past tense.
     pub kind: String,
     /// Revision of the subject after this event, from 1.
     pub rev: u64,
-    /// The facts as JSON, of the newest shape.
+    /// Facts as JSON, in the newest shape.
     pub facts: String,
 }
 
 impl RawEvent {
-    /// Reads the typed fact; `None` if the event is of another family.
+    /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
         tagged(&self.kind, Field::Text(&self.facts))

@@ -1,4 +1,4 @@
-//! Evidence of what was checked, in the two formats of `.swarm/evidence`: the bundle of a task
+//! Evidence of checks in the two formats of `.swarm/evidence`: the bundle of a task
 //! (`evidence/<id>/evidence.json`) and its gate record (`evidence/<id>.json`).
 
 mod detail;
@@ -18,50 +18,50 @@ pub use retrospective::{Approach, Directive, ErrorClass, Retrospective, TaskComp
 
 use crate::plan::SchemaVersion;
 
-/// Largest `evidence.json` in bytes.
+/// Maximum size of `evidence.json`, in bytes.
 pub const MAX_BUNDLE_BYTES: usize = 500 * 1024;
 
-/// Largest patch file in bytes.
+/// Maximum size of a patch file, in bytes.
 pub const MAX_PATCH_BYTES: usize = 5 << 20;
 
-/// Largest folder of one task's evidence in bytes.
+/// Maximum size of the folder with one task's evidence, in bytes.
 pub const MAX_TASK_FOLDER_BYTES: usize = 20 << 20;
 
-/// Entries that a bundle keeps; the oldest go first.
+/// Maximum number of entries in a bundle; the oldest are removed first.
 pub const MAX_ENTRIES: usize = 100;
 
-/// Days after which a bundle may be archived.
+/// Age in days after which a bundle may be archived.
 pub const MAX_AGE_DAYS: u32 = 90;
 
-/// Bundles that a project keeps.
+/// Maximum number of bundles in a project.
 pub const MAX_BUNDLES: usize = 1_000;
 
-/// Ids of tools that may stand in place of a task's.
+/// Ids of tools that may stand in place of a task's id.
 pub const TOOL_IDS: [&str; 7] =
     ["sast_scan", "quality_budget", "syntax_check", "placeholder_scan", "sbom_generate", "build", "secretscan"];
 
 /// All evidence about one task, phase or tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bundle {
-    /// `"1.0.0"`.
+    /// Version of the schema, `"1.0.0"`.
     pub schema_version: SchemaVersion,
-    /// The task, `retro-N`, or a tool of [`TOOL_IDS`].
+    /// Id of the task, `retro-N`, or a tool of [`TOOL_IDS`].
     pub task_id: String,
-    /// Oldest first, at most [`MAX_ENTRIES`].
+    /// Entries, oldest first, at most [`MAX_ENTRIES`].
     pub entries: Vec<Entry>,
-    /// When the first entry was written (ISO 8601).
+    /// Time of the first entry (ISO 8601).
     pub created_at: String,
-    /// When the last entry was written.
+    /// Time of the last entry (ISO 8601).
     pub updated_at: String,
 }
 
-/// One piece of evidence, or one with a type or fields that this version doesn't know, kept as it was.
+/// One piece of evidence. An entry with an unknown type or unknown fields is kept unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entry {
-    /// A type of [`Detail`].
+    /// Evidence of a type in [`Detail`].
     Known(Box<Evidence>),
-    /// Anything else.
+    /// Any other entry.
     Other(Map<String, Value>),
 }
 
@@ -81,39 +81,39 @@ impl<'de> Deserialize<'de> for Entry {
 /// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Which task.
+    /// Id of the task.
     pub task_id: String,
-    /// When (ISO 8601).
+    /// Time of the evidence (ISO 8601).
     pub timestamp: String,
-    /// Who found it.
+    /// Name of the agent that found it.
     pub agent: String,
-    /// What it comes to.
+    /// Verdict of the evidence.
     pub verdict: Verdict,
-    /// In a sentence.
+    /// One-sentence summary.
     pub summary: String,
-    /// Anything else.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// What the type adds.
+    /// Fields of the evidence's type.
     #[serde(flatten)]
     pub detail: Detail,
 }
 
-/// What a piece of evidence comes to.
+/// Verdict of a piece of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Nothing is wrong.
     Pass,
-    /// Something is.
+    /// Something is wrong.
     Fail,
-    /// Something may be.
+    /// Something may be wrong.
     Warn,
-    /// It was not looked at.
+    /// Nothing was examined.
     Skip,
     /// A reviewer agrees.
     Approved,
-    /// A reviewer doesn't.
+    /// A reviewer disagrees.
     Rejected,
     /// For information.
     Info,
@@ -122,35 +122,35 @@ pub enum Verdict {
 /// Which gates a task needs, and which have passed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
-    /// Which task.
+    /// Id of the task.
     #[serde(rename = "taskId")]
     pub task_id: String,
-    /// Gates that it needs, sorted.
+    /// Gates that the task needs, sorted.
     pub required_gates: Vec<String>,
     /// Gates that have passed.
     pub gates: BTreeMap<String, GateEvidence>,
-    /// Whether a faster mode was on.
+    /// True if a faster mode was active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turbo: Option<bool>,
-    /// Result of the search for open remarks.
+    /// Result of the search for TODO remarks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todo_scan: Option<Value>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Who let a task pass a gate, and when.
+/// Which agent let a task pass a gate, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateEvidence {
-    /// The session of the agent.
+    /// Session of the agent.
     #[serde(rename = "sessionId")]
     pub session_id: String,
-    /// When (ISO 8601).
+    /// Time (ISO 8601).
     pub timestamp: String,
-    /// Who.
+    /// Name of the agent.
     pub agent: String,
-    /// What a council adds.
+    /// Additional fields of a council.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

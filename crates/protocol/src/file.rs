@@ -1,4 +1,4 @@
-//! Message files: what happens to a message that comes as a file, or goes as one.
+//! Message files: events about messages that arrive or leave as files.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,99 +6,99 @@ use crate::id::{AgentName, Digest, MessageId, NeedId};
 use crate::message::Action;
 use crate::time::Millis;
 
-/// What happens to message files. The subject is `message-file/ID`, or `message-file/unnamed` and `message-file/nonces` where no message is
-/// known.
+/// Events about message files. The subject is `message-file/ID`, or `message-file/unnamed` and `message-file/nonces` where the message is
+/// unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum FileEvent {
-    /// A file is being taken: its message is sent next. The fields that go on with it are the body.
+    /// A file is being read: its message is sent next. The body holds the fields that are passed on.
     MessageFileTaken {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
         /// SHA-256 of the file.
         digest: Digest,
-        /// Where it lay, below `.switchboard/`.
+        /// Path of the file, below `.switchboard/`.
         from: String,
-        /// Who it says sends it.
+        /// Sender that the file names.
         sender: AgentName,
-        /// The key whose signature was valid.
+        /// Key whose signature was valid.
         signed_by: Option<String>,
-        /// The nonce that is used up, and until when it counts.
+        /// The nonce that was used, and the time until which it is kept.
         nonce: Option<(String, Millis)>,
     },
     /// A file was refused and set aside.
     MessageFileRefused {
-        /// Where it lay.
+        /// Path of the file, below `.switchboard/`.
         from: String,
-        /// The message, where it says one.
+        /// Id of the message, if the file names one.
         id: Option<MessageId>,
-        /// Why.
+        /// Error code.
         code: String,
-        /// The same in words.
+        /// Reason in words.
         what: String,
     },
-    /// A file asks for more than it may; a person decides. The whole file is the body.
+    /// A file needs a permission that its sender lacks, so a person decides. The body holds the whole file.
     MessageHeld {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
         /// SHA-256 of the file.
         digest: Digest,
-        /// Where it lay.
+        /// Path of the file, below `.switchboard/`.
         from: String,
-        /// What it is for.
+        /// Action that needs the decision.
         action: Action,
-        /// Who it says sends it.
+        /// Sender that the file names.
         sender: AgentName,
-        /// Who is to read it.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// When nobody's word counts as no.
+        /// Time after which the missing answer counts as a denial.
         expires_at: Millis,
     },
-    /// A person or the clock decided.
+    /// A person decided about a held message, or its time ran out.
     HeldMessageSettled {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
-        /// `approved`, `denied`, `expired`, or `refused` when it could not be sent after a yes.
+        /// `approved`, `denied`, `expired`, or `refused` if it could not be sent after an approval.
         outcome: String,
     },
-    /// A message is being written as a file: its temporary file is there.
+    /// A message is being written as a file: its temporary file exists.
     MessageFileStaged {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// The folder in `inbox/`.
+        /// Folder within `inbox/`.
         folder: String,
     },
-    /// The file is in its place.
+    /// The file has its final name.
     MessageFileWritten {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
     },
-    /// The file is not there any more.
+    /// The file no longer exists.
     MessageFileGone {
-        /// The message.
+        /// Id of the message.
         id: MessageId,
-        /// Why.
+        /// Reason why the file is gone.
         how: Gone,
     },
-    /// Nonces of expired envelopes are forgotten.
+    /// Nonces of expired envelopes were deleted.
     NoncesForgotten {
-        /// Which.
+        /// The nonces.
         nonces: Vec<String>,
     },
 }
 
-/// Why a file is gone.
+/// Reason why a file is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gone {
     /// The recipient took it.
     PickedUp,
-    /// We archived it.
+    /// The daemon archived it.
     Archived,
-    /// Its whole folder vanished; it is written again.
+    /// Its whole folder vanished; the file is written again.
     Lost,
 }

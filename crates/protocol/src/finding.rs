@@ -1,7 +1,7 @@
-//! What a check finds, and what is asked of the checking child and answered by it.
+//! Findings of checks, and the requests and replies of the child process that runs checks.
 //!
-//! [`CheckRequest`] goes in, [`CheckReply`] comes out; both travel as one JSON object a line. Nothing in here
-//! ever holds a secret: a finding about one names its rule and place, and at most the vendor's public prefix.
+//! [`CheckRequest`] goes in, [`CheckReply`] comes out; both travel as one JSON object per line. They never hold
+//! a secret: a finding about one names its rule and place, and at most the vendor's public prefix.
 
 mod command;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{CheckCommand, CommandKind, CommandRun, TestTotals};
 
-/// Names a check, as agents call its tool.
+/// Name of a check, as agents call its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckName {
@@ -27,11 +27,11 @@ pub enum CheckName {
     TodoExtract,
     /// What a change does to tests, and to what runs and judges them.
     TestIntegrity,
-    /// Whether the tests that a change adds tell it from what was there.
+    /// Whether the tests that a change adds fail without the change.
     NewTests,
-    /// The change, file by file, those that decide how it is judged first.
+    /// The change, file by file; files that decide how the change is judged come first.
     Diff,
-    /// Whether what a change imports is there.
+    /// Whether the imports of a change exist.
     Imports,
     /// The tests that depend on what a change touches.
     RegressionSweep,
@@ -48,7 +48,7 @@ pub enum CheckName {
 }
 
 impl CheckName {
-    /// Lists every check, in the order in which reports are given.
+    /// All checks, in the order of reports.
     pub const ALL: [Self; 14] = [
         Self::SyntaxCheck,
         Self::Secretscan,
@@ -94,7 +94,7 @@ impl fmt::Display for CheckName {
     }
 }
 
-/// Says that a word names no check.
+/// Error for a word that names no check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the name of a check")]
 pub struct UnknownCheck(pub String);
@@ -102,7 +102,7 @@ pub struct UnknownCheck(pub String);
 impl FromStr for CheckName {
     type Err = UnknownCheck;
 
-    /// Reads a name; `-` and `_` are the same.
+    /// Reads a name; `-` and `_` are equivalent.
     fn from_str(text: &str) -> Result<Self, UnknownCheck> {
         let wanted = text.replace('-', "_");
         Self::ALL
@@ -112,18 +112,18 @@ impl FromStr for CheckName {
     }
 }
 
-/// Says how bad a finding is. For a secret, and for what is done to tests, it decides: high and critical block, medium wants a person's look ([`CheckVerdict::Warn`]),
-/// low is only listed.
+/// Severity of a finding. For secrets, and for changes to tests, it decides the verdict: high and critical block, medium asks for a person's look
+/// ([`CheckVerdict::Warn`]), low is only listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
     Info,
-    /// A blemish.
+    /// A minor flaw.
     Low,
     /// Should be looked at before it is merged.
     Medium,
-    /// Will hurt.
+    /// Will cause harm.
     High,
     /// Must not leave this machine.
     Critical,
@@ -162,50 +162,50 @@ pub struct Span {
     pub end_column: u32,
 }
 
-/// One thing a check found.
+/// One finding of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The check that found it.
+    /// Check that found it.
     pub check: CheckName,
-    /// The rule of that check, e.g. `github-pat` or `python-syntax`.
+    /// Rule of that check, e.g. `github-pat` or `python-syntax`.
     pub rule: String,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// What is wrong, in one sentence, without the offending value where that is a secret.
     pub message: String,
     /// What to do about it, in one sentence.
     pub remedy: String,
-    /// Number of the weakness in the Common Weakness Enumeration.
+    /// Number of the weakness in the Common Weakness Enumeration (CWE).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwe: Option<u32>,
-    /// The file, relative to the root, with `/`.
+    /// Path of the file, relative to the root, with `/`.
     pub path: String,
-    /// The place in that file.
+    /// Place in that file.
     pub span: Span,
-    /// 32 hexadecimal digits that stay the same when lines above move.
+    /// Fingerprint of 32 hexadecimal digits, which stays the same when lines above move.
     pub fingerprint: String,
-    /// Whether the base did not have it.
+    /// True if the base did not have the finding.
     pub is_new: bool,
-    /// Whether it makes the check fail.
+    /// True if the finding makes the check fail.
     pub blocks: bool,
-    /// Why it is accepted: the reason in an ignore comment, or `in the baseline`.
+    /// Reason why the finding is accepted: that of an ignore comment, or `in the baseline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<String>,
-    /// What may be shown of a secret: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
+    /// The part of a secret that may be shown: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
-    /// The line it stands on, at most 100 characters, every secret in it left out; only where a line says more than the message.
+    /// The line of the finding, at most 100 characters, with every secret removed; only where it adds to the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
-    /// Where the past was searched: the oldest commit whose version of the file has it, in full.
+    /// When the history was searched: full id of the oldest commit whose version of the file has the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// The rule by which `diff` names what a change alters that others may call.
+/// The rule of `diff` for altered contracts: what other code may call.
 pub const DIFF_CONTRACT: &str = "diff/contract";
 
-/// The word of `.swarm/` evidence for where a placeholder stands, by the rule that found it.
+/// Returns the kind of a placeholder for `.swarm/` evidence, by the rule that found it.
 #[must_use]
 pub fn placeholder_kind(rule: &str) -> &'static str {
     match rule.strip_prefix("placeholder/").unwrap_or(rule) {
@@ -220,17 +220,17 @@ pub fn placeholder_kind(rule: &str) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckVerdict {
-    /// It looked, and nothing blocks.
+    /// The check ran, and nothing blocks.
     Pass,
-    /// It looked, nothing blocks, and something new should be seen by a person.
+    /// The check ran and nothing blocks, but a person should see a new finding.
     Warn,
-    /// It could not read a new or changed file of a code or text type; nothing blocks in the others. Not a pass.
+    /// The check could not read a new or changed file of a code or text type; nothing blocks in the others. This is not a pass.
     Incomplete,
-    /// It looked, and something blocks.
+    /// The check ran, and something blocks.
     Fail,
-    /// There was nothing for it to look at.
+    /// There was nothing to check.
     Skip,
-    /// It could not look.
+    /// The check could not run.
     Error,
 }
 
@@ -248,7 +248,7 @@ impl CheckVerdict {
         }
     }
 
-    /// Joins the verdicts of several checks; the weightiest counts: error, fail, incomplete, warn, pass, skip.
+    /// Joins the verdicts of several checks; the first of these counts: error, fail, incomplete, warn, pass, skip.
     #[must_use]
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let weight = |verdict| match verdict {
@@ -263,57 +263,57 @@ impl CheckVerdict {
     }
 }
 
-/// A file that a check did not look at.
+/// A file that a check did not read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedFile {
-    /// The file, relative to the root where it lies below it.
+    /// Path of the file, relative to the root if it is below it.
     pub path: String,
-    /// The reason, e.g. `binary` or `larger than 5 MB`.
+    /// Reason, e.g. `binary` or `larger than 5 MB`.
     pub why: String,
-    /// Whether the change holds it and it is of a code or text type: the check is then incomplete.
+    /// True if the change contains the file and it is of a code or text type; the check is then incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
 }
 
-/// What one check says.
+/// Report of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckReport {
-    /// The check.
+    /// Name of the check.
     pub check: CheckName,
-    /// Its outcome.
+    /// Verdict of the check.
     pub verdict: CheckVerdict,
-    /// The outcome in one sentence.
+    /// The verdict in one sentence.
     pub summary: String,
-    /// What it found, by path and place; findings that the base had already are in here too and say so.
+    /// Findings by path and place, including those that the base already had, which are marked.
     pub findings: Vec<Finding>,
-    /// How many findings were left out because there were too many.
+    /// Number of findings left out because there were too many.
     #[serde(default)]
     pub findings_left_out: u64,
-    /// How many files it looked at.
+    /// Number of files checked.
     pub files_checked: u64,
-    /// The files it did not look at.
+    /// Files that were not checked.
     pub skipped: Vec<SkippedFile>,
-    /// How many skipped files were left out of the list because there were too many.
+    /// Number of skipped files left out of the list because there were too many.
     #[serde(default)]
     pub skipped_left_out: u64,
-    /// How many of the skipped files the project's settings or the caller excluded.
+    /// Number of skipped files that the project's settings or the caller excluded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub excluded: u64,
-    /// The commands it ran.
+    /// Commands that the check ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandRun>,
-    /// Of `test_integrity`, where the base's tests were run and counted: how many tests the change has to run at least. Those that it
-    /// takes away are findings and not among them.
+    /// For `test_integrity`, when the base's tests were run and counted: the minimum number of tests that the change has to run. Tests that
+    /// the change removes are findings and not counted here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_expected: Option<u64>,
-    /// How long it took, in milliseconds; checks that share a pass over the files share its time.
+    /// Duration in milliseconds; checks that share a pass over the files share its time.
     pub duration_ms: u64,
 }
 
 // === impl CheckReport ===
 
 impl CheckReport {
-    /// Returns what a check says that has looked at no file.
+    /// Returns the report of a check that read no file.
     #[must_use]
     pub const fn new(check: CheckName, verdict: CheckVerdict, summary: String) -> Self {
         Self {
@@ -337,75 +337,75 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What new findings are told from.
+/// State that findings are compared with to tell which are new.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Base {
-    /// This revision against the work tree, untracked files included.
+    /// This revision, compared with the work tree, untracked files included.
     Rev(String),
-    /// HEAD against the index: what the next commit would hold.
+    /// HEAD, compared with the index: what the next commit would hold.
     Staged,
-    /// The merge base of HEAD and the main branch against the work tree, untracked files included.
+    /// The merge base of HEAD and the main branch, compared with the work tree, untracked files included.
     #[default]
     MergeBase,
-    /// Nothing: every file is looked at and every finding is new.
+    /// No base: every file is checked and every finding is new.
     None,
 }
 
 /// Asks for checks of one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRequest {
-    /// Told back in the reply, to tell replies apart.
+    /// Id that the reply repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The folder to check, absolute.
+    /// Folder to check, absolute.
     pub root: String,
-    /// What new findings are told from.
+    /// State that findings are compared with to tell which are new.
     #[serde(default)]
     pub base: Base,
-    /// Files and folders to look at, changed or not; empty means every changed file.
+    /// Files and folders to check, changed or not; empty means every changed file.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Globs in the manner of `.gitignore`: files that are not looked at, beside those that the project's settings exclude. Each
+    /// Globs like those in `.gitignore` of files to skip, in addition to those that the project's settings exclude. Each skipped file
     /// is counted and named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// The checks to run; empty means all that need no command, and those that have one.
+    /// Checks to run; empty means all that need no command, and those that have one.
     #[serde(default)]
     pub only: Vec<CheckName>,
-    /// The commands that may be run; nothing else of the repository is ever executed.
+    /// Commands that may be run; nothing else of the repository is ever executed.
     #[serde(default)]
     pub commands: Vec<CheckCommand>,
-    /// A file with the fingerprints of accepted findings, relative to the root.
+    /// File with the fingerprints of accepted findings, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// The captured commit that the root is a checkout of: `test_integrity` judges that commit, and runs the base's tests against it,
-    /// for which it changes the checkout and puts it back.
+    /// The captured commit that the root is a checkout of. `test_integrity` judges that commit and runs the base's tests against it;
+    /// for this it changes the checkout and restores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// For `new_tests`: the commit whose code the new tests of the captured commit run against; the base where absent.
+    /// For `new_tests`: the commit whose code the new tests of the captured commit run against; by default the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without: Option<String>,
-    /// For `test_integrity`: tests that others than who made the captured commit have written for it, and that it has to have still.
+    /// For `test_integrity`: tests that were written for the captured commit by others than its author, and that it still has to contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handed: Vec<HandedTests>,
-    /// With the base `staged`: the index that git hands to its hooks, where it is not the repository's own.
+    /// With the base `staged`: the index file that git passes to its hooks, if it is not the repository's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_file: Option<String>,
 }
 
-/// Test files that were there when somebody began to work on a change, and that are not theirs.
+/// Test files that existed when work on a change began, and that belong to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandedTests {
-    /// The commit that has them.
+    /// Commit that contains the files.
     pub commit: String,
-    /// The files, relative to the root.
+    /// Paths of the files, relative to the root.
     pub paths: Vec<String>,
-    /// The commit in which they have to be still.
+    /// Commit up to which the files have to stay.
     pub until: String,
 }
 
-/// Says what could not be checked.
+/// A part of the request that could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFailure {
     /// A code of the error table, e.g. `check.bad-base`.
@@ -416,22 +416,22 @@ pub struct CheckFailure {
     pub hint: String,
 }
 
-/// Answers a [`CheckRequest`].
+/// Reply to a [`CheckRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckReply {
-    /// The id of the request.
+    /// Id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The joined outcome of all reports; `error` where there are failures.
     pub verdict: CheckVerdict,
-    /// What the findings were told from, in words: a commit, `HEAD`, or `nothing`.
+    /// The base in words: a commit, `HEAD`, or `nothing`.
     pub base: String,
-    /// One report for each check that was asked for.
+    /// One report for each requested check.
     pub reports: Vec<CheckReport>,
-    /// What could not be done. Without any report nothing was checked at all; else the reports hold for the rest.
+    /// Failures. Without any report nothing was checked at all; otherwise the reports hold for the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<CheckFailure>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a worker's shim and the daemon say to each other: versioned frames, numbered by the shim, answered by acks.
+//! The protocol between a worker's shim and the daemon: versioned frames, numbered by the shim, confirmed by acks.
 //!
 //! The shim writes every frame to its spool before it sends it and keeps it until the daemon has acked it, so a daemon
 //! that was down misses nothing. Frames are deduplicated by (worker, epoch, seq).
@@ -12,102 +12,103 @@ use crate::time::Millis;
 
 pub use crate::worker::WorkerEvent;
 
-/// Version of the frames; the daemon takes this one and the one before.
+/// Version of the frames; the daemon accepts this one and the one before.
 pub const FRAME_VERSION: u16 = 1;
 
-/// Version of a spec with a sandbox. A shim that knows none would run the worker without it, so it must not take the spec; one without a sandbox
-/// stays readable to it.
+/// Version of a spec with a sandbox. A shim that doesn't support sandboxes would run the worker without one, so it must not accept the spec;
+/// it can still read a spec without a sandbox.
 pub const SANDBOX_VERSION: u16 = 2;
 
-/// Version of a spec whose sandbox has fewer than the four tools, which a shim that knows no such list must not take.
+/// Version of a spec whose sandbox has fewer than the four tools; a shim that doesn't support such a list must not accept it.
 pub const CUT_VERSION: u16 = 3;
 
-/// Longest frame in bytes on the wire and in the spool; a longer line is counted as malformed and skipped.
+/// Maximum length of a frame in bytes, on the wire and in the spool; a longer line is counted as malformed and skipped.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 
-/// The file in a worker's folder that holds what its agent said, turn after turn, at most 1 MiB.
+/// File in a worker's folder that holds what its agent said, turn after turn, at most 1 MiB.
 pub const ANSWER_FILE: &str = "answer.txt";
 
-/// The file in a worker's folder that holds what it is asked to do: its first prompt.
+/// File in a worker's folder that holds its first prompt.
 pub const TASK_FILE: &str = "task.md";
 
-/// The file in a worker's folder by which the daemon gives up a shim that has not begun: one that begins later finds it and ends at once.
+/// File in a worker's folder by which the daemon abandons a shim that has not started: a shim that starts later finds it and exits at once.
 pub const ABANDONED_FILE: &str = "abandoned";
 
 /// One report of a shim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frame {
-    /// [`FRAME_VERSION`] of the sender.
+    /// [`FRAME_VERSION`] of the shim.
     pub v: u16,
-    /// Whose worker.
+    /// Id of the worker.
     pub worker: WorkerId,
-    /// Incarnation of the shim, 1 at first.
+    /// Incarnation of the shim, from 1.
     pub epoch: u32,
     /// Number within the epoch, dense from 1.
     pub seq: u64,
-    /// When the shim saw it, by its clock.
+    /// Time at which the shim saw the event, by its own clock.
     pub ts: Millis,
-    /// What happened.
+    /// The event.
     pub event: WorkerEvent,
 }
 
-/// One answer that the agent offers to its own question.
+/// One option that the agent offers as an answer to its own question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PermissionOption {
-    /// The agent's word for it, to be sent back.
+    /// The agent's id of the option, to be sent back.
     pub id: String,
-    /// What a person reads.
+    /// Text that a person reads.
     pub name: String,
-    /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
+    /// Kind of the option: `allow_once`, `allow_always`, `reject_once` or `reject_always`.
     pub kind: String,
 }
 
-/// What the daemon tells a shim.
+/// A command of the daemon to a shim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShimCommand {
     /// All frames up to and including this one are in the log.
     Ack {
-        /// Highest number.
+        /// Highest acked number.
         seq: u64,
     },
-    /// Say this to the agent when its turn is over; a running tool call is never cancelled for it.
+    /// Sends a prompt to the agent when its turn is over; a running tool call is never cancelled for it.
     Prompt {
-        /// The text.
+        /// Text of the prompt.
         text: String,
         /// Messages that the text shows.
         mail: Vec<MessageId>,
     },
-    /// The answer to a question.
+    /// Answers a question of the agent.
     Permit {
-        /// Which question.
+        /// Id of the question.
         ask: String,
-        /// The chosen option, or nothing to cancel.
+        /// Id of the chosen option; none to cancel.
         option: Option<String>,
     },
-    /// No more prompts will come: end after the turn that runs; one that stands in for somebody's hands ends now.
+    /// No more prompts follow: the worker ends after the current turn. A command that stands in for manual work ends now.
     Finish,
-    /// Say that you live, at once and from then on regularly ([`Beat`]). A shim that is asked again answers again.
+    /// Asks the shim for a sign of life, at once and regularly from then on ([`Beat`]). A shim that is asked again answers again.
     Beat {
-        /// Milliseconds between two beats; a frame counts as one.
+        /// Milliseconds between two beats; a frame counts as a beat.
         every_ms: u64,
     },
-    /// Wait at the next boundary, alive, until [`Self::Resume`] comes.
+    /// Waits, alive, at the next boundary until [`Self::Resume`] comes.
     Pause {
-        /// Not at a question of the agent, but only between two tools or two turns. A shim that knows no such field waits at a question, too.
+        /// True to wait only between two tools or two turns, not at a question of the agent. A shim that doesn't support this field waits at a
+        /// question, too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         between_tools: bool,
     },
-    /// Go on.
+    /// Ends a pause.
     Resume,
-    /// End the agent: cancel, then terminate its group, then kill it.
+    /// Ends the agent: cancels its turn, then terminates its process group, then kills it.
     Stop {
         /// Milliseconds between terminate and kill.
         grace_ms: u64,
     },
 }
 
-/// What a shim writes between its frames while the daemon wants it ([`ShimCommand::Beat`]): that it lives. It is in no journal and is not acked.
+/// A sign of life that a shim writes between its frames while the daemon asks for it ([`ShimCommand::Beat`]). It is neither spooled nor acked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Beat {
     /// Number within the connection, from 1.
@@ -117,67 +118,68 @@ pub struct Beat {
 // === impl Beat ===
 
 impl Beat {
-    /// Whether a line is a beat and no frame.
+    /// Returns true if a line is a beat and not a frame.
     #[must_use]
     pub fn is_in(line: &[u8]) -> bool {
         line.starts_with(b"{\"beat\":")
     }
 }
 
-/// Everything a shim is told at its start; the daemon writes it as a 0600 file in the worker's folder.
+/// Everything that a shim needs at its start; the daemon writes it as a 0600 file in the worker's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox, [`CUT_VERSION`] with one of fewer tools.
+    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox, [`CUT_VERSION`] with a sandbox of fewer tools.
     pub v: u16,
-    /// Its id.
+    /// Id of the worker.
     pub worker: WorkerId,
-    /// The run it works for.
+    /// Id of the run.
     pub run: RunId,
-    /// The task it works on.
+    /// Id of the task.
     pub task: String,
-    /// Who it is on the bus.
+    /// Name of the worker's agent on the bus.
     pub agent: AgentName,
-    /// Which attempt of the task, from 1.
+    /// Attempt number of the task, from 1.
     pub attempt: u32,
-    /// How to drive it.
+    /// Driver and program.
     pub driver: DriverSpec,
-    /// Its work tree.
+    /// Path of the work tree.
     pub cwd: String,
-    /// Folder of its spool, its lock and its frames.
+    /// Folder of the worker's spool, lock and frames.
     pub folder: String,
-    /// The daemon's Unix socket.
+    /// Path of the daemon's Unix socket.
     pub socket: String,
-    /// Proof towards the daemon; the log holds only its digest.
+    /// Token that proves the worker to the daemon; the log holds only its digest.
     pub token: String,
-    /// Environment of the agent, complete: nothing else is inherited.
+    /// Complete environment of the agent; nothing else is inherited.
     pub env: Vec<(String, String)>,
-    /// The first prompt; a command gets it on standard input. All agents find it in the file that `SWITCHBOARD_TASK_FILE` names.
+    /// First prompt. A command gets it on standard input; every agent finds it in the file that `SWITCHBOARD_TASK_FILE` names.
     pub prompt: String,
     /// Messages that the first prompt shows.
     pub mail: Vec<MessageId>,
     /// What is allowed without asking a person.
     #[serde(default)]
     pub permissions: Permissions,
-    /// The model that the agent is told to use; its own choice where nothing is said.
+    /// Model that the agent is told to use; by default the agent chooses.
     #[serde(default)]
     pub model: Option<String>,
-    /// Whether the agent's program was told that model by its arguments or environment.
+    /// True if the agent's program already got the model by its arguments or environment.
     #[serde(default)]
     pub model_given: bool,
-    /// MCP server over stdio that the agent is offered: name, then argv.
+    /// MCP server over stdio that is offered to the agent.
     pub mcp: Option<McpCommand>,
-    /// Limits.
+    /// Limits of the worker.
     pub limits: WorkerLimits,
-    /// When the agent is told to finish, and how; never without it.
+    /// Soft limit, at which the agent is told to finish; none if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_up: Option<WrapUp>,
-    /// What a constrained worker is held to; a full one has none.
+    /// Sandbox of a constrained worker; none for a full one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<WorkerSandbox>,
-    /// Whether the command only stands in for somebody who works in the tree: its input stays open after the prompt and ends with [`ShimCommand::Finish`].
+    /// True if the command only stands in for a person or agent that works in the tree itself: its input stays open after the prompt and ends
+    /// with [`ShimCommand::Finish`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hand: bool,
-    /// Folder of the run's signal files, which are read while no daemon answers; none are without it.
+    /// Folder of the run's signal files, which are read while no daemon answers; if left out, none are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<String>,
 }
@@ -185,11 +187,11 @@ pub struct WorkerSpec {
 /// The MCP server that a worker's agent is told to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpCommand {
-    /// Name under which the agent sees it.
+    /// Name of the server as the agent sees it.
     pub name: String,
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Its environment.
+    /// Environment of the server.
     pub env: Vec<(String, String)>,
 }
 
@@ -204,36 +206,36 @@ pub enum DriverSpec {
     },
     /// Any command: it works in the tree and exits.
     Exec {
-        /// Program and arguments; no shell stands between.
+        /// Program and arguments; no shell is used.
         argv: Vec<String>,
     },
 }
 
-/// The soft limit of a worker: between two tool calls its turn is cancelled, and it is told to finish.
+/// Soft limit of a worker: when it is reached, its turn is cancelled between two tool calls, and the agent is told to finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrapUp {
-    /// When, in milliseconds from the worker's start.
+    /// Time of the limit, in milliseconds from the worker's start.
     pub after_ms: u64,
-    /// What it is told.
+    /// Text that the agent gets.
     pub notice: String,
 }
 
 /// Limits of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerLimits {
-    /// Longest life of the worker, in milliseconds.
+    /// Maximum lifetime of the worker, in milliseconds.
     pub wall_ms: u64,
-    /// Longest silence of the agent inside a turn, in milliseconds.
+    /// Maximum silence of the agent within a turn, in milliseconds.
     pub idle_ms: u64,
-    /// Raw output kept in the spool, in bytes.
+    /// Maximum raw output kept in the spool, in bytes.
     pub spool_bytes: u64,
-    /// How long a shim goes on without a daemon, in milliseconds: ten minutes by default, longer than a restart or an upgrade takes.
+    /// How long a shim continues without a daemon, in milliseconds: ten minutes by default, longer than a restart or an upgrade takes.
     pub orphan_grace_ms: u64,
     /// How long a question to a person may stay open before it is refused, in milliseconds.
     pub permission_ms: u64,
 }
 
-/// Longest time of an attempt where nothing else is said, in milliseconds: an hour.
+/// Default time limit of an attempt, in milliseconds: an hour.
 pub const DEFAULT_TIMEOUT_MS: u64 = 60 * 60_000;
 
 impl Default for WorkerLimits {

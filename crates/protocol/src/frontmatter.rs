@@ -4,12 +4,12 @@ use saphyr_parser::{Event, Parser};
 
 use crate::error::near_matches;
 
-/// A frontmatter and the text behind it.
+/// A frontmatter and the text after it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Document<'a> {
-    /// The fields, in their order.
+    /// Fields, in order.
     pub fields: Vec<Field>,
-    /// The text below, without blank lines around it.
+    /// Text below the frontmatter, without blank lines around it.
     pub body: &'a str,
 }
 
@@ -24,7 +24,7 @@ pub struct Field {
     pub line: usize,
 }
 
-/// What a key may have.
+/// Value of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Value {
     /// A text.
@@ -33,12 +33,12 @@ pub enum Value {
     List(Vec<String>),
 }
 
-/// Why a file can't be used.
+/// Reason why a file can't be used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong.
     pub what: String,
-    /// The line, from 1; 0 for the file as a whole.
+    /// Line, from 1; 0 for the file as a whole.
     pub line: usize,
     /// What to do.
     pub hint: Option<String>,
@@ -47,13 +47,13 @@ pub struct Problem {
 // === impl Problem ===
 
 impl Problem {
-    /// A problem in a line.
+    /// Makes a problem at a line.
     #[must_use]
     pub const fn at(line: usize, what: String) -> Self {
         Self { what, line, hint: None }
     }
 
-    /// The same with the word that was meant, if one is near.
+    /// Adds the nearest valid word as a hint, if there is one.
     #[must_use]
     pub fn near(self, word: &str, words: &[&str]) -> Self {
         let near = near_matches(word, words.iter().copied());
@@ -61,10 +61,10 @@ impl Problem {
     }
 }
 
-/// Reads a text. Keys are unique; nothing is nested deeper than a list.
+/// Reads a text. Keys are unique; only lists may be nested in the mapping.
 ///
 /// # Errors
-/// The first line that is not valid frontmatter, and why.
+/// The first line that is not valid frontmatter, and the reason.
 pub fn read(text: &str) -> Result<Document<'_>, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (yaml, body) = parted(text)?;
@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Result<Document<'_>, Problem> {
     Ok(Document { fields, body: body.trim() })
 }
 
-/// Parts a text at the lines of `---`.
+/// Splits a text at the lines of `---`.
 fn parted(text: &str) -> Result<(&str, &str), Problem> {
     let mut at = 0;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -95,7 +95,7 @@ fn parted(text: &str) -> Result<(&str, &str), Problem> {
     Err(Problem::at(1, "its frontmatter has no second line `---`".to_owned()))
 }
 
-/// What is being read.
+/// What the parser is reading.
 enum State {
     Before,
     Key,

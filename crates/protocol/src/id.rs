@@ -1,14 +1,14 @@
-//! Identifiers: one macro makes them, each with a readable prefix and one rule for what it may hold.
+//! Identifiers: one macro defines their types, each with a readable prefix and the same rule for valid text.
 
 use std::fmt;
 
-/// The address of the coordinator. No agent may have this name.
+/// Address of the coordinator. No agent may have this name.
 pub const COORDINATOR: &str = "coordinator";
 
-/// Longest id or name in bytes; every id becomes a file name somewhere, so it must stay short.
+/// Maximum length of an id or name, in bytes; every id becomes a file name somewhere, so it must stay short.
 pub const MAX_ID_BYTES: usize = 64;
 
-/// Why a text is not an id.
+/// Reason why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// The text is empty.
@@ -17,7 +17,7 @@ pub enum IdError {
     /// The text is longer than [`MAX_ID_BYTES`].
     #[error("{} has at most 64 bytes", one(.0))]
     TooLong(&'static str),
-    /// A character that is unsafe in file names or ambiguous in a command line.
+    /// The text has a character that is unsafe in file names or ambiguous in a command line.
     #[error("{} may hold letters, digits, '-', '_', '.' and spaces inside, not {found:?}", one(.what))]
     BadCharacter {
         /// The kind of id.
@@ -25,15 +25,15 @@ pub enum IdError {
         /// The offending character.
         found: char,
     },
-    /// `.` or `..`, a leading `-` or `.`, or a space at an end.
+    /// The text is `.` or `..`, has a leading `-` or `.`, or a space at an end.
     #[error("{} must begin and end with a letter, a digit or '_'", one(.0))]
     BadEnds(&'static str),
 }
 
-/// Checks the one rule that all ids share: safe as a file name on every system, and never an option or a path.
+/// Checks the rule that all ids share: safe as a file name on every system, and never an option or a path.
 ///
 /// # Errors
-/// The rule that is broken.
+/// The rule that the text breaks.
 pub fn check(what: &'static str, text: &str) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty(what));
@@ -52,7 +52,7 @@ pub fn check(what: &'static str, text: &str) -> Result<(), IdError> {
     Ok(())
 }
 
-/// A kind of id in words: "AgentName" is "agent name".
+/// Returns a kind of id in words: "AgentName" is "agent name".
 fn words(what: &str) -> String {
     let mut words = String::new();
     for c in what.chars() {
@@ -64,7 +64,7 @@ fn words(what: &str) -> String {
     words
 }
 
-/// The same with its article.
+/// Returns a kind of id in words, with its article.
 fn one(what: &str) -> String {
     let words = words(what);
     let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
@@ -93,20 +93,20 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// The readable prefix of this kind of id; empty for names that people choose.
+            /// Readable prefix of this kind of id; empty for names that people choose.
             pub const PREFIX: &'static str = $prefix;
 
-            /// Takes a text that follows the rule of [`check`]($crate::id::check).
+            /// Makes an id from a text that follows the rule of [`check`]($crate::id::check).
             ///
             /// # Errors
-            /// The rule that is broken.
+            /// The rule that the text breaks.
             pub fn new(text: impl Into<String>) -> Result<Self, $crate::id::IdError> {
                 let text = text.into();
                 $crate::id::check(stringify!($name), &text)?;
                 Ok(Self(text))
             }
 
-            /// Makes an id from 64 random bits, which the caller brings: `run_7f3a90c1d2e4b5a6`.
+            /// Makes an id from 64 random bits of the caller: `run_7f3a90c1d2e4b5a6`.
             #[must_use]
             pub fn from_bits(bits: u64) -> Self {
                 if Self::PREFIX.is_empty() {
@@ -115,7 +115,7 @@ macro_rules! id {
                 Self(format!("{}_{bits:016x}", Self::PREFIX))
             }
 
-            /// The text.
+            /// Returns the id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -150,20 +150,20 @@ id!(WorkerId, "wrk", "One agent process in one run, under its shim.");
 id!(NeedId, "need", "One question to a person.");
 
 impl AgentName {
-    /// The name of the [`COORDINATOR`].
+    /// Returns the name of the [`COORDINATOR`].
     #[must_use]
     pub fn coordinator() -> Self {
         Self(COORDINATOR.to_owned())
     }
 
-    /// The form under which names meet: lower case, runs of spaces and `_` as one `-`.
+    /// Returns the form in which names are compared: lower case, runs of spaces and `_` as one `-`.
     #[must_use]
     pub fn folded(&self) -> String {
         fold(self.as_str())
     }
 }
 
-/// Folds a name so that spellings that differ in case, spaces or `_` meet (`Coder 1` and `coder_1`).
+/// Folds a name so that spellings that differ in case, spaces or `_` are equal (`Coder 1` and `coder_1`).
 #[must_use]
 pub fn fold(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
@@ -184,7 +184,7 @@ pub fn fold(name: &str) -> String {
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The digest before the first event of a chain.
+    /// Digest before the first event of a chain.
     pub const ZERO: Self = Self([0; 32]);
 
     /// Hashes parts with each part's length before it, so that no two lists of parts collide.
@@ -206,7 +206,7 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// The 64 hex digits without the prefix.
+    /// Returns the 64 hex digits without the prefix.
     #[must_use]
     pub fn hex(&self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

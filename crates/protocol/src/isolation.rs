@@ -1,26 +1,26 @@
-//! How a worker is held, and what a constrained one may touch beside its own tree.
+//! The isolation of workers, and what a constrained worker may access besides its own tree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a worker is held.
+/// Isolation of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// It has the rights of the user.
+    /// The worker has the rights of the user.
     #[default]
     Full,
-    /// It has four tools (read, search, edit, shell) in a sandbox with its own work tree, and sees its own mail, the team and the tools.
+    /// The worker has four tools (read, search, edit, shell) in a sandbox with its own work tree, and sees its own mail, the team and the tools.
     Constrained,
 }
 
 // === impl Isolation ===
 
 impl Isolation {
-    /// Both, the looser first.
+    /// Both isolations, the looser first.
     pub const ALL: [Self; 2] = [Self::Full, Self::Constrained];
 
-    /// Its word.
+    /// Returns the isolation as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,13 +29,13 @@ impl Isolation {
         }
     }
 
-    /// The one of a word.
+    /// Returns the isolation with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// Whether it is the default, which records leave out.
+    /// Returns true for the default, which records leave out.
     #[must_use]
     pub fn is_full(&self) -> bool {
         *self == Self::Full
@@ -48,7 +48,7 @@ impl Isolation {
 pub enum Tool {
     /// Reads files.
     Read,
-    /// Finds files, and text in them.
+    /// Finds files, and text in files.
     Search,
     /// Writes files.
     Edit,
@@ -59,10 +59,10 @@ pub enum Tool {
 // === impl Tool ===
 
 impl Tool {
-    /// All four.
+    /// All four tools.
     pub const ALL: [Self; 4] = [Self::Read, Self::Search, Self::Edit, Self::Shell];
 
-    /// Its word.
+    /// Returns the tool as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,30 +73,30 @@ impl Tool {
         }
     }
 
-    /// The one of a word.
+    /// Returns the tool with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// Whether a worker that is cut to these tools can write files; an empty list stands for all tools.
+    /// Returns true if a worker that is limited to these tools can write files; an empty list stands for all tools.
     #[must_use]
     pub fn can_write(tools: &[Self]) -> bool {
         tools.is_empty() || tools.iter().any(|tool| matches!(tool, Self::Edit | Self::Shell))
     }
 }
 
-/// What an agent's constrained workers may touch beside their own tree and the system.
+/// What the constrained workers of an agent may access besides their own tree and the system.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reach {
-    /// Files and folders that they read, and whose programs they start, as absolute paths.
+    /// Files and folders that they may read and start programs from, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
-    /// Files and folders of the user's home that are copied into theirs, relative to it.
+    /// Files and folders of the user's home folder that are copied into the workers' home, relative to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub home: Vec<String>,
-    /// Hosts that they reach, each with its port: `api.example.com:443`.
+    /// Hosts that they may connect to, each with its port: `api.example.com:443`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -104,25 +104,25 @@ pub struct Reach {
 // === impl Reach ===
 
 impl Reach {
-    /// Whether it lists nothing.
+    /// Returns true if all lists are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The sandbox of a constrained worker, as its shim is told.
+/// Sandbox of a constrained worker, as passed to its shim.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkerSandbox {
-    /// What its agent's settings list.
+    /// Access that the agent's settings list.
     pub reach: Reach,
-    /// What it reads besides: the git folder, programs of ours.
+    /// Additional paths that the worker may read: the git folder and Switchboard's programs.
     pub read: Vec<String>,
-    /// Folders that nothing listed may open as a whole.
+    /// Folders that no listed path may open as a whole.
     pub closed: Vec<String>,
-    /// Start it also where not all of it can be enforced.
+    /// True to start the worker even if not all restrictions can be enforced.
     pub allow_unenforced: bool,
-    /// The tools that it is cut to; empty for all four. Without `edit` and `shell` its tree is read-only.
+    /// Tools that the worker is limited to; empty for all four. Without `edit` and `shell` its tree is read-only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
 }
@@ -130,7 +130,7 @@ pub struct WorkerSandbox {
 // === impl WorkerSandbox ===
 
 impl WorkerSandbox {
-    /// Whether nothing that the worker has writes files.
+    /// Returns true if none of the worker's tools writes files.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         !Tool::can_write(&self.tools)
@@ -140,7 +140,7 @@ impl WorkerSandbox {
 /// A host that a constrained worker may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its name or address, in lower case.
+    /// Name or address of the host, in lower case.
     pub name: String,
     /// The TCP port.
     pub port: u16,
@@ -149,7 +149,7 @@ pub struct Host {
 // === impl Host ===
 
 impl Host {
-    /// Reads `HOST:PORT`, with an IPv6 address in brackets. `None` for anything else, patterns and addresses with a path included.
+    /// Reads `HOST:PORT`, with an IPv6 address in brackets. Returns `None` for anything else, including patterns and addresses with a path.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (name, port) = text.rsplit_once(':')?;

@@ -1,4 +1,4 @@
-//! Work that is asked for without a plan, and the two dimensions of a run that neither its plan nor its isolation says: how its workers work
+//! Jobs: work that is requested without a plan; and two properties of a run that neither its plan nor its isolation defines: how its workers work
 //! together, and whether they have mail.
 
 use schemars::JsonSchema;
@@ -11,13 +11,13 @@ use crate::plan::TaskResult;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// One worker at a time.
+    /// One worker alone.
     Single,
-    /// Side by side.
+    /// Workers side by side.
     Parallel,
-    /// In rounds, each knowing what was said in the round before; then one decides.
+    /// Workers in rounds: each sees the answers of the round before; then one decides.
     Debate,
-    /// One after the other, each on what the one before left. The first that fails ends it.
+    /// Workers one after the other, each on the result of the one before. The first failure ends the chain.
     Chain,
 }
 
@@ -27,7 +27,7 @@ impl Mode {
     /// All modes.
     pub const ALL: [Self; 4] = [Self::Single, Self::Parallel, Self::Debate, Self::Chain];
 
-    /// Its word.
+    /// Returns the mode as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Mode {
         }
     }
 
-    /// The one of a word.
+    /// Returns the mode with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
@@ -49,20 +49,20 @@ impl Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Coordination {
-    /// They are on the roster, have an inbox, and full ones the tools.
+    /// Workers are on the roster and have an inbox; full workers also have Switchboard's tools.
     #[default]
     Managed,
-    /// They are on no roster, get no mail, and have no tools of ours.
+    /// Workers are on no roster, get no mail, and have none of Switchboard's tools.
     Standalone,
 }
 
 // === impl Coordination ===
 
 impl Coordination {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Managed, Self::Standalone];
 
-    /// Its word.
+    /// Returns the coordination as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -71,38 +71,38 @@ impl Coordination {
         }
     }
 
-    /// The one of a word.
+    /// Returns the coordination with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// Whether it is the default, which records leave out.
+    /// Returns true for the default, which records leave out.
     #[must_use]
     pub fn is_managed(&self) -> bool {
         *self == Self::Managed
     }
 }
 
-/// Work that is in no plan: what is to be done is said here.
+/// Work without a plan, described by the request itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// One for `single`, up to 8 for `parallel`, 2 to 16 steps of a `chain`, 2 to 8 participants of a `debate`.
+    /// Tasks: one for `single`, up to 8 for `parallel`, 2 to 16 steps of a `chain`, 2 to 8 participants of a `debate`.
     pub tasks: Vec<JobTask>,
-    /// What a debate is about, and who decides. Only for a debate.
+    /// Topic of a debate, and the agent that decides. Only for a debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<JobTask>,
-    /// Rounds of a debate, 1 to 5; 2 where nothing is said.
+    /// Rounds of a debate, 1 to 5; 2 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// How many have to reply in a round of a debate; half of them, rounded up, where nothing is said.
+    /// Number of participants that have to reply in a round of a debate; by default half of them, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<u32>,
-    /// What becomes of the work: `report` by default, which keeps what is said, or `change`, which the gates judge and which is merged into the run's branch.
+    /// Result of the work: `report` (default) keeps the answer; `change` passes the change to the gates and merges it into the run's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TaskResult>,
-    /// How often each task is tried; as its agent's settings say when left out. Participants of a debate speak once.
+    /// Maximum attempts of each task; by default as the agent's settings say. Participants of a debate have one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
 }
@@ -111,35 +111,35 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobTask {
-    /// What it is told. In a chain `{previous}` stands for what the step before said last, in a debate it is the position that it takes.
+    /// Instruction of the worker. In a chain `{previous}` stands for the last answer of the step before; in a debate this is the position to take.
     pub task: String,
-    /// Who: a configured agent's name; the run's where nothing is said.
+    /// Name of the configured agent; by default the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// Most tasks of a job that run side by side, as one asks for them.
+/// Maximum number of tasks of a job that run side by side, as requested.
 pub const MAX_PARALLEL: usize = 8;
 
-/// Fewest workers that share a task: participants of a debate, steps of a chain, tries of the same task.
+/// Minimum number of workers that share a task: participants of a debate, steps of a chain, tries of the same task.
 pub const MIN_SHARED: u32 = 2;
 
-/// Most participants of a debate, and most workers that try the same task: each costs what the task alone would.
+/// Maximum number of participants of a debate, and of workers that try the same task: each costs as much as the task alone would.
 pub const MAX_SHARED: u32 = 8;
 
-/// Most steps of a chain.
+/// Maximum number of steps of a chain.
 pub const MAX_STEPS: u32 = 16;
 
-/// Workers of a job at once where nothing is said.
+/// Default number of workers of a job at once.
 pub const JOB_WORKERS: u32 = 4;
 
 // === impl Job ===
 
 impl Job {
-    /// The mode where a request doesn't say one: a debate has a topic, and several tasks are done side by side.
+    /// Returns the mode of a request that names none: with a topic a debate; with several tasks parallel.
     #[must_use]
     pub const fn usual_mode(&self) -> Mode {
         match (&self.topic, self.tasks.len()) {
@@ -149,7 +149,7 @@ impl Job {
         }
     }
 
-    /// The field that does not go with a mode, and why; `None` if all go with it.
+    /// Returns the field that does not fit a mode, and why; `None` if all fit.
     #[must_use]
     pub fn misfit(&self, mode: Mode) -> Option<(&'static str, String)> {
         let count = self.tasks.len();
@@ -172,7 +172,7 @@ impl Job {
         self.topic.is_none().then(|| ("job.topic", "a debate needs to know what it is about".to_owned()))
     }
 
-    /// The plan that does the job, as the text of a plan.json. A job that does not fit its mode makes a plan that is refused.
+    /// Returns the plan for the job, as the text of a plan.json. A job that does not fit its mode makes a plan that is refused.
     #[must_use]
     pub fn plan(&self, mode: Mode) -> String {
         let mut usual = json!({ "result": self.result.unwrap_or(TaskResult::Report) });
@@ -216,7 +216,7 @@ impl JobTask {
         json!({ "id": format!("1.{number}"), "phase": 1, "description": self.task, "x-switchboard": settings })
     }
 
-    /// A worker of several on one task.
+    /// Returns the plan entry of one of several workers on a task.
     fn of_many(&self, told: &str) -> Value {
         let mut worker = json!({});
         put(&mut worker, told, Some(&self.task).filter(|task| !task.is_empty()));
@@ -225,7 +225,7 @@ impl JobTask {
         worker
     }
 
-    /// The first words, for a list of runs.
+    /// Returns the first words of the task, for a list of runs.
     fn title(&self) -> String {
         let line = self.task.lines().find(|line| !line.trim().is_empty()).unwrap_or("a job");
         crate::text::cut(line.trim(), 80)

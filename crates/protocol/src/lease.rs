@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::AgentName;
 
-/// Most globs of one lease.
+/// Maximum number of globs of one lease.
 pub const MAX_GLOBS: usize = 64;
-/// How long a lease lasts unless asked otherwise, in seconds: an hour, as agents' mail tools have it.
+/// Default duration of a lease, in seconds: an hour, as in agents' mail tools.
 pub const DEFAULT_TTL_S: u64 = 60 * 60;
-/// How long a lease lasts at most, in seconds: a day.
+/// Maximum duration of a lease, in seconds: a day.
 pub const MAX_TTL_S: u64 = 24 * 60 * 60;
 
 crate::id!(LeaseId, "lease", "One lease.");
 
-/// What is claimed.
+/// What a lease claims.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -25,19 +25,19 @@ pub enum Resource {
     Terminal(AgentName),
 }
 
-/// With whom a claim is compatible.
+/// Which other claims a claim is compatible with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// With no other claim: to write.
+    /// With no other claim; for writing.
     #[default]
     Exclusive,
-    /// With other shared ones: to rely on it staying as it is.
+    /// With other shared claims; for relying on the resource to stay unchanged.
     Shared,
 }
 
 impl Mode {
-    /// The word that is stored and shown.
+    /// Returns the mode as it is stored and shown.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Mode {
         }
     }
 
-    /// Whether two holders can't have both.
+    /// Returns true if two holders can't have both claims.
     #[must_use]
     pub const fn excludes(self, other: Self) -> bool {
         matches!(self, Self::Exclusive) || matches!(other, Self::Exclusive)
@@ -56,57 +56,57 @@ impl Mode {
 /// A lease as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Lease {
-    /// Its id.
+    /// Id of the lease.
     pub id: LeaseId,
-    /// Who holds it.
+    /// Name of the holder.
     pub holder: AgentName,
-    /// What it is on.
+    /// Claimed resource.
     pub resource: Resource,
-    /// Whether others may hold it, too.
+    /// Whether others may hold a claim on it, too.
     pub mode: Mode,
-    /// The fencing token: grows with every grant, so that work under an older lease can be told and refused.
+    /// Fencing token: it grows with every grant, so that work under an older lease is recognised and refused.
     pub token: u64,
-    /// Time left in milliseconds.
+    /// Time left, in milliseconds.
     pub left_ms: u64,
-    /// How long it was granted for, in milliseconds.
+    /// Duration of the grant, in milliseconds.
     pub ttl_ms: u64,
     /// Why the holder wants it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// Why a lease ended.
+/// Reason why a lease ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Its holder gave it back, or a person took it away.
+    /// Its holder returned it, or a person revoked it.
     Released,
-    /// Its time was up.
+    /// Its time ran out.
     Lapsed,
     /// Its holder left.
     HolderLeft,
 }
 
-/// What happens to leases; all of it on the one subject [`SUBJECT`], whose revision is what a decision is based on.
+/// Events about leases; all of them have the subject [`SUBJECT`], whose revision a decision is based on.
 ///
-/// `at` is the leases' own clock in milliseconds: it stands still while no daemon runs, and no change of the time of day
-/// moves it.
+/// `at` is the time of the leases' own clock in milliseconds: it stands still while no daemon runs, and a change of the time of day
+/// does not affect it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum LeaseEvent {
-    /// Somebody holds something; the event's lsn is the token.
+    /// A lease was granted; the event's lsn is its token.
     LeaseGranted {
-        /// Its id.
+        /// Id of the lease.
         id: LeaseId,
-        /// Who holds it.
+        /// Name of the holder.
         holder: AgentName,
-        /// What it is on; of many globs the first.
+        /// Claimed resource; of many globs only the first.
         resource: Resource,
-        /// Whether others may hold it, too.
+        /// Whether others may hold a claim on it, too.
         mode: Mode,
-        /// When, by the leases' clock.
+        /// Time of the grant, by the leases' clock.
         at: u64,
-        /// For how long, in milliseconds.
+        /// Duration in milliseconds.
         span: u64,
         /// Why the holder wants it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -114,37 +114,37 @@ pub enum LeaseEvent {
     },
     /// More globs of a lease that was just granted.
     LeaseGlobsAdded {
-        /// The lease.
+        /// Id of the lease.
         id: LeaseId,
-        /// Which part of its globs, from 1.
+        /// Number of this part of its globs, from 1.
         part: u32,
         /// The globs.
         globs: Vec<String>,
     },
     /// A lease has a new deadline.
     LeaseRenewed {
-        /// The lease.
+        /// Id of the lease.
         id: LeaseId,
-        /// When, by the leases' clock.
+        /// Time of the renewal, by the leases' clock.
         at: u64,
-        /// For how long from then, in milliseconds.
+        /// Duration from that time, in milliseconds.
         span: u64,
     },
-    /// A lease is over.
+    /// A lease ended.
     LeaseEnded {
-        /// The lease.
+        /// Id of the lease.
         id: LeaseId,
-        /// When, by the leases' clock.
+        /// Time of the end, by the leases' clock.
         at: u64,
-        /// Why.
+        /// Reason.
         ending: Ending,
-        /// How many parts its globs have, the first not counted.
+        /// Number of parts that its globs have, without the first.
         #[serde(default, skip_serializing_if = "is_zero")]
         parts: u32,
     },
-    /// A daemon took the leases over from an earlier one, or the time of day has jumped; their clock goes on from here.
+    /// A daemon took over the leases of an earlier one, or the time of day has jumped; the leases' clock continues from here.
     LeasesResumed {
-        /// The leases' clock.
+        /// Time of the leases' clock.
         at: u64,
     },
 }

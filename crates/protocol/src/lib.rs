@@ -1,7 +1,8 @@
-//! The words of Switchboard: what agents, parts and faces say to each other, as plain data.
+//! The vocabulary of Switchboard: the data that agents, crates and faces exchange.
 //!
-//! Start with [`verb`] (what can be asked), then [`event`] (what happened), [`plan`] and [`run`] (work),
-//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`role`] and [`answer`] (what workers of a team may do and say), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
+//! Start with [`verb`] (requests), then [`event`] (what happened), [`plan`] and [`run`] (work),
+//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`role`] and [`answer`] (rights and answers of workers),
+//! [`frame`] (reports of a worker's shim) and [`error`] (every code that a user can see).
 
 pub mod action;
 pub mod agent;

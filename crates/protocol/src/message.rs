@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentName, MessageId};
 use crate::time::Millis;
 
-/// Largest payload of a message in bytes.
+/// Maximum size of a message's payload, in bytes.
 pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 
-/// Unacknowledged messages that one inbox holds unless the settings say otherwise; the next sender is refused (`bus.inbox-full`).
+/// Default maximum number of unacknowledged messages in one inbox; further messages are refused (`bus.inbox-full`).
 pub const INBOX_LIMIT: i64 = 1_000;
 
-/// Bytes of unacknowledged payloads that one inbox holds.
+/// Maximum total size of the unacknowledged payloads in one inbox, in bytes.
 pub const INBOX_BYTES: i64 = 64 * 1024 * 1024;
 
-/// Messages beyond the limit that only the control lane may use.
+/// Number of messages beyond the limit that only the control lane may use.
 pub const CONTROL_RESERVE: i64 = 64;
 
-/// Largest metadata of a message in bytes of JSON, and largest persona.
+/// Maximum size of a message's metadata and of its persona, in bytes of JSON.
 pub const MAX_METADATA_BYTES: usize = 64 * 1024;
 
-/// What a message is for; the five words of the file protocol.
+/// Purpose of a message; the five words of the file protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -30,15 +30,15 @@ pub enum Action {
     RequestReview,
     /// Returns completed work or an answer.
     SubmitResult,
-    /// Says how things are.
+    /// Reports a status.
     #[default]
     StatusUpdate,
-    /// A command for a terminal.
+    /// Sends a command to a terminal.
     Execute,
 }
 
 impl Action {
-    /// The word on the wire.
+    /// Returns the word that is sent.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -52,23 +52,23 @@ impl Action {
 }
 
 impl Action {
-    /// Whether it sets somebody to work: these are signed, cooled down and come to an end.
+    /// Returns true if the action asks the recipient to work: such messages are signed, have a cool-down and expire.
     #[must_use]
     pub const fn is_dispatch(self) -> bool {
         matches!(self, Self::DelegateTask | Self::Execute)
     }
 }
 
-/// What kind of message it is.
+/// Kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// Steers work (`pause`, `stop` …): passes all other lanes and has room of its own. Only a person or Switchboard itself sends it.
+    /// Steers work (`pause`, `stop` …): goes before all other lanes and has its own reserve. Only a person or Switchboard itself can send it.
     Control,
-    /// Says something.
+    /// Reports something.
     #[default]
     Event,
-    /// Wants an answer.
+    /// Asks for an answer.
     Request,
     /// Answers a request.
     Reply,
@@ -81,7 +81,7 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    /// The word on the wire.
+    /// Returns the word that is sent.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -96,23 +96,23 @@ impl MessageKind {
     }
 }
 
-/// How urgent it is; each is a lane of its own, in order of sending.
+/// Priority of a message; each has its own lane, in order of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Before the others.
+    /// Delivered before the others.
     High,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
-    /// After the others.
+    /// Delivered after the others.
     Low,
 }
 
-/// How many lanes there are.
+/// Number of lanes.
 pub const LANES: u8 = 4;
 
-/// The lane of a message: 0 is control, then high, normal, low; below [`LANES`].
+/// Returns the lane of a message: 0 for control, then high, normal, low; below [`LANES`].
 #[must_use]
 pub const fn lane(kind: MessageKind, priority: Priority) -> u8 {
     match (kind, priority) {
@@ -123,43 +123,43 @@ pub const fn lane(kind: MessageKind, priority: Priority) -> u8 {
     }
 }
 
-/// How far a message has come before its recipient's eyes; it only ever moves forward.
+/// How close a message has come to its recipient's attention; the state only moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
-    /// The store has it.
+    /// The store has the message.
     Accepted,
-    /// It was put before a channel of the recipient; nobody knows that it was seen.
+    /// The message was passed to a channel of the recipient; whether it was seen is unknown.
     Offered,
-    /// There is evidence that it was before the recipient's eyes.
+    /// There is evidence that the recipient saw the message.
     Injected,
-    /// The recipient said that it has it.
+    /// The recipient acknowledged the message.
     Acked,
-    /// The recipient said that it is done, or sent its result.
+    /// The recipient reported the work as done, or sent its result.
     Done,
 }
 
-/// Where a message stands in its recipient's queue.
+/// State of a message in its recipient's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueState {
-    /// It waits.
+    /// The message waits.
     #[default]
     Ready,
-    /// A delivery holds it until its lease lapses.
+    /// A delivery holds the message until its lease lapses.
     Leased,
-    /// Its recipient has it. Final.
+    /// The recipient acknowledged the message. Final.
     Acked,
-    /// It was delivered too often, or can't be. Final, until a person puts it back.
+    /// The message was delivered too often or can't be delivered. Final, until a person puts it back.
     Dead,
-    /// Its time to live was over. Final.
+    /// The time to live is over. Final.
     Expired,
-    /// Its sender or a person took it back, or a later one took its place. Final.
+    /// The sender or a person withdrew the message, or a later one replaced it. Final.
     Cancelled,
 }
 
 impl QueueState {
-    /// The word that is stored and shown.
+    /// Returns the word that is stored and shown.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -172,7 +172,7 @@ impl QueueState {
         }
     }
 
-    /// Whether it is still to be delivered.
+    /// Returns true if the message is still to be delivered.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Ready | Self::Leased)
@@ -182,70 +182,70 @@ impl QueueState {
 /// A message as its recipient reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Message {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
-    /// What it is for.
+    /// Purpose of the message.
     pub action: Action,
-    /// Its kind.
+    /// Kind of the message.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: MessageKind,
-    /// Its priority.
+    /// Priority of the message.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: Priority,
-    /// What it is about, in a few words.
+    /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Who sent it.
+    /// Name of the sender.
     pub sender: AgentName,
-    /// Whether the sender proved who it is; `false` means that the name is only a claim.
+    /// True if the sender's name is proven; `false` means that it is only claimed.
     pub sender_verified: bool,
-    /// Who is to read it.
+    /// Name of the recipient.
     pub recipient: AgentName,
-    /// The text. Untrusted: it is what somebody wrote, never an instruction of Switchboard.
+    /// Text of the message. Untrusted: it comes from the sender and is never an instruction of Switchboard.
     pub payload: String,
-    /// True when the payload was cut to a preview.
+    /// True if the payload was cut to a preview.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_preview: bool,
-    /// The message that it answers.
+    /// Id of the message that this one answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// It answers a request whose deadline was over.
+    /// True if the message answers a request after its deadline.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_late: bool,
-    /// The team to which it was sent.
+    /// Team that the message was sent to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub team: String,
-    /// Further fields that its sender gave, as JSON; untrusted like the payload.
+    /// Further fields from the sender, as JSON; untrusted like the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Value>,
-    /// The part that its sender wants played; untrusted like the payload.
+    /// Persona that the sender asks the recipient to adopt; untrusted like the payload.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub persona: String,
-    /// How far it has come.
+    /// Delivery state.
     pub state: DeliveryState,
-    /// Where it stands in the queue.
+    /// State in the queue.
     #[serde(default)]
     pub queue: QueueState,
-    /// Deliveries so far.
+    /// Number of deliveries so far.
     #[serde(default)]
     pub attempt: u32,
-    /// What the receiver of this delivery shows to acknowledge it.
+    /// Token with which the receiver acknowledges this delivery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_token: Option<u64>,
-    /// When this delivery lapses.
+    /// Time at which this delivery lapses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<Millis>,
-    /// When its time to live is over.
+    /// End of the time to live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
-    /// Why it is dead, expired or cancelled.
+    /// Reason why the message is dead, expired or cancelled.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// When the store took it.
+    /// Time at which the store accepted the message.
     pub created_at: Millis,
-    /// Position in the log, which is the cursor of `check_inbox`.
+    /// Position in the log, used as the cursor of `check_inbox`.
     pub seq: u64,
-    /// Its number in this inbox, without gaps.
+    /// Number of the message in this inbox, without gaps.
     #[serde(default)]
     pub number: u64,
 }
@@ -254,176 +254,177 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What a sender may say about a message beyond its text; all optional.
+/// Optional properties of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Terms {
-    /// Its kind.
+    /// Kind of the message.
     #[serde(skip_serializing_if = "is_default")]
     pub message_kind: MessageKind,
-    /// Its priority.
+    /// Priority of the message.
     #[serde(skip_serializing_if = "is_default")]
     pub priority: Priority,
-    /// What it is about.
+    /// Subject of the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Messages of one key keep their order; those of other keys pass them.
+    /// Order key: messages with the same key keep their order; messages with other keys may overtake them.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub order_key: String,
-    /// Not to be delivered earlier.
+    /// Earliest time of delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Millis>,
-    /// Not to be delivered later; a request's deadline.
+    /// Latest time of delivery; the deadline of a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
-    /// Deliveries before it is dead; 0 means the usual number.
+    /// Maximum number of deliveries; after that the message is dead. 0 means the default.
     #[serde(skip_serializing_if = "is_default")]
     pub max_attempts: u32,
-    /// The team to which it was sent.
+    /// Team that the message was sent to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub team: String,
-    /// What the messages of one broadcast have in common.
+    /// Id that the messages of one broadcast share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broadcast: Option<MessageId>,
-    /// It answers a request whose deadline was over.
+    /// True if the message answers a request after its deadline.
     #[serde(skip_serializing_if = "is_default")]
     pub late: bool,
-    /// It has metadata or a persona, in an event of its own.
+    /// True if the message has metadata or a persona, which are in a separate event.
     #[serde(skip_serializing_if = "is_default")]
     pub details: bool,
-    /// Its recipient has it: the daemon itself, or a command that reads no mail. It is never delivered and takes no room.
+    /// True if the message needs no delivery because its recipient is the daemon itself or a command that reads no mail. It takes no room in
+    /// an inbox.
     #[serde(skip_serializing_if = "is_default")]
     pub taken: bool,
 }
 
-/// What happens to messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; all others are about
-/// `message/ID`.
+/// Events about messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; the
+/// subject of all others is `message/ID`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum MessageEvent {
-    /// The store took a message; the payload is the body.
+    /// The store accepted a message; the body is the payload.
     MessageSent {
-        /// Its id.
+        /// Id of the message.
         id: MessageId,
-        /// What it is for.
+        /// Purpose of the message.
         action: Action,
-        /// Who sent it.
+        /// Name of the sender.
         sender: AgentName,
-        /// Whether the sender is proven.
+        /// True if the sender's name is proven.
         verified: bool,
-        /// Who is to read it.
+        /// Name of the recipient.
         recipient: AgentName,
-        /// What it answers.
+        /// Id of the message that this one answers.
         reply_to: Option<MessageId>,
-        /// Bytes of the payload.
+        /// Size of the payload in bytes.
         bytes: u64,
-        /// The rest.
+        /// Optional properties.
         #[serde(flatten)]
         terms: Terms,
     },
     /// Metadata and persona of a message; the body is JSON with these two fields.
     MessageDetailed {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
     },
-    /// A message was put before a channel.
+    /// A message was passed to a channel.
     MessageOffered {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// Through what: `prompt`, `inbox-file`.
+        /// Name of the channel: `prompt`, `inbox-file`.
         channel: String,
     },
-    /// There is evidence that the recipient had it before its eyes.
+    /// There is evidence that the recipient saw the message.
     MessageInjected {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
         /// The evidence: `turn 3 of wrk_…`, `check_inbox`.
         evidence: String,
     },
-    /// A delivery holds it; the token is this event's place in the log.
+    /// A delivery holds the message; its token is this event's position in the log.
     MessageLeased {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// Which delivery this is, from 1.
+        /// Number of the delivery, from 1.
         attempt: u32,
-        /// When it lapses.
+        /// Time at which the delivery lapses.
         until: Millis,
     },
-    /// A delivery holds it for longer.
+    /// A delivery holds the message for longer.
     MessageExtended {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// When it lapses now.
+        /// New time at which the delivery lapses.
         until: Millis,
     },
     /// A delivery ended without an acknowledgement.
     MessageReturned {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// Why: `nak` or `lapsed`, and what the receiver said.
+        /// Reason: `nak` or `lapsed`, and the receiver's explanation.
         why: String,
-        /// Not to be delivered earlier.
+        /// Earliest time of the next delivery.
         not_before: Millis,
-        /// Its time to live, which goes on.
+        /// End of the time to live, which is not extended.
         expires_at: Option<Millis>,
     },
-    /// The recipient said that it has it.
+    /// The recipient acknowledged the message.
     MessageAcked {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// Bytes of its payload, which the inbox no longer holds.
+        /// Size of the payload in bytes, which no longer counts for the inbox.
         #[serde(default)]
         bytes: u64,
     },
-    /// The recipient said that what it asks for is done, or sent the result.
+    /// The recipient reported the requested work as done, or sent its result.
     MessageDone {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
     },
-    /// It left the queue without an acknowledgement.
+    /// A message left the queue without an acknowledgement.
     MessageEnded {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// `dead`, `expired` or `cancelled`.
+        /// Final state: `dead`, `expired` or `cancelled`.
         state: QueueState,
-        /// Why.
+        /// Reason.
         cause: String,
-        /// Bytes of its payload, which the inbox no longer holds.
+        /// Size of the payload in bytes, which no longer counts for the inbox.
         bytes: u64,
     },
     /// A person put a dead message back into the queue.
     MessageRevived {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
-        /// Whose.
+        /// Recipient of the message.
         recipient: AgentName,
-        /// Bytes of its payload, which the inbox holds again.
+        /// Size of the payload in bytes, which counts for the inbox again.
         bytes: u64,
     },
-    /// A person, or the end of its time, let a dead message go.
+    /// A dead message was discarded, by a person or because its time ran out.
     MessageDropped {
-        /// Which.
+        /// Id of the message.
         id: MessageId,
     },
-    /// A request got its answer.
+    /// A request was answered.
     RequestReplied {
-        /// The request.
+        /// Id of the request.
         id: MessageId,
-        /// The answer.
+        /// Id of the answer.
         reply: MessageId,
     },
 }

@@ -1,4 +1,4 @@
-//! The modes of a run that a team carries out, and what is recorded of them. What they mean is in `switchboard_pipeline::modes`.
+//! The modes of a run led by a team, and their record. What the modes mean is defined in `switchboard_pipeline::modes`.
 
 mod event;
 mod fact;
@@ -14,23 +14,23 @@ pub use fact::{MAX_NOW, ModeFact, PartWork};
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;
 
-/// Highest number of a phase, which a retrospective has to name (1 to 99).
+/// Highest phase number, as in a retrospective (1 to 99).
 pub const MAX_PHASE: u64 = 99;
 
-/// What a run is at.
+/// Mode that a run is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TeamMode")]
 pub enum Mode {
-    /// It looks for what an earlier run left; the explorer consolidates what such runs have taught.
+    /// The run looks for what an earlier run left; the explorer consolidates the lessons of such runs.
     Resume,
-    /// The architect asks a person what the request leaves open.
+    /// The architect asks a person about open points of the request.
     Clarify,
-    /// The explorer reports what is there.
+    /// The explorer reports what exists.
     Discover,
-    /// The explorer reports how far each thing is that the request or plan refers to.
+    /// The explorer reports how complete each item is that the request or plan refers to.
     Reality,
-    /// Experts advise, one call a domain.
+    /// Experts advise, one call per domain.
     Consult,
     /// The architect writes a specification.
     Specify,
@@ -40,53 +40,53 @@ pub enum Mode {
     CriticGate,
     /// The tasks of a phase are carried out.
     Execute,
-    /// A phase is brought to its end.
+    /// A phase is being completed.
     PhaseWrap,
-    /// The record doesn't say what the run is at; a person does.
+    /// The record doesn't show the mode of the run; a person has to decide.
     Unknown,
 }
 
-/// How a run of a team begins.
+/// Start parameters of a run led by a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// Digest of the request, where it began with one.
+    /// Digest of the request, if the run began with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Digest>,
-    /// The plan, where it began with one.
+    /// The plan, if the run began with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanFacts>,
-    /// Digest of a plan that an earlier run had approved: one that is still the same needs no second review.
+    /// Digest of a plan that was approved in an earlier run; if the plan is unchanged, it needs no second review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<Digest>,
-    /// The phase to go on with: those before it are done.
+    /// Phase to continue with; those before it are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_phase: Option<u64>,
-    /// Whether the repository holds nothing that could be explored.
+    /// True if the repository contains nothing to explore.
     pub is_empty_project: bool,
-    /// Retrospectives that earlier runs have left which a team led.
+    /// Number of retrospectives from earlier runs that a team led.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retrospectives: u32,
-    /// Who is asked.
+    /// Name of the person who is asked.
     pub person: AgentName,
-    /// Who says that the next phase begins.
+    /// Who decides that the next phase begins.
     pub proceed: Proceed,
-    /// Which of the steps are taken that may be left out.
+    /// Which of the optional steps are taken.
     pub steps: OptionalSteps,
-    /// How often something is tried again.
+    /// Maximum numbers of repetitions.
     #[serde(default, skip_serializing_if = "ModeLimits::is_usual")]
     pub limits: ModeLimits,
 }
 
-/// A plan, as far as modes depend on it.
+/// The parts of a plan that modes depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanFacts {
-    /// Digest of its `plan.json`.
+    /// Digest of the `plan.json`.
     pub plan: Digest,
-    /// The numbers of its phases, ascending.
+    /// Numbers of the phases, ascending.
     pub phases: Vec<u64>,
 }
 
-/// Who says that the next phase begins.
+/// Who decides that the next phase begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proceed {
@@ -98,12 +98,12 @@ pub enum Proceed {
     AutoFlag,
 }
 
-/// Steps that may be left out; false is recorded as not configured.
+/// Optional steps; false is recorded as not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "a setting each")]
 pub struct OptionalSteps {
-    /// The explorer consolidates what earlier runs have taught.
+    /// The explorer consolidates the lessons of earlier runs.
     pub briefing: bool,
     /// The architect may ask questions.
     pub clarify: bool,
@@ -111,33 +111,33 @@ pub struct OptionalSteps {
     pub consult: bool,
     /// A specification is written.
     pub specify: bool,
-    /// Documentation is brought in line at the end of a phase.
+    /// Documentation is updated at the end of a phase.
     pub docs: bool,
-    /// What was built is compared with what was asked for at the end of a phase.
+    /// At the end of a phase the result is compared with the request.
     pub drift: bool,
-    /// What was said about the code is compared with the code at the end of a phase.
+    /// At the end of a phase claims about the code are compared with the code.
     pub hallucination: bool,
 }
 
-/// How often something is tried again before a person is asked.
+/// Maximum numbers of repetitions before a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ModeLimits {
-    /// Revisions of a plan that the critic may ask for.
+    /// Maximum number of plan revisions that the critic may ask for.
     pub critic_cycles: u32,
-    /// How often an answer that does not fit to what is known is asked for again: a plan that was refused, guidance on another domain.
+    /// Maximum number of times an unsuitable answer is asked for again: a plan that was refused, guidance on another domain.
     pub malformed: u32,
 }
 
 impl Default for ModeLimits {
-    /// The limits of `docs/team.md`: 2 critic cycles, 2 malformed answers.
+    /// Returns the limits of `docs/team.md`: 2 critic cycles, 2 malformed answers.
     fn default() -> Self {
         Self { critic_cycles: 2, malformed: 2 }
     }
 }
 
 impl Default for OptionalSteps {
-    /// All but a specification and the check of claims, which are asked for.
+    /// Enables all steps except the specification and the check of claims, which have to be requested.
     fn default() -> Self {
         Self {
             briefing: true,
@@ -159,7 +159,7 @@ const fn is_zero(count: &u32) -> bool {
 // === impl ModeLimits ===
 
 impl ModeLimits {
-    /// Whether they are those of `docs/team.md`, which a record need not repeat.
+    /// Returns true if the limits are those of `docs/team.md`, which a record leaves out.
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -168,7 +168,7 @@ impl ModeLimits {
 // === impl OptionalSteps ===
 
 impl OptionalSteps {
-    /// The roles that a team has which takes these steps, beside the coders.
+    /// Returns the roles of a team that takes these steps, apart from the coders.
     #[must_use]
     pub fn roles(self) -> Vec<RoleName> {
         let optional = [
@@ -187,7 +187,7 @@ impl OptionalSteps {
 // === impl Mode ===
 
 impl Mode {
-    /// Its label on screens.
+    /// Returns the label for screens.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -215,7 +215,7 @@ impl fmt::Display for Mode {
 // === impl Proceed ===
 
 impl Proceed {
-    /// The setting by which no person is asked; `None` where one is.
+    /// Returns the setting because of which no person is asked; `None` if a person is asked.
     #[must_use]
     pub const fn setting(self) -> Option<&'static str> {
         match self {
@@ -229,7 +229,7 @@ impl Proceed {
 // === impl PlanFacts ===
 
 impl PlanFacts {
-    /// Why the plan can't be carried out; `None` if it can.
+    /// Returns why the plan can't be carried out; `None` if it can.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         if self.phases.is_empty() {

@@ -6,18 +6,18 @@ use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, NeedId, RunId, WorkerId};
 use crate::time::Millis;
 
-/// A question that waits for a person, or one that was settled.
+/// A question to a person, open or closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Need {
-    /// Its id.
+    /// Id of the question.
     pub id: NeedId,
-    /// What it is about.
+    /// Kind of the question.
     #[serde(default)]
     pub kind: NeedKind,
-    /// The run it belongs to; `None` for other questions than a worker's.
+    /// Run of the asking worker; `None` for questions that no worker asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The task it belongs to; empty for other questions than a worker's.
+    /// Task of the asking worker; empty for questions that no worker asked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
     /// The worker that waits.
@@ -29,137 +29,137 @@ pub struct Need {
     /// The call that is held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<HeldCall>,
-    /// What the agent wants to do, in its own words: untrusted.
+    /// What the agent wants to do, in its own words; untrusted.
     pub title: String,
-    /// The command, the diff, the message or the arguments.
+    /// Details: the command, the diff, the message or the arguments.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// What can be chosen.
+    /// Options to choose from.
     pub options: Vec<PermissionOption>,
-    /// When it was asked.
+    /// Time at which it was asked.
     pub asked_at: Millis,
-    /// When it is refused by itself.
+    /// Time at which it counts as denied without an answer.
     pub expires_at: Millis,
-    /// The outcome: `approved`, `denied`, `answered`, `expired`, `granted`, `withdrawn` …; `None` while it is open.
+    /// Outcome: `approved`, `denied`, `answered`, `expired`, `granted`, `withdrawn` …; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
 
-/// What a question is about.
+/// Kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
-    /// A worker asks for a permission.
+    /// A worker asks for permission.
     #[default]
     Permission,
-    /// A worker ended without what it was denied: whether to allow it, try again, or give up.
+    /// A worker ended without a permission that was denied: whether to allow it, try again, or give up.
     Denied,
-    /// A change waits for a yes before it is merged.
+    /// A change needs approval before it is merged.
     Change,
-    /// A run's branch waits for a yes before it is merged into the user's.
+    /// A run's branch needs approval before it is merged into the user's.
     Merge,
-    /// A team can't go on without a person: a question of its architect, a plan that was rejected, the next phase.
+    /// A team needs a person to continue: a question of its architect, a rejected plan, the next phase.
     Team,
-    /// The policy holds a call until a person says yes.
+    /// The policy holds a call until a person approves it.
     Call,
-    /// A message came to nothing.
+    /// A message could not be delivered.
     DeadLetter,
-    /// A message file asks for more than its sender may.
+    /// A message file needs a permission that its sender lacks.
     HeldMessage,
 }
 
 /// A call that is held.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HeldCall {
-    /// The verb.
+    /// Name of the verb.
     pub verb: String,
-    /// Who calls.
+    /// Name of the caller.
     pub caller: AgentName,
 }
 
-/// Who asks, in the event that asks.
+/// What a question is about, as recorded in its event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum NeedAbout {
-    /// A worker, for a permission.
+    /// A worker asks for permission.
     Permission {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         task: String,
         /// The worker that waits.
         worker: WorkerId,
         /// The shim's id of the question.
         ask: String,
     },
-    /// A task whose worker ended without what it was denied.
+    /// A worker of a task ended without a permission that was denied.
     Denied {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         task: String,
-        /// The worker that has ended.
+        /// Id of the worker that ended.
         worker: WorkerId,
-        /// Its questions that were refused, at most ten.
+        /// Ids of its denied questions, at most ten.
         denied: Vec<NeedId>,
     },
-    /// A task, for a yes to its change.
+    /// A task's change needs approval.
     Change {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The task.
+        /// Id of the task.
         task: String,
-        /// The change.
+        /// Commit of the change.
         commit: String,
     },
-    /// A run, for a yes to the merge of its branch.
+    /// The merge of a run's branch needs approval.
     Merge {
-        /// The run.
+        /// Id of the run.
         run: RunId,
         /// Tip of its branch.
         commit: String,
     },
-    /// A run that a team carries out, at one of its steps.
+    /// A run led by a team waits at a step.
     Team {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The number of the step that waits.
+        /// Number of the step.
         mode_step: u32,
     },
-    /// The policy, for a call that it holds.
+    /// The policy holds a call.
     Call {
-        /// The verb.
+        /// Name of the verb.
         verb: String,
-        /// Who calls.
+        /// Name of the caller.
         caller: AgentName,
     },
 }
 
-/// What happens to questions. Dead letters and held message files are questions by events of their own.
+/// Events about questions. Dead letters and held message files have their own events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum NeedEvent {
-    /// A person was asked; the detail is the body.
+    /// A person was asked; the body is the detail.
     NeedAsked {
-        /// The question's id.
+        /// Id of the question.
         id: NeedId,
-        /// Who asks.
+        /// What the question is about.
         #[serde(flatten)]
         about: NeedAbout,
-        /// What it wants to do.
+        /// What the agent wants to do.
         title: String,
-        /// What can be chosen.
+        /// Options to choose from.
         options: Vec<PermissionOption>,
-        /// When it is refused by itself.
+        /// Time at which the question counts as denied without an answer.
         expires_at: Millis,
     },
-    /// Somebody or the clock settled it; a note of who answered is the body.
+    /// The question was answered or expired; the body notes who answered.
     NeedSettled {
-        /// Which.
+        /// Id of the question.
         id: NeedId,
-        /// `approved`, `denied`, `answered`, `expired`, `withdrawn`, or `granted`: allowed by what a person allowed its task before.
+        /// Outcome: `approved`, `denied`, `answered`, `expired`, `withdrawn`, or `granted` (allowed by an earlier permission for its task).
         outcome: String,
-        /// The chosen option, to be sent to the worker.
+        /// Id of the chosen option, to be sent to the worker.
         option: Option<String>,
     },
 }
@@ -167,7 +167,7 @@ pub enum NeedEvent {
 // === impl NeedKind ===
 
 impl NeedKind {
-    /// Every kind.
+    /// All values.
     const ALL: [Self; 8] = [
         Self::Permission,
         Self::Denied,
@@ -179,7 +179,7 @@ impl NeedKind {
         Self::HeldMessage,
     ];
 
-    /// Its word.
+    /// Returns the value as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -194,7 +194,7 @@ impl NeedKind {
         }
     }
 
-    /// The kind of a word; `None` if no kind has it.
+    /// Returns the kind with this word; `None` if there is none.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
@@ -204,7 +204,7 @@ impl NeedKind {
 // === impl NeedAbout ===
 
 impl NeedAbout {
-    /// What the question is about.
+    /// Returns the kind of the question.
     #[must_use]
     pub const fn kind(&self) -> NeedKind {
         match self {
@@ -219,7 +219,7 @@ impl NeedAbout {
 }
 
 impl NeedAbout {
-    /// The run that it belongs to; `None` for a call.
+    /// Returns the id of the question's run; `None` for a call.
     #[must_use]
     pub const fn run(&self) -> Option<&RunId> {
         match self {
@@ -236,19 +236,19 @@ impl NeedAbout {
 // === impl NeedId ===
 
 impl NeedId {
-    /// The question that belongs to a dead letter: the same one each time that the message dies.
+    /// Returns the id of the question about a dead letter, which is the same each time that the message dies.
     #[must_use]
     pub fn of_dead_letter(message: &MessageId) -> Self {
         Self::derived(&[b"dead letter", message.as_str().as_bytes()])
     }
 
-    /// The question that belongs to a held message file.
+    /// Returns the id of the question about a held message file.
     #[must_use]
     pub fn of_held_message(message: &MessageId) -> Self {
         Self::derived(&[b"held message", message.as_str().as_bytes()])
     }
 
-    /// An id that follows from what it is about.
+    /// Derives an id from what the question is about.
     #[must_use]
     pub fn derived(parts: &[&[u8]]) -> Self {
         let digest = Digest::of_parts(parts);

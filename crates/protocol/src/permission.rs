@@ -1,9 +1,9 @@
-//! How much an agent may do without asking a person.
+//! Permissions: what an agent may do without asking a person.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an agent's questions are answered with before a person sees them.
+/// What an agent may do without asking a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Permissions {
@@ -19,10 +19,10 @@ pub enum Permissions {
 // === impl Permissions ===
 
 impl Permissions {
-    /// Every level, the strictest first.
+    /// All levels, the strictest first.
     pub const ALL: [Self; 3] = [Self::Ask, Self::Edits, Self::All];
 
-    /// Its word.
+    /// Returns the value as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The plan: phases of tasks in `plan.json`, with what that format lacks in `x-switchboard`.
+//! The plan: phases of tasks in `plan.json`, with Switchboard's additions in `x-switchboard`.
 //!
 //! Every level keeps the fields it doesn't know in `extra`, so that reading and writing a plan loses nothing.
 
@@ -15,7 +15,7 @@ pub use settings::{
     PlanSettings, RetryFrom, TaskResult, TaskSettings, UnknownWrites, WorkerSettings,
 };
 
-/// The JSON Schema of a `plan.json`, as editors take it: `x-switchboard` has no other fields than ours.
+/// Returns the JSON Schema of a `plan.json` for editors: it allows only Switchboard's own fields in `x-switchboard`.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Plan).to_value();
@@ -25,22 +25,22 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Fields that this version doesn't know, kept as they were.
+/// Fields unknown to this version, kept unchanged.
 pub type Extra = Map<String, Value>;
 
-/// Longest task id in bytes: it becomes a folder and part of a branch name.
+/// Maximum length of a task id, in bytes: it becomes a folder and part of a branch name.
 pub const MAX_TASK_ID_BYTES: usize = 64;
 
-/// Most tasks in one plan.
+/// Maximum number of tasks in one plan.
 pub const MAX_TASKS: usize = 10_000;
 
-/// Largest text of a plan, `plan.json` or `plan.md`, in bytes.
+/// Maximum size of a plan's text (`plan.json` or `plan.md`), in bytes.
 pub const MAX_PLAN_BYTES: usize = 4 << 20;
 
-/// Longest entry of `files_touched` or `scope` in bytes: it has to fit into one event.
+/// Maximum length of an entry of `files_touched` or `scope`, in bytes: it has to fit into one event.
 pub const MAX_PATH_BYTES: usize = 400;
 
-/// The only version of the format so far.
+/// Version of the format; only one exists so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum SchemaVersion {
     /// `"1.0.0"`.
@@ -49,47 +49,47 @@ pub enum SchemaVersion {
     V1,
 }
 
-/// A plan: what is to be done, in phases of tasks.
+/// A plan: work in phases of tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// `"1.0.0"`.
+    /// Version of the format, `"1.0.0"`.
     pub schema_version: SchemaVersion,
-    /// What the plan is about; not empty.
+    /// Title of the plan; not empty.
     pub title: String,
-    /// The swarm (team) that works on it; not empty. Kept for other tools.
+    /// Name of the swarm (team) that works on the plan; not empty. Kept for other tools.
     pub swarm: String,
-    /// Id of the phase that is worked on, from 1. Kept for other tools: a run begins with the first phase, or where `--phase` says.
+    /// Id of the current phase, from 1. Kept for other tools: a run begins with the first phase, or where `--phase` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_phase: Option<u64>,
-    /// Whether it came from a `plan.md`.
+    /// Whether the plan was converted from a `plan.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration_status: Option<MigrationStatus>,
-    /// When the specification behind it was last changed (ISO 8601). Kept for other tools.
+    /// Time of the last change of the plan's specification (ISO 8601). Kept for other tools.
     #[serde(rename = "specMtime", default, skip_serializing_if = "Option::is_none")]
     pub spec_mtime: Option<String>,
-    /// SHA-256 of that specification, in hex. Kept for other tools.
+    /// SHA-256 of the plan's specification, in hex. Kept for other tools.
     #[serde(rename = "specHash", default, skip_serializing_if = "Option::is_none")]
     pub spec_hash: Option<String>,
-    /// How many tasks may run at once, and who may change that.
+    /// Rules for running tasks in parallel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_profile: Option<ExecutionProfile>,
-    /// The phases, at least one.
+    /// Phases of the plan, at least one.
     pub phases: Vec<Phase>,
-    /// What Switchboard needs beyond the format.
+    /// Settings for Switchboard.
     #[serde(rename = "x-switchboard", default, skip_serializing_if = "Option::is_none")]
     pub switchboard: Option<PlanSettings>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 impl Plan {
-    /// All tasks in file order.
+    /// Returns all tasks in file order.
     pub fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.phases.iter().flat_map(|phase| &phase.tasks)
     }
 
-    /// The phase that is worked on: the named one, else the first in progress, else the first.
+    /// Returns the current phase: the one that `current_phase` names, else the first in progress, else the first.
     #[must_use]
     pub fn phase_in_work(&self) -> Option<&Phase> {
         let named = |phase: &&Phase| Some(phase.id) == self.current_phase;
@@ -99,33 +99,33 @@ impl Plan {
     }
 }
 
-/// Where a plan came from.
+/// Origin of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrationStatus {
-    /// It was written as JSON.
+    /// The plan was written as JSON.
     Native,
-    /// It was read from a `plan.md`.
+    /// The plan was converted from a `plan.md`.
     Migrated,
-    /// A `plan.md` held no phase that could be read.
+    /// The `plan.md` held no readable phase.
     MigrationFailed,
 }
 
-/// The plan's own word on running tasks side by side.
+/// The plan's rules for running tasks in parallel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ExecutionProfile {
-    /// Whether tasks may run side by side at all; false: one at a time.
+    /// Whether tasks may run in parallel at all; if false, one at a time.
     pub parallelization_enabled: bool,
-    /// Most tasks at once, 1 to 64.
+    /// Maximum number of tasks at once, 1 to 64.
     pub max_concurrent_tasks: u32,
-    /// Whether the members of a council may work at once. Kept for other tools: no run heeds it.
+    /// Whether the members of a council may work in parallel. Kept for other tools: no run uses it.
     pub council_parallel: bool,
-    /// Whether the profile is fixed for the rest of the plan. Kept for other tools: no run heeds it.
+    /// Whether the profile is fixed for the rest of the plan. Kept for other tools: no run uses it.
     pub locked: bool,
-    /// Whether the next phase begins without asking, in a run that a team leads (`docs/team.md`); no other run asks between phases.
+    /// Whether the next phase begins without asking, in a run that a team leads (`docs/team.md`); other runs never ask between phases.
     pub auto_proceed: bool,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -143,37 +143,37 @@ impl Default for ExecutionProfile {
     }
 }
 
-/// A phase: tasks that belong together.
+/// A phase: a group of tasks that the next phase waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Phase {
     /// Number of the phase, from 1.
     pub id: u64,
-    /// What it is about; not empty.
+    /// Name of the phase; not empty.
     pub name: String,
-    /// How far it is, as far as the file knows: a run leaves out the tasks of a phase that is `blocked` or `closed`; where it is `completed` and tasks
-    /// of it are not, they run.
+    /// Status of the phase in the file. A run leaves out the tasks of a phase that is `blocked` or `closed`; unfinished tasks of a
+    /// `completed` phase run.
     #[serde(default)]
     pub status: PhaseStatus,
-    /// Its tasks.
+    /// Tasks of the phase.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// Whether it changes code. Kept for other tools: no run heeds it.
+    /// Whether the phase changes code. Kept for other tools: no run uses it.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PhaseKind>,
-    /// Roles that must take part in it: a team leaves none of their steps out, and refuses what no step of it has; one that leads the run also looks at the phase's
-    /// end whether they had. Without a team, no run heeds it.
+    /// Roles that must take part in the phase. A team leaves out none of their steps and refuses roles without a step; a team that leads
+    /// the run also checks at the end of the phase that they took part. Without a team, no run uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_agents: Option<Vec<String>>,
-    /// What Switchboard needs beyond the format.
+    /// Settings for Switchboard.
     #[serde(rename = "x-switchboard", default, skip_serializing_if = "Option::is_none")]
     pub switchboard: Option<PhaseSettings>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 impl Phase {
-    /// Whether a run may do a task of it: neither the task nor the phase is marked as put away, nor the task as done.
+    /// Returns true if a run may do the task: neither the task nor the phase is blocked or closed, and the task is not done.
     #[must_use]
     pub const fn may_do(&self, task: &Task) -> bool {
         let is_parked = matches!(self.status, PhaseStatus::Blocked | PhaseStatus::Closed);
@@ -181,22 +181,22 @@ impl Phase {
     }
 }
 
-/// How far a phase is. `complete` and `completed` mean the same; the spelling is kept.
+/// Status of a phase. `complete` and `completed` mean the same; the spelling is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Worked on.
+    /// In progress.
     InProgress,
     /// Done.
     Complete,
     /// Done, in the other spelling.
     Completed,
-    /// Can't go on.
+    /// Can't continue.
     Blocked,
-    /// Put away, done or not.
+    /// Closed, done or not.
     Closed,
 }
 
@@ -204,76 +204,76 @@ pub enum PhaseStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
-    /// It does.
+    /// Changes code.
     Code,
-    /// It doesn't.
+    /// Changes no code.
     NonCode,
 }
 
 /// A task: one piece of work for one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// Unique in the plan.
+    /// Id of the task, unique in the plan.
     pub id: TaskId,
-    /// Id of its phase.
+    /// Id of the task's phase.
     pub phase: u64,
-    /// How far it is, as far as the file knows; the truth of a run is in the log.
+    /// Status of the task in the file; the actual state in a run is in the log.
     #[serde(default)]
     pub status: TaskStatus,
-    /// How much work it is. Kept for other tools: no run heeds it.
+    /// Size of the task. Kept for other tools: no run uses it.
     #[serde(default)]
     pub size: TaskSize,
-    /// What is to be done; not empty.
+    /// What the task is to do; not empty.
     pub description: String,
-    /// Tasks that must be merged before this one starts.
+    /// Ids of the tasks that must be merged before this one starts.
     #[serde(default)]
     pub depends: Vec<TaskId>,
-    /// How one sees that it is done.
+    /// How to tell that the task is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<String>,
-    /// Files, folders or globs that it will write, relative to the repository's root.
+    /// Files, folders or globs that the task will write, relative to the repository's root.
     #[serde(default)]
     pub files_touched: Vec<String>,
-    /// Where its evidence lies. Kept for other tools: a run keeps its own.
+    /// Path of the task's evidence. Kept for other tools: a run keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_path: Option<String>,
-    /// Why it can't go on.
+    /// Reason why the task can't continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
-    /// What Switchboard needs beyond the format.
+    /// Settings for Switchboard.
     #[serde(rename = "x-switchboard", default, skip_serializing_if = "Option::is_none")]
     pub switchboard: Option<TaskSettings>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 impl Task {
-    /// Whether its result is a report: nothing of it is merged.
+    /// Returns true if the task's result is a report, of which nothing is merged.
     #[must_use]
     pub fn is_report(&self) -> bool {
         self.switchboard.as_ref().is_some_and(TaskSettings::is_report)
     }
 }
 
-/// How far a task is.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Worked on.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
-    /// Can't go on.
+    /// Can't continue.
     Blocked,
-    /// Put away, done or not.
+    /// Closed, done or not.
     Closed,
 }
 
-/// How much work a task is.
+/// Size of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskSize {
@@ -282,7 +282,7 @@ pub enum TaskSize {
     Small,
     /// At most two files, under four hours.
     Medium,
-    /// More; it should have been split.
+    /// More than that; the task should have been split.
     Large,
 }
 

@@ -1,7 +1,7 @@
-//! Roles: what a worker is in a step of a way, and what it may read, write, run and hand on.
+//! Roles: a worker's part in a step, and what it may read, write, run and delegate.
 //!
-//! The names here are those that ship; a role of the user's own has a [`RoleId`] and no [`RoleName`]. Which files belong to a [`Zone`] is
-//! decided in `switchboard_pipeline::roles`.
+//! The names here are the built-in roles; a user-defined role has a [`RoleId`] and no [`RoleName`]. Which files belong to a [`Zone`] is
+//! defined in `switchboard_pipeline::roles`.
 
 mod name;
 
@@ -18,72 +18,72 @@ use crate::id::fold;
 use crate::run::way::RoleId;
 use crate::text::cut;
 
-/// Most models that take over from a role's own: as many as `fallback_models` of an opencode-swarm configuration may hold.
+/// Maximum number of fallback models of a role: as many as `fallback_models` of an opencode-swarm configuration may hold.
 pub const MAX_FALLBACK_MODELS: usize = 3;
 
-/// A part of the tree by what its files are for.
+/// A part of the tree, by the purpose of its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Zone {
-    /// The program itself: everything that is in no other zone.
+    /// The program itself: every file that is in no other zone.
     Production,
-    /// Tests, and what only tests use.
+    /// Tests, and files that only tests use.
     Test,
-    /// How tools judge and run the code: linters, formatters, test runners, CI, editors, environment files.
+    /// Configuration of tools that judge and run the code: linters, formatters, test runners, CI, editors, environment files.
     Config,
-    /// What a tool makes: build outputs, generated sources, installed packages.
+    /// Generated files: build outputs, generated sources, installed packages.
     Generated,
     /// Documentation.
     Docs,
-    /// How it is built: manifests, lock files, build scripts.
+    /// Build files: manifests, lock files, build scripts.
     Build,
 }
 
-/// What a role may do. A step of a way may allow less, never more.
+/// Rights of a role. A step of a way may allow less, never more.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rights {
-    /// Whether it sees the tree.
+    /// Whether the role can read the tree.
     pub read: bool,
-    /// Which files it may change.
+    /// Files that the role may change.
     #[serde(default)]
     pub write: WriteRights,
-    /// Whether it may run commands.
+    /// Whether the role may run commands.
     #[serde(default)]
     pub execute: bool,
-    /// Whether it may ask for work of other roles.
+    /// Whether the role may request work of other roles.
     #[serde(default)]
     pub delegate: bool,
 }
 
-/// Which files a role may change: those of a zone that `only` and `except` leave it.
+/// Files that a role may change: those in `zones`, restricted by `only` and `except`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteRights {
-    /// The zones; none for a role that only reads.
+    /// Zones that the role may change; empty for a role that only reads.
     pub zones: BTreeSet<Zone>,
-    /// Globs that a file has to lie in; empty for anywhere.
+    /// Globs that a file has to match; empty for any file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Globs that it may not lie in.
+    /// Globs that a file may not match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
 }
 
-/// When a worker of a role is stopped; 0 means no limit.
+/// Limits at which a worker of a role is stopped; 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleLimits {
-    /// Most tool calls of one step.
+    /// Maximum number of tool calls in one step.
     #[serde(default)]
     pub tool_calls: u32,
-    /// Longest time of one step in minutes.
+    /// Time limit of one step, in minutes.
     #[serde(default)]
     pub minutes: u32,
-    /// Most failed tool calls in a row.
+    /// Maximum number of failed tool calls in a row.
     #[serde(default)]
     pub errors: u32,
-    /// Share of a limit in percent at which the worker is told, 1 to 100.
+    /// Percentage of a limit at which the worker is warned, 1 to 100.
     #[serde(default)]
     pub warn_at: u8,
 }
@@ -91,11 +91,11 @@ pub struct RoleLimits {
 // === impl RoleName ===
 
 impl RoleName {
-    /// The roles that the steps of a team's tasks have, beside the coder, who is a task's own agent. Some tasks have them all: a designer prepares what touches a user interface, an explorer looks for who is
-    /// affected by changes of contracts.
+    /// Roles of the steps of a team's tasks, apart from the coder, which is the task's own agent. Only some tasks use all of them: a
+    /// designer prepares changes to a user interface, an explorer looks for the consumers affected by changes of contracts.
     pub const IN_TASKS: [Self; 4] = [Self::Reviewer, Self::TestEngineer, Self::Designer, Self::Explorer];
 
-    /// The roles that a team may have which leads a run through its modes.
+    /// Roles that a team may have if it leads a run through its modes.
     pub const OF_MODES: [Self; 10] = [
         Self::Reviewer,
         Self::TestEngineer,
@@ -109,10 +109,10 @@ impl RoleName {
         Self::Docs,
     ];
 
-    /// The role that somebody is named for, among those that a team has; `-` counts as `_`.
+    /// Finds the role of this name among those that a team has; `-` counts as `_`.
     ///
     /// # Errors
-    /// `request.bad-args` for every other name, also for a role that this team doesn't have: nobody would be asked.
+    /// `request.bad-args` for every other name, including built-in roles that this team doesn't have, since no step would use them.
     pub fn among(has: &[Self], name: &str) -> Result<Self, Failure> {
         let names = || has.iter().map(|role| role.as_str());
         let wanted = fold(name).replace('-', "_");
@@ -132,13 +132,13 @@ impl RoleName {
         Err(Failure::new("request.bad-args", format!("there is no role {:?}", cut(name, 100))).hint(hint))
     }
 
-    /// The one of an id; `None` for a role that doesn't ship.
+    /// Returns the role with this id; `None` for a role that is not built in.
     #[must_use]
     pub fn of(id: &RoleId) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == id.as_str())
     }
 
-    /// Its id.
+    /// Returns the id of the role.
     #[must_use]
     pub fn id(self) -> RoleId {
         RoleId::new(self.as_str()).expect("the names that ship are lower-case words")
@@ -154,10 +154,10 @@ impl From<RoleName> for RoleId {
 // === impl Zone ===
 
 impl Zone {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 6] = [Self::Production, Self::Test, Self::Config, Self::Generated, Self::Docs, Self::Build];
 
-    /// Its word.
+    /// Returns the value as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ impl Zone {
         }
     }
 
-    /// The one of a word.
+    /// Returns the value with this word; `None` if there is none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
@@ -186,7 +186,7 @@ impl fmt::Display for Zone {
 // === impl Rights ===
 
 impl Rights {
-    /// Whether it may change no file at all.
+    /// Returns true if the role may not change any file.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.write.zones.is_empty()

@@ -1,7 +1,6 @@
-//! A run: one execution of a plan. What happens to its tasks, and what is to be done next, as plain data;
-//! the rules are in `switchboard_pipeline::run`.
+//! A run: one execution of a plan. Its events and next effects as plain data; the rules are in `switchboard_pipeline::run`.
 //!
-//! [`RunEvent`]s are facts of the event log (subject `run/…`); [`Effect`]s are what the dispatcher carries out.
+//! [`RunEvent`]s are facts of the event log (subject `run/…`); the dispatcher carries out [`Effect`]s.
 
 mod auto;
 mod budget;
@@ -40,136 +39,136 @@ pub use refusal::{Refusal, RefusalCause};
 pub use setup::SetupCommand;
 pub use timeout::WorkerTimeout;
 
-/// Attempts that a task gets before it is blocked.
+/// Default maximum number of attempts of a task before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;
 
-/// Attempts that a task gets whose worker is a command: the same command does the same again.
+/// Default maximum number of attempts of a task whose worker is a command: the same command would do the same again.
 pub const MAX_COMMAND_ATTEMPTS: u32 = 1;
 
-/// How often an attempt may end as the one before it did before the task is blocked: its worker fails with the same words, or its gates
-/// refuse the same tree with the same words.
+/// Number of times an attempt may end exactly like the one before it until the task is blocked: its worker fails with the same words, or
+/// its gates refuse the same tree with the same words.
 pub const MAX_REPEATS: u32 = 2;
 
-/// Workers of a step that are asked until their answer can be used: one that can't be read is asked for again twice.
+/// Maximum number of workers of a step that are asked for a usable answer: an unreadable answer is asked for again twice.
 pub const MAX_ANSWERS: u32 = 3;
 
-/// Workers of a step that answers that may fail or run out of time: the second is the last.
+/// Number of workers of an answering step that may fail or run out of time; the second one is the last.
 pub const MAX_FAILURES: u32 = 2;
 
-/// How often the change of one attempt is put on a new head of the run's branch before the task is blocked. One task is merged at a
-/// time, so that only a person's hand moves the branch in between.
+/// Number of times the change of one attempt is rebased onto a new head of the run's branch before the task is blocked. One task is merged
+/// at a time, so that only a person can move the branch in between.
 pub const MAX_REBASES: u32 = 20;
 
-/// Workers that a task may lose before it is blocked; losses don't count as attempts.
+/// Number of workers that a task may lose before it is blocked; losses don't count as attempts.
 pub const MAX_LOSSES: u32 = 3;
 
-/// How often in a row a task waits for a rate limit before it is blocked; such waits don't count as attempts.
+/// Number of times in a row a task waits for a rate limit before it is blocked; such waits don't count as attempts.
 pub const MAX_RATE_WAITS: u32 = 5;
 
-/// How long an account waits where its service names no time, in milliseconds.
+/// Wait for a rate limit if the service names no time, in milliseconds.
 pub const RATE_WAIT_MS: u64 = 35_000;
 
-/// Longest wait for a rate limit, in milliseconds, whatever the service says.
+/// Maximum wait for a rate limit, in milliseconds, whatever the service says.
 pub const LONGEST_RATE_WAIT_MS: u64 = 10 * 60_000;
 
-/// Workers at once where neither flag nor plan says so.
+/// Default number of workers at once, if neither flag nor plan sets it.
 pub const DEFAULT_WORKERS: u32 = 2;
 
-/// Most workers of a run at once. Measured with 200 on two cores (`cargo xtask bench dispatch`).
+/// Maximum number of workers of a run at once. Measured with 200 on two cores (`cargo xtask bench dispatch`).
 pub const MAX_WORKERS: u32 = 256;
 
-/// The state of one task in a run.
+/// State of one task in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum TaskState {
-    /// Waits for tasks that it depends on.
+    /// The task waits for tasks that it depends on.
     Pending,
-    /// May start when a worker is free and nobody else writes its files.
+    /// The task may start when a worker is free and no other task writes its files.
     Ready,
     /// A worker is about to run.
     Starting {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
     /// A worker runs.
     Working {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// A person is asked: its worker ended without what it was denied, or its change wants a yes.
+    /// A person was asked: the worker ended without a permission that was denied, or the change needs approval.
     Waiting {
-        /// The question.
+        /// Id of the question.
         need: NeedId,
-        /// What it is about.
+        /// Subject of the question.
         reason: String,
     },
-    /// The worker says it is done; its change is being captured.
+    /// The worker reported that it is done; its change is being captured.
     Capturing {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// The change is a commit; no gate has judged it yet.
+    /// The change is committed; no gate has judged it yet.
     Captured {
         /// The change.
         change: Change,
     },
-    /// Some gates have judged it.
+    /// Some gates have judged the change.
     Gating {
         /// The change.
         change: Change,
     },
-    /// No gate refuses it; it waits for its turn to be merged.
+    /// No gate refuses the change; it waits for its turn to be merged.
     Passed {
         /// The change.
         change: Change,
     },
-    /// No gate refuses it; another agent has reserved files that it changes, so that its merge waits.
+    /// No gate refuses the change, but its merge waits because another agent has reserved files of it.
     Held {
         /// The change.
         change: Change,
-        /// Who has reserved what.
+        /// The lease that reserves the files.
         lease: HeldBy,
     },
-    /// It is being merged.
+    /// The change is being merged.
     Merging {
         /// The change.
         change: Change,
-        /// Head of the run's branch when that began.
+        /// Head of the run's branch when the merge began.
         onto: String,
     },
-    /// It is in the run's branch.
+    /// The change is in the run's branch.
     Merged {
-        /// The commit in the run's branch.
+        /// Commit in the run's branch.
         commit: String,
     },
-    /// It is done and is not merged by itself: a report, or a part of a task on which several work.
+    /// The task is done and not merged separately: a report, or a part of a task with several workers.
     Done {
-        /// The commit of its change; empty where there is none.
+        /// Commit of its change; empty if it has none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         commit: String,
     },
-    /// It can't go on without a person.
+    /// The task can't continue without a person.
     Blocked {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// It can't start: a task that it needs was blocked or stopped.
+    /// The task can't start because a task that it needs was blocked or stopped.
     DepFailed {
-        /// Which one.
+        /// Id of that task.
         root: TaskId,
     },
-    /// It was stopped.
+    /// The task was stopped.
     Stopped,
 }
 
 impl TaskState {
-    /// Whether what the task was to do is done, with or without a merge.
+    /// Returns true if the task's work is done, with or without a merge.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self, Self::Merged { .. } | Self::Done { .. })
     }
 
-    /// Whether nothing more happens to the task unless a person asks for it.
+    /// Returns true if nothing more happens to the task unless a person asks for it.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match self {
@@ -191,61 +190,61 @@ impl TaskState {
     }
 }
 
-/// What a gate said about the present attempt.
+/// Report of a gate on the present attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateReport {
-    /// Which gate.
+    /// Name of the gate.
     pub gate: String,
-    /// Whether the task requires it.
+    /// Whether the task requires the gate.
     pub required: bool,
-    /// Its verdict.
+    /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Why.
+    /// Reasons for the verdict.
     pub reasons: Vec<String>,
 }
 
-/// What the worker of a step said about the present attempt.
+/// Report of a step's worker on the present attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepReport {
-    /// Which step.
+    /// Id of the step.
     pub step: StepId,
-    /// Its verdict.
+    /// Verdict of the worker.
     pub verdict: Verdict,
-    /// What it says.
+    /// Reasons for the verdict.
     pub reasons: Vec<String>,
 }
 
-/// One task as status, report and page show it.
+/// One task as shown in status, report and page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskView {
-    /// Which task.
+    /// Id of the task.
     pub task: TaskId,
-    /// Its state.
+    /// State of the task.
     #[serde(flatten)]
     pub state: TaskState,
-    /// The present attempt, from 1.
+    /// Present attempt, from 1.
     pub attempt: u32,
-    /// Workers lost since the last retry by a person.
+    /// Number of workers lost since the last retry by a person.
     pub losses: u32,
-    /// Whether somebody asked to stop it.
+    /// True if a stop was requested.
     pub stopping: bool,
-    /// Why it is paused, if it is.
+    /// Reason why the task is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<TaskPauseCause>,
-    /// Why it has no worker, where it needs one.
+    /// Reason why a task that needs a worker has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_started: Option<Skipped>,
-    /// What the gates said about the present attempt, required ones first.
+    /// Reports of the gates on the present attempt, required ones first.
     pub gates: Vec<GateReport>,
-    /// Gates of its way that have not spoken about the present attempt.
+    /// Gates of the task's way that have not reported on the present attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_gates: Vec<String>,
-    /// What workers of later steps said about the present attempt, in the order of the steps.
+    /// Reports of the workers of later steps on the present attempt, in the order of the steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepReport>,
-    /// The step that is at work or next, where it is another than the one that makes the change.
+    /// The current or next step, if it is not the one that makes the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepId>,
-    /// Why earlier attempts were refused, oldest first.
+    /// Refusals of earlier attempts, oldest first.
     pub refusals: Vec<Refusal>,
 }

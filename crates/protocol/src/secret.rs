@@ -1,10 +1,10 @@
-//! The one comparison of secrets.
+//! Constant-time comparison of secrets.
 
 use subtle::ConstantTimeEq as _;
 
 use crate::id::Digest;
 
-/// Whether two secrets are the same. The time that it takes tells neither where they differ nor how long they are.
+/// Returns true if two secrets are equal. The time it takes reveals neither where they differ nor how long they are.
 #[must_use]
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
     Digest::of(a).0.ct_eq(&Digest::of(b).0).into()

@@ -1,4 +1,4 @@
-//! Numbered signal files: what a person asks of a run while no daemon answers.
+//! Numbered signal files: requests of a person to a run while no daemon answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,10 @@ use crate::error::near_matches;
 use crate::plan::TaskId;
 use crate::time::Millis;
 
-/// The folder of a run's signals, in the run's folder below the user's state.
+/// Folder of a run's signals, in the run's folder below the user's state.
 pub const FOLDER: &str = "signals";
 
-/// What a signal asks for.
+/// Request of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalKind {
@@ -21,48 +21,48 @@ pub enum SignalKind {
     Stop,
 }
 
-/// Words that `type` may be.
+/// Valid values of `type`.
 const KINDS: [&str; 3] = ["pause", "resume", "stop"];
 
 /// The content of `signals/N.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSignal {
-    /// The number in its file's name.
+    /// Number in the file's name.
     pub n: u32,
-    /// What it asks for.
+    /// The request.
     #[serde(rename = "type")]
     pub kind: SignalKind,
-    /// The task that it is about; all of the run where none is named.
+    /// Id of the task; the whole run if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Who asks.
+    /// Name of the person.
     pub from: String,
-    /// When.
+    /// Time of the request.
     pub at: Millis,
 }
 
-/// The content of `signals/N.BY.done.json`: what became of a signal.
+/// The content of `signals/N.BY.done.json`: the result of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalDone {
-    /// The signal's number.
+    /// Number of the signal.
     pub n: u32,
-    /// Who has dealt with it: a worker's id, or `daemon` once it is recorded.
+    /// Who handled it: a worker's id, or `daemon` once it is recorded.
     pub by: String,
-    /// Why it was refused; empty where it was carried out.
+    /// Reason for a refusal; empty if it was carried out.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub refused: String,
-    /// When.
+    /// Time at which it was handled.
     pub at: Millis,
 }
 
 // === impl RunSignal ===
 
 impl RunSignal {
-    /// Reads the file with a number.
+    /// Reads the signal file with the given number.
     ///
     /// # Errors
-    /// What is wrong with it, in words; an unknown `type` with the nearest one.
+    /// What is wrong with the file, in words; for an unknown `type`, the nearest valid one.
     pub fn parse(n: u32, text: &[u8]) -> Result<Self, String> {
         let value: serde_json::Value =
             serde_json::from_slice(text).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -78,7 +78,7 @@ impl RunSignal {
         Ok(signal)
     }
 
-    /// Whether it is about a task.
+    /// Returns true if the signal applies to a task.
     #[must_use]
     pub fn is_about(&self, task: &str) -> bool {
         self.task.as_ref().is_none_or(|named| named.as_str() == task)

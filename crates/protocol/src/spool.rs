@@ -1,26 +1,27 @@
-//! Names of the files in which a shim keeps its agent's raw output: each says which incarnation wrote it and where in the output it begins.
+//! Names of the files in which a shim keeps its agent's raw output: each contains the incarnation that wrote it and its offset in the
+//! output.
 
 use std::fmt;
 
-/// Folder of the segments, in a worker's folder.
+/// Folder of the segments, within a worker's folder.
 pub const SPOOL_FOLDER: &str = "spool";
 
-/// Digits of a segment's place: enough for every `u64`, so that names sort as segments follow each other.
+/// Number of digits of a segment's offset: enough for every `u64`, so that names sort in the order of the segments.
 const DIGITS: usize = 20;
 
-/// The name of a segment.
+/// Name of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SegmentName {
     /// Incarnation of the shim.
     pub epoch: u32,
-    /// Number of its first byte, counted from the worker's start; `None` in names of earlier versions, whose segments follow each other.
+    /// Offset of its first byte, counted from the worker's start; `None` in names of earlier versions, whose segments follow each other.
     pub offset: Option<u64>,
 }
 
 // === impl SegmentName ===
 
 impl SegmentName {
-    /// Reads a file's name; `None` if it is no segment's.
+    /// Parses a file name; returns `None` if it names no segment.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (epoch, place) = name.strip_suffix(".raw")?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! JSON without the freedom to name a field twice, which would lose one of the values.
+//! JSON parsing that rejects repeated fields, because one of their values would be lost.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads a text as one value.
+/// Parses a text as one value.
 ///
 /// # Errors
-/// What `serde_json` says, or that an object names a field a second time.
+/// The error of `serde_json`, or that an object repeats a field.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).map(|Strict(value)| value)
 }
 
-/// A value that was read strictly.
+/// A value that was parsed strictly.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {

@@ -5,71 +5,71 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentName, fold};
 use crate::time::Millis;
 
-/// Most members of a team.
+/// Maximum number of members in a team.
 pub const MAX_MEMBERS: usize = 64;
-/// Most teams.
+/// Maximum number of teams.
 pub const MAX_TEAMS: u64 = 100;
 
 crate::id!(TeamName, "", "The name of a team; `Backend` and `backend` are the same team.");
 
 impl TeamName {
-    /// The form under which names meet, as for agents.
+    /// Returns the form in which names are compared, as for agents.
     #[must_use]
     pub fn folded(&self) -> String {
         fold(self.as_str())
     }
 }
 
-/// A team as the roster shows it.
+/// A team as it is listed in the roster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Team {
-    /// Its name.
+    /// Name of the team.
     pub name: TeamName,
-    /// One agent that stands for a team of its own; it has exactly one member.
+    /// True if one agent stands for the team; it has exactly one member.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_composite: bool,
-    /// What it can do, in the words of whoever made it.
+    /// What the team can do, as its creator describes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// Its members by name, also those that have left.
+    /// Names of the members, including those that have left.
     pub members: Vec<AgentName>,
-    /// When it was first made.
+    /// Time at which the team was first created.
     pub created_at: Millis,
 }
 
-/// What happens to teams. The members come and go one event each, so that facts stay small.
+/// Events about teams. Each member that comes or goes has its own event, so that facts stay small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum TeamEvent {
-    /// A team was made or changed.
+    /// A team was created or changed.
     TeamSet {
-        /// Its name.
+        /// Name of the team.
         team: TeamName,
-        /// Whether one agent stands for it.
+        /// True if one agent stands for the team.
         composite: bool,
-        /// What it can do.
+        /// What the team can do.
         capabilities: Vec<String>,
-        /// When it was first made; left out when it is new.
+        /// Time at which the team was first created; left out for a new team.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         created_at: Option<Millis>,
     },
-    /// An agent is in the team from now on.
+    /// An agent became a member of the team.
     TeamMemberAdded {
-        /// The team.
+        /// Name of the team.
         team: TeamName,
-        /// The agent.
+        /// Name of the agent.
         member: AgentName,
     },
-    /// An agent is no longer in the team.
+    /// An agent is no longer a member of the team.
     TeamMemberRemoved {
-        /// The team.
+        /// Name of the team.
         team: TeamName,
-        /// The agent.
+        /// Name of the agent.
         member: AgentName,
     },
-    /// The team is no more; its members were removed before.
+    /// The team was removed; its members were removed before.
     TeamRemoved {
-        /// The team.
+        /// Name of the team.
         team: TeamName,
     },
 }

@@ -1,18 +1,18 @@
-//! Text of others, made safe to show.
+//! Functions that make untrusted text safe to show.
 
 use std::borrow::Cow;
 
-/// Longest sequence of a terminal that is taken out as a whole, in characters: one that never ends must not swallow the text.
+/// Maximum length of an escape sequence that is removed as a whole, in characters: an endless one must not remove the rest of the text.
 const MAX_SEQUENCE: usize = 256;
 
-/// Cuts a text at a character boundary so that it has at most `bytes` bytes, takes escape sequences out, and replaces control characters by
-/// spaces: what agents write is shown to people.
+/// Cuts a text at a character boundary to at most `bytes` bytes, removes escape sequences, and replaces control characters by
+/// spaces, because people are shown what agents write.
 #[must_use]
 pub fn cut(text: &str, bytes: usize) -> String {
     cut_with(text, bytes, |c| if c.is_control() { ' ' } else { c })
 }
 
-/// The same for a text of several lines, whose line breaks and tabs stay: what agents are told as data.
+/// Cuts a text of several lines in the same way but keeps line breaks and tabs, for text that agents get as data.
 #[must_use]
 pub fn cut_lines(text: &str, bytes: usize) -> String {
     cut_with(text, bytes, |c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c })
@@ -30,7 +30,8 @@ fn cut_with(text: &str, bytes: usize, shown: impl Fn(char) -> char) -> String {
     out
 }
 
-/// The beginning and the end of a text, both together at most `bytes` bytes and cut at character boundaries; `None` for one that is no longer.
+/// Returns the beginning and the end of a text, together at most `bytes` bytes and cut at character boundaries; `None` if the text is
+/// not longer.
 #[must_use]
 pub fn ends(text: &str, bytes: usize) -> Option<(&str, &str)> {
     if text.len() <= bytes {
@@ -41,8 +42,8 @@ pub fn ends(text: &str, bytes: usize) -> Option<(&str, &str)> {
     Some((&text[..head], &text[tail..]))
 }
 
-/// A command as its words, each that is not plain in double quotes: control characters and marks that turn the direction of writing show as
-/// escapes, so that nothing hides in it.
+/// Returns the words of a command, with double quotes around each that is not plain: control characters and bidirectional marks appear as
+/// escapes, so that nothing is hidden.
 #[must_use]
 pub fn quoted<S: AsRef<str>>(argv: &[S]) -> String {
     let word = |word: &S| {
@@ -62,7 +63,7 @@ pub fn quoted<S: AsRef<str>>(argv: &[S]) -> String {
     argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The text without the escape sequences of terminals (ECMA-48): colours, cursor moves, titles, links.
+/// Returns the text without terminal escape sequences (ECMA-48): colours, cursor moves, titles, links.
 #[must_use]
 pub fn unstyled(text: &str) -> Cow<'_, str> {
     if !text.contains(['\u{1b}', '\u{9b}']) {
@@ -78,7 +79,8 @@ pub fn unstyled(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of the escape sequence that a text begins with; of the escape character alone where no sequence follows.
+/// Returns the length of the escape sequence at the beginning of a text, in bytes; that of the escape character alone if no sequence
+/// follows.
 fn sequence(text: &str) -> usize {
     let (escape, body) = text.split_at(if text.starts_with('\u{1b}') { 1 } else { '\u{9b}'.len_utf8() });
     let until = |from: usize, ends: fn(char) -> bool| {
@@ -90,7 +92,7 @@ fn sequence(text: &str) -> usize {
     }
     match body.chars().next() {
         Some('[') => until(1, |c| matches!(c, '@'..='~')),
-        // A text for the terminal itself: it ends with BEL or ESC \.
+        // A string for the terminal itself: it ends with BEL or ESC \.
         Some(']' | 'P' | '_' | '^' | 'X') => {
             let end = until(1, |c| matches!(c, '\u{7}' | '\u{1b}'));
             if text[..end].ends_with('\u{1b}') && text[end..].starts_with('\\') { end + 1 } else { end }

@@ -1,4 +1,4 @@
-//! Points in time and spans, as whole milliseconds: what the log stores and what decisions are given.
+//! Points in time and durations in whole milliseconds, as the log stores them and decisions get them.
 
 use std::fmt;
 
@@ -21,19 +21,19 @@ use std::fmt;
 pub struct Millis(pub i64);
 
 impl Millis {
-    /// This point, `span` milliseconds later; saturates.
+    /// Returns the time `span` milliseconds later; saturates.
     #[must_use]
     pub const fn plus(self, span: i64) -> Self {
         Self(self.0.saturating_add(span))
     }
 
-    /// Milliseconds from `earlier` to this point; negative when it is later.
+    /// Returns the milliseconds from `earlier` to this time; negative when it is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Reads RFC 3339 (`2026-02-27T10:00:00.000Z`), as the message files carry it.
+    /// Parses RFC 3339 (`2026-02-27T10:00:00.000Z`), the format in message files.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_millisecond()))
@@ -41,7 +41,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// RFC 3339 in UTC with milliseconds.
+    /// Writes RFC 3339 in UTC with milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(timestamp) => write!(f, "{timestamp:.3}"),

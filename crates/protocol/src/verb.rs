@@ -1,5 +1,5 @@
-//! Verbs: everything that can be asked. One name each, in the struct, the file, the MCP tool, the HTTP route and
-//! `switchboard call`. The doc comments are what agents and people read as descriptions.
+//! Verbs: all requests to the daemon. Each has one name, used for the struct, the file, the MCP tool, the HTTP route and
+//! `switchboard call`. Agents and people read the doc comments as descriptions.
 
 use std::borrow::Cow;
 
@@ -28,18 +28,18 @@ pub mod tool;
 pub(crate) use contract::verb;
 pub use contract::{Access, Class, Profile, Verb};
 
-/// A row of the table of verbs: what every face needs to offer it.
+/// A row of the table of verbs: everything that a face needs to offer the verb.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
     /// Name of the verb, or of an upstream server's tool.
     pub name: Cow<'static, str>,
-    /// One or two sentences for agents and people.
+    /// Description for agents and people, in one or two sentences.
     pub about: Cow<'static, str>,
-    /// What it does to the log.
+    /// What the verb does to the log.
     pub effect: Access,
-    /// What it is for, as the policy sees it.
+    /// Policy class of the verb.
     pub class: Class,
-    /// Where MCP clients meet it.
+    /// How the verb is offered to MCP clients.
     pub profile: Profile,
     /// JSON schema of the request.
     pub request: serde_json::Value,
@@ -48,7 +48,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of a verb.
+    /// Returns the row of a verb.
     #[must_use]
     pub fn of<V: Verb>() -> Self {
         Self {
@@ -70,15 +70,15 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
     let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = value.as_object_mut() {
         object.remove("title");
-        // The verb's own words say it.
+        // The row already has the verb's description.
         object.remove("description");
     }
     compact(&mut value);
     value
 }
 
-/// Shrinks a schema, because agents pay for every byte: an optional field is left out rather than null, a word out of a list is an `enum`, and what only
-/// tells the width of a number goes.
+/// Shrinks a schema, because agents pay for every byte: optional fields are left out rather than null, lists of words become an `enum`, and
+/// the widths of numbers are removed.
 fn compact(value: &mut serde_json::Value) {
     use serde_json::Value;
     if let Value::Array(items) = value {
@@ -86,7 +86,7 @@ fn compact(value: &mut serde_json::Value) {
     }
     let Value::Object(schema) = value else { return };
     for (key, part) in schema.iter_mut() {
-        // The keys of `properties` are names of fields, not words of the schema.
+        // The keys of `properties` are field names, not keywords of the schema.
         if key == "properties"
             && let Value::Object(fields) = part
         {
@@ -103,7 +103,7 @@ fn compact(value: &mut serde_json::Value) {
     }
     schema.remove("default");
     if let Some(Value::Object(items)) = schema.get_mut("items") {
-        // The field says what its items are.
+        // The field's description covers its items.
         items.remove("description");
     }
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
@@ -138,7 +138,7 @@ fn compact(value: &mut serde_json::Value) {
     }
 }
 
-/// Calls a macro with every verb's type: `for_each_verb!(m)` is `m!(A B …)`. The one list that all tables are made from.
+/// Calls a macro with every verb's type: `for_each_verb!(m)` is `m!(A B …)`. All tables are made from this list.
 #[macro_export]
 macro_rules! for_each_verb {
     ($m:ident) => {
@@ -224,7 +224,7 @@ macro_rules! for_each_verb {
     };
 }
 
-/// Every verb's row, by name.
+/// Returns the rows of all verbs, by name.
 #[must_use]
 pub fn table() -> Vec<Row> {
     macro_rules! rows {
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Reads the request of a verb; the error, if there is one.
+    /// Function that reads the request of a verb and returns the error, if there is one.
     type Reads = fn(serde_json::Value) -> Option<String>;
 
     fn reads<V: Verb>(request: serde_json::Value) -> Option<String> {
@@ -273,11 +273,11 @@ mod tests {
             assert!(error.contains("zz_unknown"), "{name}: {error}");
 
             let fields = row.request["properties"].as_object().into_iter().flatten();
-            // What a recipient is given may be anything.
+            // A recipient may be given any value.
             for (field, _) in
                 fields.filter(|(_, schema)| schema.get("type").or(schema.get("anyOf")).or(schema.get("$ref")).is_some())
             {
-                // Each takes at most one of these.
+                // Each field accepts at most one of these values.
                 let wrong = [serde_json::json!({ "zz_unknown": 1 }), serde_json::json!(-0.5)];
                 let errors: Vec<_> =
                     wrong.map(|wrong| reads(serde_json::json!({ field: wrong }))).into_iter().flatten().collect();

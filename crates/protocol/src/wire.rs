@@ -1,4 +1,4 @@
-//! The daemon's Unix socket: one JSON value a line. The first line says what the connection is for.
+//! The protocol of the daemon's Unix socket: one JSON value per line. The first line defines the purpose of the connection.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use crate::error::Failure;
 use crate::frame::{Frame, ShimCommand};
 use crate::id::WorkerId;
 
-/// Version of this protocol; the daemon takes this one and the one before.
+/// Version of this protocol; the daemon accepts this one and the one before.
 pub const WIRE_VERSION: u16 = 1;
 
-/// Longest line in bytes; a longer one ends the connection with `request.too-large`.
+/// Maximum length of a line in bytes; a longer one ends the connection with `request.too-large`.
 pub const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// The first line of a connection.
@@ -23,17 +23,17 @@ pub enum Hello {
     Calls {
         /// [`WIRE_VERSION`] of the caller.
         v: u16,
-        /// The capability token of a worker's environment, or the root's bearer token.
+        /// Capability token from a worker's environment, or the root's bearer token.
         token: Option<String>,
-        /// The name under which an unverified caller wants to be recorded.
+        /// Name under which an unverified caller wants to be recorded.
         name: Option<String>,
-        /// The caller runs in a CI session.
+        /// True if the caller runs in a CI session.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ci: bool,
-        /// The command was told `--yes`.
+        /// True if the command was started with `--yes`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         yes: bool,
-        /// The absolute path of the folder that the command is about.
+        /// Absolute path of the folder that the command is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<PathBuf>,
     },
@@ -41,27 +41,27 @@ pub enum Hello {
     Mcp {
         /// [`WIRE_VERSION`] of the caller.
         v: u16,
-        /// As above.
+        /// Capability token from a worker's environment, or the root's bearer token.
         token: Option<String>,
-        /// As above.
+        /// Name under which an unverified caller wants to be recorded.
         name: Option<String>,
-        /// Names the bridge for idempotency: the same over reconnects.
+        /// Id of the bridge for idempotency; it stays the same over reconnects.
         bridge: String,
-        /// The absolute path of the folder that the bridge serves.
+        /// Absolute path of the folder that the bridge serves.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<PathBuf>,
     },
-    /// A shim: [`Frame`] lines up, [`ShimCommand`] lines down.
+    /// A shim follows: [`Frame`] lines up, [`ShimCommand`] lines down.
     Shim {
         /// [`crate::frame::FRAME_VERSION`] of the shim.
         v: u16,
-        /// Its worker.
+        /// Id of its worker.
         worker: WorkerId,
-        /// Its incarnation.
+        /// Incarnation of the shim.
         epoch: u32,
-        /// Proof that it is the shim that the daemon started.
+        /// Token that proves that the daemon started this shim.
         token: String,
-        /// It says regularly that it lives where it is asked to ([`ShimCommand::Beat`]).
+        /// True if the shim sends regular signs of life when it is asked to ([`ShimCommand::Beat`]).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         beats: bool,
     },
@@ -70,14 +70,14 @@ pub enum Hello {
 /// A verb call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Chosen by the caller, repeated in the answer.
+    /// Id chosen by the caller, repeated in the answer.
     pub id: u64,
     /// Name of the verb.
     pub verb: String,
-    /// Its request.
+    /// Request of the verb.
     #[serde(default)]
     pub args: Value,
-    /// Idempotency key; mutating calls without one get a fresh one and can't be retried.
+    /// Idempotency key; mutating calls without one get a new one and can't be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
@@ -85,12 +85,12 @@ pub struct Call {
 /// The answer to a call: exactly one of `ok` and `error`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Which call.
+    /// Id of the call.
     pub id: u64,
-    /// The verb's reply.
+    /// Reply of the verb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<Value>,
-    /// Why there is none.
+    /// Failure, if there is no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }

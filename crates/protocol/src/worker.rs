@@ -1,4 +1,4 @@
-//! What happens in a worker, in one vocabulary for the drivers of agents, the frames of shims and the log.
+//! Events of workers, in one vocabulary for the drivers of agents, the frames of shims and the log.
 
 use std::fmt;
 
@@ -14,23 +14,23 @@ use crate::plan::TaskId;
 use crate::run::way::{RoleId, StepId};
 use crate::text::cut;
 
-/// How a turn ended that was cancelled so that the next one tells the agent to finish: its soft limit has passed.
+/// Stop reason of a turn that was cancelled at the worker's soft limit, so that the next turn tells the agent to finish.
 pub const WRAP_UP: &str = "wrap_up";
 
-/// How a turn ends that was cancelled between two tools, because the worker is paused; another one goes on with it.
+/// Stop reason of a turn that was cancelled between two tools because the worker is paused; a later turn continues it.
 pub const PAUSED: &str = "paused";
 
-/// Codes of faults after which no further attempt can succeed before a person has done something.
+/// Codes of faults after which no further attempt can succeed until a person has fixed the cause.
 pub const HOPELESS: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
 
-/// The step whose verdict a worker's answer is.
+/// The step whose verdict is a worker's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgingStep {
-    /// Which step.
+    /// Id of the step.
     pub step: StepId,
-    /// What the worker is in it.
+    /// Role of the worker in the step.
     pub role: RoleId,
-    /// What it has to answer with.
+    /// Kind of answer.
     pub answer: AnswerKind,
 }
 
@@ -45,133 +45,134 @@ impl fmt::Display for JudgingStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum WorkerFact {
-    /// A worker was given what it needs. In the same commit as `worker_intended`.
+    /// A worker was set up. In the same commit as `worker_intended`.
     WorkerEquipped {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
         /// For which run.
         run: RunId,
-        /// For which task.
+        /// Id of the task.
         task: String,
-        /// For which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Which agent it is.
+        /// Name of the agent.
         agent: AgentName,
-        /// `acp`, `exec` …
+        /// Driver: `acp`, `exec` …
         driver: String,
-        /// Whether the agent is a script.
+        /// True if the agent is a script.
         scripted: bool,
-        /// What it is where its answer is the verdict of a step; `None` for who makes the change.
+        /// The step whose verdict is the worker's answer; `None` for a worker that makes the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         judges: Option<JudgingStep>,
-        /// The commit that its change will stand on.
+        /// Commit that its change will be based on.
         base: String,
-        /// The commit that its tree began as; leaving just that is no change.
+        /// Commit that its tree starts from; a tree equal to it is no change.
         start: String,
-        /// Its work tree.
+        /// Path of its work tree.
         worktree: String,
         /// SHA-256 of its token.
         token: Digest,
-        /// The TCP ports that its tree has to itself.
+        /// TCP ports reserved for its tree.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ports: Option<PortRange>,
-        /// How it is held.
+        /// Isolation of the worker.
         #[serde(default, skip_serializing_if = "Isolation::is_full")]
         isolation: Isolation,
-        /// The model that its agent is told to use; its own choice where nothing is said.
+        /// Model that its agent is told to use; by default the agent chooses.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// Something was found about a worker of a team: that it makes no progress, reaches a limit of its role, begins with a fallback model, or mends a
-    /// refused change.
+    /// A rule about a worker of a team applied: the worker makes no progress, reaches a limit of its role, starts with a fallback model, or
+    /// fixes a refused change.
     WorkerFlagged {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `model-fallback`
+        /// Rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `model-fallback`
         /// or `retry`.
         rule: String,
-        /// Whether the worker is stopped because of it.
+        /// True if the worker is stopped because of it.
         stops: bool,
         /// What was found.
         words: String,
     },
-    /// A constrained worker is started on a machine that can't enforce all of it, as its run allows. In the same commit as `worker_equipped`.
+    /// A constrained worker is started on a machine that can't enforce all restrictions, as its run allows. In the same commit as
+    /// `worker_equipped`.
     WorkerUnenforced {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// What is not enforced, a sentence each.
+        /// Restrictions that are not enforced, one sentence each.
         gaps: Vec<String>,
     },
-    /// Something that a worker's shim reported; the numbers make it count once.
+    /// A report of a worker's shim; epoch and number ensure that it counts once.
     WorkerReported {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The shim's incarnation.
+        /// Incarnation of the shim.
         epoch: u32,
-        /// The frame's number.
+        /// Number of the frame.
         seq: u64,
-        /// What it was, fitted; its text is the event's body.
+        /// The event, shortened; the event's body holds its text.
         what: WorkerEvent,
     },
-    /// The worker has said how its task stands, or proposed another one. Its body is the whole action as JSON.
+    /// A worker reported the state of its task, or proposed another task. The body is the whole action as JSON.
     WorkerActed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// Its number in the worker's structured output, from 1; 0 for a call. The output's are in the commit of the turn's end.
+        /// Number in the worker's structured output, from 1; 0 for a call. Actions of the output are in the commit of the turn's end.
         index: u32,
-        /// What it was, fitted.
+        /// The action, shortened.
         action: WorkerAction,
     },
-    /// A person has told the worker of a standalone run something, which is the event's body. It is shown with the next turn of the task's worker.
+    /// A person sent a text to the worker of a standalone run; the body is the text. It is shown with the next turn of the task's worker.
     WorkerTold {
-        /// Who was at work then.
+        /// Id of the worker at that time.
         worker: WorkerId,
-        /// Its id, by which the turn names it that shows it.
+        /// Id of the text, by which the turn that shows it refers to it.
         id: MessageId,
-        /// Of which run.
+        /// Id of the run.
         run: RunId,
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who told it.
+        /// Name of the person.
         by: AgentName,
     },
-    /// The policy has denied a call of the worker. The first ones of a kind are recorded one by one, further ones as a count, after a pause that grows
-    /// while more come.
+    /// The policy denied a call of the worker. The first calls of a kind are recorded one by one, later ones as a count, after a pause that
+    /// grows while more come.
     CallDenied {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// Which verb, or which tool.
+        /// Name of the verb or tool.
         verb: String,
-        /// The rule that decided, cut where it is long.
+        /// Rule that decided, cut if it is long.
         rule: String,
-        /// The code that the caller was answered with.
+        /// Error code that the caller got.
         code: String,
-        /// How many calls of this kind were denied since the daemon began, with this one.
+        /// Number of denied calls of this kind since the daemon started, including this one.
         count: u64,
     },
-    /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
+    /// The worker's agent listed the tools of Switchboard's MCP server, so that they can be offered to its model.
     WorkerToolsListed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// The worker's agent went through its first turn without asking our MCP server for its tools: it can neither read nor send mail.
+    /// The worker's agent did not list the tools of Switchboard's MCP server in its first turn: it can neither read nor send mail.
     WorkerToolsMissed {
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
 }
 
-/// TCP ports next to each other.
+/// A range of TCP ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PortRange {
-    /// The first.
+    /// First port.
     pub first: u16,
-    /// How many there are.
+    /// Number of ports.
     pub count: u16,
 }
 
 impl PortRange {
-    /// The variables by which a command finds the ports of its tree.
+    /// Returns the environment variables by which a command finds the ports of its tree.
     #[must_use]
     pub fn env(self) -> Vec<(String, String)> {
         vec![
@@ -181,29 +182,29 @@ impl PortRange {
     }
 }
 
-/// Version of the facts of `worker_reported`: in version 1, events had shapes of their own.
+/// Version of the facts of `worker_reported`; in version 1 each event had a different shape.
 pub const REPORTED_VERSION: u16 = 2;
 
-/// What happens in a worker: the driver of its agent says it, the shim numbers it and sends it in a frame, the log keeps it [`fitted`](WorkerEvent::fitted).
-/// Text volume stays in the spool: these are turns, tools, permissions, costs and states.
+/// An event of a worker: its agent's driver reports it, the shim numbers it and sends it in a frame, the log stores it
+/// [`fitted`](WorkerEvent::fitted). Bulk text stays in the spool: these are turns, tools, permissions, costs and states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkerEvent {
     /// The agent's process runs.
     AgentStarted {
-        /// Its process id, which is also its process group.
+        /// Process id of the agent, which is also its process group.
         pid: u32,
-        /// What was started, without the environment.
+        /// Program and arguments, without the environment.
         argv: Vec<String>,
     },
-    /// The driver has a session in which it can prompt.
+    /// The driver opened a session in which it can prompt.
     SessionOpened {
-        /// The agent's own id of the session, for a later resume; empty where it has none.
+        /// The agent's own id of the session, for a later resume; empty if it has none.
         session: String,
     },
-    /// A prompt was handed to the agent: whatever it carried is now before the agent's eyes.
+    /// A prompt was passed to the agent; its content counts as seen from now on.
     TurnStarted {
-        /// Number of the turn, from 1; a driver leaves it 0.
+        /// Number of the turn, from 1; drivers set 0.
         turn: u32,
         /// Messages that the prompt showed, which is the evidence that they were injected.
         mail: Vec<MessageId>,
@@ -212,119 +213,119 @@ pub enum WorkerEvent {
     ToolCalled {
         /// The agent's id of the call.
         call: String,
-        /// What the agent calls it, at most 200 characters.
+        /// Title that the agent gives it, at most 200 characters.
         title: String,
-        /// `read`, `edit`, `execute`, … in ACP's words.
+        /// Kind of tool in ACP's words: `read`, `edit`, `execute`, …
         tool_kind: String,
-        /// `pending`, `in_progress`, `completed` or `failed`.
+        /// State: `pending`, `in_progress`, `completed` or `failed`.
         status: String,
-        /// Files it touches, as far as the agent says, at most 20.
+        /// Files that it uses, as far as the agent reports them, at most 20.
         paths: Vec<String>,
-        /// What a call that failed has told, as far as the agent passes it on; the log keeps it beside the facts.
+        /// Error message of a failed call, as far as the agent passes it on; the log stores it in the body.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },
-    /// The agent asks before it does something; it waits.
+    /// The agent asks for a permission and waits.
     PermissionAsked {
-        /// The shim's id of the question, to be named in the answer.
+        /// The shim's id of the question, to be repeated in the answer.
         ask: String,
-        /// What it wants to do, at most 200 characters.
+        /// What the agent wants to do, at most 200 characters.
         title: String,
-        /// What can be chosen.
+        /// Options to choose from.
         options: Vec<PermissionOption>,
         /// The command or the diff, cut at 4 KiB.
         detail: String,
-        /// `edit`, `execute`, … in ACP's words; empty where the agent doesn't say.
+        /// Kind of tool in ACP's words: `edit`, `execute`, …; empty if the agent reports none.
         #[serde(default)]
         tool_kind: String,
-        /// Files that it would touch, as the agent names them, at most 20.
+        /// Files that it would use, as the agent names them, at most 20.
         #[serde(default)]
         paths: Vec<String>,
     },
-    /// The question was answered (by a person, a rule or a time-out).
+    /// The question was answered by a person, a rule or a time-out.
     PermissionSettled {
-        /// Which question.
+        /// Id of the question.
         ask: String,
-        /// The chosen option; `None` if it was cancelled.
+        /// Id of the chosen option; `None` if it was cancelled.
         option: Option<String>,
-        /// The rule that allowed it without asking a person, and what for: `edits: src/a.rs`.
+        /// Rule that allowed it without asking a person, and its object: `edits: src/a.rs`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
     },
-    /// The worker was told to wait, waits, or goes on.
+    /// The pause state of the worker changed.
     PauseChanged {
-        /// How it stands.
+        /// The new state.
         state: PauseState,
     },
-    /// What the agent has used since the last report of this kind.
+    /// Usage of the agent since the last report of this kind.
     CostReported {
-        /// Millionths of a US dollar; `None` if the agent names no price.
+        /// Cost in millionths of a US dollar; `None` if the agent reports no price.
         micro_usd: Option<u64>,
-        /// Tokens read, cached ones included.
+        /// Number of input tokens, cached ones included.
         input_tokens: u64,
-        /// Tokens written.
+        /// Number of output tokens.
         output_tokens: u64,
     },
-    /// The turn is over. It says what the agent claims, never that the work is done.
+    /// The turn ended. This is what the agent claims, never proof that the work is done.
     TurnEnded {
-        /// Number of the turn; a driver leaves it 0.
+        /// Number of the turn; drivers set 0.
         turn: u32,
-        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, the exec driver's `exit`, [`WRAP_UP`] or [`PAUSED`].
+        /// Stop reason: `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, the exec driver's `exit`, [`WRAP_UP`] or [`PAUSED`].
         stop: String,
-        /// End of what the agent said, at most 2 KiB.
+        /// End of the agent's text, at most 2 KiB.
         text: String,
     },
-    /// The agent's process is gone and its group is reaped.
+    /// The agent's process exited, and its group was reaped.
     AgentExited {
         /// Exit code, if it ended by itself.
         code: Option<i32>,
-        /// Signal number, if one ended it.
+        /// Signal number, if a signal ended it.
         signal: Option<i32>,
         /// End of its standard error, at most 2 KiB.
         stderr: String,
-        /// Whether the shim ended it, so that code and signal say nothing about the agent.
+        /// True if the shim ended it, so that code and signal reveal nothing about the agent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         by_us: bool,
     },
-    /// The shim could not do its part: the program is missing, the handshake failed, a limit was passed.
+    /// The shim failed: the program is missing, the handshake failed, or a limit was exceeded.
     Faulted {
         /// Code of the error table.
         code: String,
-        /// What happened, for a person.
+        /// Description for a person.
         what: String,
-        /// How long its service wants it to wait, in milliseconds; only with `agent.rate-limited`, and only where it says so.
+        /// Wait that the agent's service asks for, in milliseconds; only with `agent.rate-limited`, and only if the service names one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
-    /// The last frame: the spool is sealed and the shim ends.
+    /// Last frame: the spool is sealed and the shim exits.
     Sealed {
-        /// Bytes of raw output kept.
+        /// Raw output kept, in bytes.
         bytes: u64,
-        /// Bytes dropped by the cap.
+        /// Raw output dropped because of the limit, in bytes.
         dropped: u64,
         /// SHA-256 of the sealed spool, in hex.
         digest: String,
     },
 }
 
-/// How a worker stands to a pause.
+/// Pause state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseState {
-    /// It was told to wait, and has not come to a boundary yet.
+    /// A pause was requested, but the worker has not reached a boundary yet.
     Pausing,
-    /// It waits: its process is alive, and its agent does nothing.
+    /// The worker waits: its process is alive, and its agent does nothing.
     Paused,
-    /// It waits between two tools, or between two turns, and its tree is rebased meanwhile.
+    /// The worker waits between two tools, or between two turns, while its tree is rebased.
     Held,
-    /// It goes on.
+    /// The worker continues.
     Resumed,
 }
 
 // === impl PauseState ===
 
 impl PauseState {
-    /// What a word means; `None` if it means nothing.
+    /// Returns the state with this word; `None` if there is none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         match word {
@@ -340,7 +341,7 @@ impl PauseState {
 // === impl WorkerEvent ===
 
 impl WorkerEvent {
-    /// The text that the log keeps beside the facts, if there is any: what an agent said, asked, or last wrote.
+    /// Returns the text that goes into the event's body, if there is any: what an agent said, asked, or last wrote.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         let text = match self {
@@ -360,7 +361,8 @@ impl WorkerEvent {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The event as the facts of the log hold it: its [`text`](Self::text) is left to the body, everything else is cut to a size.
+    /// Returns the event for the facts of the log: without its [`text`](Self::text), which goes into the body, and with everything else
+    /// shortened.
     #[must_use]
     pub fn fitted(mut self) -> Self {
         let short = |text: &mut String, bytes| *text = cut(text, bytes);
@@ -380,7 +382,7 @@ impl WorkerEvent {
                 paths.truncate(3);
                 paths.iter_mut().for_each(|path| short(path, 120));
             }
-            // The question is a fact of its own.
+            // The question is recorded in a separate event (`need_asked`).
             Self::PermissionAsked { ask, title, options, detail, tool_kind, paths } => {
                 short(ask, 80);
                 short(tool_kind, 24);

@@ -1,27 +1,27 @@
-//! A file that is written beside its place and put there once it is complete.
+//! Drafts: files that are written beside their target path and moved there when complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// A draft of a file that only its owner may read. Dropped before it is published, it is removed.
+/// A draft of a file that only its owner may read. It is removed if it is dropped before it is published.
 #[derive(Debug)]
 pub struct Draft {
     target: PathBuf,
-    /// Where the draft lies.
+    /// Path of the draft.
     path: PathBuf,
-    /// The place was free, and an empty file holds it.
+    /// True if the target path was free and an empty file reserves it.
     holds_place: bool,
 }
 
 // === impl Draft ===
 
 impl Draft {
-    /// Begins a draft for a path that is free, or at which a file of the user's lies that `may_replace` accepts.
+    /// Begins a draft for a path that is free, or that has a file of the user which `may_replace` accepts.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] when something else is there, a link too; what the system says.
+    /// [`io::ErrorKind::AlreadyExists`] if anything else exists there, including a link; the error of the system.
     pub fn begin(path: &Path, may_replace: impl FnOnce(&Path) -> bool) -> io::Result<Self> {
         let reserved = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let holds_place = match reserved {
@@ -34,16 +34,16 @@ impl Draft {
         Ok(begun)
     }
 
-    /// Where the draft lies: an empty file at first.
+    /// Returns the path of the draft, which is an empty file at first.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the draft in its place, for good when the call returns.
+    /// Moves the draft to its target path, durably when the call returns.
     ///
     /// # Errors
-    /// What the system says; what was there before is there still.
+    /// The error of the system; the target is then unchanged.
     pub fn publish(mut self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()?;
         fs::rename(&self.path, &self.target)?;
@@ -55,7 +55,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // After publishing there is none; the reason for which it is dropped counts more than a file that is left.
+        // After publishing there is no draft; before, the reason for the drop matters more than a leftover file.
         let _ = fs::remove_file(&self.path);
         if self.holds_place {
             let _ = fs::remove_file(&self.target);
@@ -63,7 +63,7 @@ impl Drop for Draft {
     }
 }
 
-/// Whether a file of the user's lies at a path, and no link.
+/// Returns true if a path is a regular file of the user, and no link.
 fn is_own(path: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(path)?;
     Ok(found.is_file() && found.uid() == rustix::process::geteuid().as_raw())

@@ -1,7 +1,7 @@
 //! Moves the branch that the user has checked out, with index and files, to a later commit: completely, or not at all.
 //!
 //! Killed at any point and called again with the same commits, it ends as if nothing had happened. Order: our note in git's own
-//! `index.lock` keeps other gits out, the files change, the branch moves, the index is put in place, the note goes.
+//! `index.lock` keeps other git processes out, the files change, the branch moves, the index is replaced, the note is removed.
 
 mod index_lock;
 mod survey;
@@ -22,23 +22,23 @@ use super::worktree::remove_file;
 
 use crate::{Error, Result};
 
-/// How long a git that died with its caller may need to finish the system call that it was in.
+/// Time that a git process whose caller was killed may need to finish its current system call.
 const LAST_CALL: Duration = Duration::from_millis(250);
 
-/// What happened to the user's branch.
+/// Result of moving the user's branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advanced {
-    /// It was moved, with index and files.
+    /// The branch was moved, with index and files.
     Now,
-    /// It was there already.
+    /// The branch was already at the new commit.
     Before,
 }
 
 // === impl Repo ===
 
 impl Repo {
-    /// Files of the user that moving the checked-out branch from `old` to `new` would overwrite: changed, staged, untracked or ignored ones in the
-    /// way. Empty means that [`Repo::advance_checkout`] would go through now. Changes nothing.
+    /// Returns the user's files that moving the checked-out branch from `old` to `new` would overwrite: changed, staged, untracked or
+    /// ignored ones. If it is empty, [`Repo::advance_checkout`] would succeed now. Changes nothing.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -47,12 +47,12 @@ impl Repo {
         Survey::take(self, old, &changes, false).map(|survey| survey.blocked)
     }
 
-    /// Moves the branch that the user has checked out from `old` to `new`, with index and files. What the user has changed elsewhere
-    /// stays as it is, staged or not.
+    /// Moves the branch that the user has checked out from `old` to `new`, with index and files. Other changes of the user
+    /// are kept, staged or not.
     ///
     /// # Errors
-    /// [`Error::Dirty`] when files are in the way, [`Error::Moved`] when another branch is checked out or it is at neither
-    /// commit, [`Error::IndexBusy`] while another git works; then nothing has changed. [`Error::Git`], [`Error::Io`].
+    /// [`Error::Dirty`] when files are in the way, [`Error::Moved`] when another branch is checked out or the branch is at neither
+    /// commit, [`Error::IndexBusy`] while another git process works; then nothing has changed. [`Error::Git`], [`Error::Io`].
     pub fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<Advanced> {
         let at = self.expect_checked_out(branch)?;
         if at != *old && at != *new {
@@ -86,7 +86,7 @@ impl Repo {
         Ok(Advanced::Now)
     }
 
-    /// Moves the branch. Git may fail after it has done so, killed for example: what counts is where the branch is.
+    /// Moves the branch. Git may fail after it has moved it, for example when killed, so the actual position of the branch decides.
     fn move_branch(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()> {
         match self.update_branch(branch, new, Some(old)) {
             Err(error) if self.branch(branch)?.as_ref() != Some(new) => Err(error),
@@ -104,7 +104,7 @@ impl Repo {
     }
 }
 
-/// The change of index and files, made in a copy of the index.
+/// A change of index and files, made in a copy of the index.
 struct Step<'a> {
     repo: &'a Repo,
     index: PathBuf,
@@ -116,14 +116,14 @@ struct Step<'a> {
 // === impl Step ===
 
 impl Step<'_> {
-    /// Brings the files to `new`. Those that are there already only enter the index; those that a kill tore are written again.
+    /// Updates the files to `new`. Files that are already there only enter the index; files that a kill left half-written are written again.
     fn files(&self) -> Result<()> {
         remove_file(&self.index)?;
         remove_file(&self.index.with_extension("lock"))?;
         let index = self.repo.git_dir().join("index");
         copy(&index, &self.index)?;
         self.enter()?;
-        // read-tree takes a file that was written again for changed, whatever its content, until the contents have been compared.
+        // read-tree considers a rewritten file changed, whatever its content, until the contents have been compared.
         self.refresh()?;
         self.call(&["read-tree", "-m", "-u", self.old.as_str(), self.new.as_str()])?.done()?;
         let torn: Vec<u8> = self.survey.torn.iter().flat_map(|path| zero_ended(path)).collect();
@@ -133,15 +133,15 @@ impl Step<'_> {
         self.refresh()
     }
 
-    /// Compares the files whose times tell nothing with their entries.
+    /// Compares the files whose times are inconclusive with their index entries.
     fn refresh(&self) -> Result<()> {
-        // Exit code 1 only says that the user has changes somewhere.
+        // Exit code 1 only means that the user has changes somewhere.
         self.call(&["update-index", "-q", "--refresh"])?.answer(&[0, 1]).map(drop)
     }
 
-    /// Brings the files back to `old` after a change that broke off (a full disk, a branch that would not move), without an index that knows
-    /// how far it came. What was at `new` before we came is the user's own and stays, unless an earlier call of ours died here: then it is
-    /// ours, and `new` keeps its content.
+    /// Restores the files to `old` after an interrupted change (a full disk, a branch that would not move), without an index that records
+    /// how far it came. Files that were at `new` before this change are the user's and stay, unless an earlier call of ours was killed here:
+    /// then they are ours and keep the content of `new`.
     fn put_back(&self, changes: &[Change], is_resumed: bool) -> Result<()> {
         let is_done = |change: &Change| !is_resumed && self.survey.done.iter().any(|done| done.path == change.path);
         let (older, added): (Vec<_>, Vec<_>) =
@@ -162,7 +162,7 @@ impl Step<'_> {
         fs::rename(&self.index, &index).map_err(Error::io(format!("replace {}", index.display())))
     }
 
-    /// Enters paths that are at `new` already; deletions first, so that a file may become a folder.
+    /// Enters paths that are already at `new` into the index; deletions first, so that a file may become a folder.
     fn enter(&self) -> Result<()> {
         let mut rows: Vec<_> = self.survey.done.iter().map(|change| (&change.path, change.after.as_ref())).collect();
         rows.sort_by_key(|(_, entry)| entry.is_some());

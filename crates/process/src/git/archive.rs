@@ -1,13 +1,13 @@
-//! Commits that no branch holds any more and nobody should lose: a reference of ours keeps each, outside of the branches.
+//! Archived commits: commits that no branch contains any more, each kept by a reference of ours outside of the branches.
 
 use super::{Oid, Repo, refs::full_name};
 use crate::Result;
 
-/// Below it the references stand; git lists and fetches none of them unless it is asked to.
+/// Prefix of the references; git lists and fetches them only on request.
 const BELOW: &str = "refs/switchboard/archive/";
 
 impl Repo {
-    /// Keeps a commit under a name; another one of this name gives way. Repeating it is fine.
+    /// Keeps a commit under a name, replacing another one of this name. Repeating it is fine.
     ///
     /// # Errors
     /// [`crate::Error::BadName`], [`crate::Error::Git`].
@@ -16,7 +16,7 @@ impl Repo {
         self.call(["update-ref", "--no-deref", "-m", "switchboard", &format!("{BELOW}{name}"), commit.as_str()]).done()
     }
 
-    /// The commits that are kept, by their names, in the order of these.
+    /// Returns the kept commits with their names, sorted by name.
     ///
     /// # Errors
     /// [`crate::Error::Git`].

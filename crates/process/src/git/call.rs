@@ -1,4 +1,4 @@
-//! One git process: the settings that make it quiet and safe, its limits, and the reading of its answer.
+//! One git process: the settings that make it quiet and safe, its limits, and its output.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,21 +8,21 @@ use crate::env::Env;
 use crate::spawn::{End, Exit, Output, Spawn};
 use crate::{Error, Result};
 
-/// Longest git call; a checkout of a very large tree takes minutes.
+/// Time limit of a git call; a checkout of a very large tree takes minutes.
 const WALL: Duration = Duration::from_secs(600);
 
-/// How often a call is repeated that came upon a work tree which another git is just making, and the pause before each time: a git makes its files
-/// within some milliseconds, and one that died half-way is told after half a second.
+/// Maximum number of repetitions of a call that met a work tree which another git process is just making. With the pause before each: git
+/// makes the files within some milliseconds, and one killed half-way is reported after half a second.
 const REPEATS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Half of the longest answer in bytes.
+/// Half of the maximum output, in bytes.
 const KEEP: usize = 32 << 20;
 
-/// Bytes below which a disk counts as full where git could not write: it removes what it had made of a work tree before it ends.
+/// Free space, in bytes, below which a disk counts as full after a failed write: git removes a partial work tree before it exits.
 const NEARLY_FULL: u64 = 16 << 20;
 
-/// Settings that win over every file: nothing may run a program, prompt, sign, clean up behind our back, or vary the output.
+/// Settings that override every file: nothing may run a program, prompt, sign, clean up in the background, or vary the output.
 const SETTINGS: &[&str] = &[
     "advice.addEmbeddedRepo=false",
     "color.ui=false",
@@ -48,7 +48,7 @@ const SETTINGS: &[&str] = &[
     "worktree.useRelativePaths=false",
 ];
 
-/// A git call in the making.
+/// A git call that is being prepared.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     env: Env,
@@ -57,7 +57,7 @@ pub(super) struct Call {
     cwd: Option<std::path::PathBuf>,
     input: Vec<u8>,
     keep: usize,
-    /// Where it may write: its folder, the repository's, and what its arguments name.
+    /// Paths that the call may write: its folder, the repository's, and those in its arguments.
     places: Vec<PathBuf>,
 }
 
@@ -112,13 +112,13 @@ impl Call {
         self
     }
 
-    /// Keeps only so much of the beginning and of the end of the answer.
+    /// Limits what is kept of the output to so many bytes at the beginning and at the end.
     pub(super) fn keep(mut self, bytes: usize) -> Self {
         self.keep = bytes;
         self
     }
 
-    /// Runs it; any exit code is fine, a signal or a time-out is not.
+    /// Runs the call; any exit code is accepted, a signal or a time-out is not.
     pub(super) fn run(self) -> Result<(i32, Output)> {
         let call = self.args.first().cloned().unwrap_or_default();
         let mut argv = vec!["git".to_owned()];
@@ -126,7 +126,7 @@ impl Call {
             argv.extend(["-c".to_owned(), setting]);
         }
         argv.extend(self.args);
-        // A git that outlived us would still write files while a later one already mends what we left.
+        // A git process that outlived us would still write files while a later one already repairs what we left.
         let mut spawn = Spawn::new(argv).env_only(self.env).wall(WALL).keep(self.keep).input(self.input).ends_with_us();
         if let Some(cwd) = self.cwd {
             spawn = spawn.cwd(cwd);
@@ -142,7 +142,7 @@ impl Call {
         }
     }
 
-    /// Runs it and returns its exit code, which must be one of `codes`, and its whole answer.
+    /// Runs the call and returns its exit code, which must be one of `codes`, and its whole output.
     pub(super) fn answer(self, codes: &[i32]) -> Result<(i32, Vec<u8>)> {
         let call = self.args.first().cloned().unwrap_or_default();
         let mut repeats = 0;
@@ -163,19 +163,20 @@ impl Call {
         whole.map(|bytes| (code, bytes)).ok_or_else(|| Error::GitAnswer { call, why: "it is too long".to_owned() })
     }
 
-    /// Whether it failed for want of room where git does not say so: of some writes it tells only that they failed.
+    /// Returns true if the call failed because the disk is full but git doesn't report that: for some writes it only reports that they
+    /// failed.
     fn lacks_room(&self, said: &str) -> bool {
         let failed_to_write = ["unable to write", "could not write", "write error", "failed to write"];
         let is_full = |place: &PathBuf| crate::file::room(place).is_some_and(|room| room < NEARLY_FULL);
         failed_to_write.iter().any(|words| said.contains(words)) && self.places.iter().any(is_full)
     }
 
-    /// Runs it, expects exit code 0, and returns its whole answer.
+    /// Runs the call, expects exit code 0, and returns its whole output.
     pub(super) fn bytes(self) -> Result<Vec<u8>> {
         self.answer(&[0]).map(|(_, bytes)| bytes)
     }
 
-    /// As [`Call::bytes`], for answers that are text.
+    /// As [`Call::bytes`], for output that is text.
     pub(super) fn text(self) -> Result<String> {
         let call = self.args.first().cloned().unwrap_or_default();
         String::from_utf8(self.bytes()?).map_err(|_| Error::GitAnswer { call, why: "it is not UTF-8".to_owned() })
@@ -187,13 +188,13 @@ impl Call {
     }
 }
 
-/// Whether git has come upon a work tree of which not all files are there. It reads those of every work tree before it does anything, so the call has
+/// Returns true if git met an incomplete work tree. It reads the files of every work tree before it does anything, so the call has
 /// changed nothing.
 fn is_half_made(said: &str) -> bool {
     said.contains("failed to read") && said.contains("/worktrees/") && said.contains("/commondir")
 }
 
-/// What git said about its failure: standard error, or how it ended if that is empty.
+/// Returns git's error message: standard error, or how it ended if that is empty.
 pub(super) fn said(output: &Output, code: i32) -> String {
     let said = output.stderr.ending(2048);
     let said = said.trim();

@@ -1,4 +1,4 @@
-//! Makes a commit of what an agent left in its work tree, whatever it did to the index, the branch or the `.git` file.
+//! Commits what an agent left in its work tree, whatever it did to the index, the branch or the `.git` file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,12 +11,12 @@ use super::types::{Author, Change, Entry, Oid};
 use super::worktree::{Worktree, remove_file};
 use crate::{Error, Result};
 
-/// A change that became a commit.
+/// A captured change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// The commit; its only parent is the one that was named.
+    /// The commit; its only parent is the given one.
     pub commit: Oid,
-    /// Its tree.
+    /// Tree of the commit.
     pub tree: Oid,
     /// Repositories that the agent made or moved inside the work tree: their content can't be committed and was left out.
     pub left_out: Vec<PathBuf>,
@@ -25,9 +25,9 @@ pub struct Captured {
 // === impl Worktree ===
 
 impl Worktree {
-    /// Commits all files of the work tree, new and deleted ones included, ignored ones and [`OWN_FOLDER`] not, onto `parent`, and moves the branch
-    /// there. Commits that the agent made itself are folded into it, and the `.git` file is put back as git wrote it. `None` if the files are those of `parent`: then the branch is at
-    /// `parent` again. The files stay as they are; gates see them.
+    /// Commits all files of the work tree onto `parent`, including new and deleted ones but not ignored ones and [`OWN_FOLDER`], and moves
+    /// the branch there. Commits that the agent made itself are folded into it, and the `.git` file is restored as git wrote it. Returns
+    /// `None` if the files are those of `parent`: then the branch is at `parent` again. The files stay unchanged, for the gates.
     ///
     /// # Errors
     /// [`crate::Error::Moved`] when the branch moves meanwhile; [`crate::Error::Git`], for instance for a file that can't be read.
@@ -35,7 +35,7 @@ impl Worktree {
         self.capture_with(branch, parent, author, message, &[])
     }
 
-    /// The same, also with these files that git ignores.
+    /// As [`capture`](Self::capture), but includes these files that git ignores.
     ///
     /// # Errors
     /// As [`capture`](Self::capture).
@@ -47,7 +47,7 @@ impl Worktree {
         message: &str,
         ignored: &[PathBuf],
     ) -> Result<Option<Captured>> {
-        // What looks at the tree from here on may ask git where it stands, and must not be led to settings that the agent wrote.
+        // Later readers of the tree may ask git where the tree is, and must not be led to settings that the agent wrote.
         self.restore_link()?;
         let before = self.repo.branch(branch)?;
         let index = self.index_of(parent)?;
@@ -61,9 +61,9 @@ impl Worktree {
         Ok((!is_same).then_some(Captured { commit, tree, left_out }))
     }
 
-    /// Files that are not as in a commit, whether git knows them or not, and whether they were committed or not; ignored ones and [`OWN_FOLDER`] not. By way
-    /// of an index of our own, as a capture; where there are such files it takes the place of the tree's index, so that flags which hid them are gone and a
-    /// reset brings them back.
+    /// Returns the files that differ from a commit, known to git or not, committed or not, without ignored ones and [`OWN_FOLDER`]. Uses a
+    /// separate index, as a capture does; if there are such files, it replaces the tree's index, so that flags which hid them are gone and
+    /// a reset restores them.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::Io`].
@@ -85,7 +85,7 @@ impl Worktree {
         Ok(paths.into_iter().collect())
     }
 
-    /// The tree of a commit with these files as they lie in the work tree; one that is gone is left out of it.
+    /// Returns the tree of a commit with these files as they are in the work tree; deleted ones are left out.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::Io`].
@@ -100,7 +100,7 @@ impl Worktree {
         Ok(tree)
     }
 
-    /// Makes an index of our own of a commit: flags that an agent set in its index hide nothing.
+    /// Makes a separate index of a commit, so that flags that an agent set in its own index hide nothing.
     fn index_of(&self, commit: &Oid) -> Result<PathBuf> {
         let index = self.admin.join("switchboard-capture");
         remove_file(&index)?;
@@ -109,7 +109,7 @@ impl Worktree {
         Ok(index)
     }
 
-    /// The tree of all files, written by way of an index of `parent`.
+    /// Writes the tree of all files, starting from an index of `parent`.
     fn write_tree(&self, index: &Path, parent: &Oid, ignored: &[PathBuf]) -> Result<(Oid, Vec<PathBuf>)> {
         let mut left_out = self.nested(index)?;
         let mut paths = format!(".\0:(top,exclude,literal){OWN_FOLDER}\0").into_bytes();
@@ -138,7 +138,7 @@ impl Worktree {
         Ok((self.private_tree(index)?, left_out))
     }
 
-    /// Folders that are repositories of their own and that git doesn't know: adding one fails or makes a link to nowhere.
+    /// Returns nested repositories that git doesn't know: adding one fails or makes a broken link.
     fn nested(&self, index: &Path) -> Result<Vec<PathBuf>> {
         let listed = self.private(index, &["ls-files", "--others", "--exclude-standard", "-z"])?.bytes()?;
         let folders = listed.split(|b| *b == 0).filter_map(|path| path.strip_suffix(b"/"));
@@ -154,12 +154,12 @@ impl Worktree {
     }
 }
 
-/// A submodule that appeared or points elsewhere: the commit that it names lies in no place that anybody else has.
+/// Returns true for a submodule that was added or changed: the commit that it names may exist nowhere else.
 fn touches_submodule(change: &Change) -> bool {
     change.after.as_ref().is_some_and(Entry::is_submodule)
 }
 
-/// One line for `update-index -z --index-info`; no entry removes the path.
+/// Returns one line for `update-index -z --index-info`; no entry removes the path.
 pub(super) fn index_line(path: &Path, entry: Option<&Entry>, like: &Oid) -> Vec<u8> {
     let head = match entry {
         Some(entry) => format!("{} {}\t", entry.mode, entry.oid),

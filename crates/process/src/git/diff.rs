@@ -1,4 +1,4 @@
-//! What differs between two commits: as a list of paths, as text, and one file of one side.
+//! Differences between two commits: as a list of paths, as text, and one file of one side.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,30 +8,30 @@ use super::repo::{Repo, utf8};
 use super::types::{Change, Entry, Oid};
 use crate::{Error, Result};
 
-/// A diff as a person reads it.
+/// A diff as text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffText {
-    /// The diff; what was left out is marked.
+    /// Text of the diff; omissions are marked.
     pub text: String,
-    /// Bytes left out.
+    /// Number of bytes left out.
     pub dropped: u64,
 }
 
-/// A file of one side of a diff, as far as it fits the limit.
+/// A file on one side of a diff, if it fits the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Side {
     /// The commit has no such file.
     Absent,
-    /// Its content, without filters.
+    /// Content of the file, without filters.
     Content(Vec<u8>),
-    /// It is longer than the limit.
+    /// The file is longer than the limit; its size in bytes.
     TooLong(u64),
 }
 
 // === impl Repo ===
 
 impl Repo {
-    /// Paths that differ between two commits or trees, sorted by path. A rename is a deletion and an addition.
+    /// Returns the paths that differ between two commits or trees, sorted by path. A rename is a deletion and an addition.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::GitAnswer`].
@@ -40,7 +40,7 @@ impl Repo {
         parse_raw(&self.call(args).bytes()?)
     }
 
-    /// How many lines differ between two commits: those added and those removed. A binary file counts as one.
+    /// Returns the number of lines added and removed between two commits. A binary file counts as one.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -68,7 +68,7 @@ impl Repo {
         Ok(text.lines().map(of_file).fold(0, u32::saturating_add))
     }
 
-    /// The difference between two commits as text, at most twice `keep` bytes of it: the beginning and the end.
+    /// Returns the difference between two commits as text, at most twice `keep` bytes of it: the beginning and the end.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -81,7 +81,7 @@ impl Repo {
         Ok(DiffText { text: output.stdout.text(), dropped: output.stdout.dropped() })
     }
 
-    /// A file as it is in a commit, if it has at most `limit` bytes.
+    /// Returns a file of a commit, if it has at most `limit` bytes.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::BadName`] when the path is not UTF-8.

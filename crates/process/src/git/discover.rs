@@ -14,7 +14,7 @@ use crate::{Error, Result};
 // === impl Git ===
 
 impl Git {
-    /// The repository whose work tree `path` lies in.
+    /// Returns the repository whose work tree contains `path`.
     ///
     /// # Errors
     /// [`Error::NotARepository`] (also inside a `.git` folder), [`Error::Bare`], [`Error::Git`] when git distrusts the owner.
@@ -35,7 +35,7 @@ impl Git {
         let (code, output) = Call::new(self, facts).cwd(path).run()?;
         let text = output.stdout.text();
         let lines: Vec<&str> = text.lines().collect();
-        // Where there is no work tree, the last of the questions fails behind the answers to the others.
+        // Without a work tree, the last of the questions fails after the others were answered.
         if lines.first() == Some(&"true") {
             return Err(Error::Bare { path: path.to_owned() });
         }
@@ -60,7 +60,7 @@ impl Git {
 // === impl Repo ===
 
 impl Repo {
-    /// Where `HEAD` of the user's work tree points.
+    /// Returns the target of `HEAD` in the user's work tree.
     ///
     /// # Errors
     /// [`Error::Damaged`] when its commit is gone, [`Error::Git`].
@@ -82,8 +82,8 @@ impl Repo {
         })
     }
 
-    /// The branch that `HEAD` names, where that has a file of its own and its commit is found: some short files are read sooner than git starts. `None`
-    /// leaves it to git.
+    /// Returns the branch that `HEAD` names, if it has a file of its own and its commit is found: reading short files is faster than
+    /// starting git. `None` leaves the answer to git.
     fn loose_head(&self) -> Option<Head> {
         let head = fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
         let name = head.trim_end().strip_prefix("ref: refs/heads/")?;
@@ -92,7 +92,7 @@ impl Repo {
         objects::has(&self.common_dir.join("objects"), &commit).then(|| Head::Branch { name: name.to_owned(), commit })
     }
 
-    /// Where `HEAD` points when it leads to no commit.
+    /// Returns the target of a `HEAD` without a commit.
     fn head_without_commit(&self) -> Result<Head> {
         let (code, name) = self.call(["symbolic-ref", "--quiet", "HEAD"]).answer(&[0, 1])?;
         if let Some(commit) = self.resolve("HEAD")? {
@@ -105,7 +105,7 @@ impl Repo {
         Ok(Head::Unborn { name: name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned() })
     }
 
-    /// The commit that `HEAD` of the user's work tree points at.
+    /// Returns the commit of `HEAD` in the user's work tree.
     ///
     /// # Errors
     /// [`Error::NoCommits`], [`Error::Damaged`], [`Error::Git`].

@@ -1,4 +1,4 @@
-//! Files that git ignores, as far as a list of patterns names them; and whether a work tree is as its commit.
+//! Files that git ignores and a list of patterns names; and differences between a work tree and its commit.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -12,8 +12,8 @@ use crate::Result;
 // === impl Repo ===
 
 impl Repo {
-    /// Files of the user's work tree that git ignores and a file of patterns names, in the syntax of `.gitignore`. Files of other
-    /// repositories in it and our own folder are left out.
+    /// Returns the files of the user's work tree that git ignores and a file of patterns names, in the syntax of `.gitignore`. Files of
+    /// nested repositories and our own folder are left out.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -37,8 +37,8 @@ impl Repo {
 // === impl Worktree ===
 
 impl Worktree {
-    /// Paths that differ from the commit, untracked ones included, ignored ones and our own folder not. A folder of which git knows nothing is
-    /// one path.
+    /// Returns the paths that differ from the commit, including untracked ones but not ignored ones and our own folder. An untracked folder
+    /// is one path.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -46,7 +46,7 @@ impl Worktree {
         self.status("--untracked-files=normal")
     }
 
-    /// Files that differ from the commit, as [`changes`](Self::changes) has them, each by its name: also those in a folder of which git knows nothing.
+    /// Returns the files that differ from the commit, as [`changes`](Self::changes), but lists the files of untracked folders one by one.
     ///
     /// # Errors
     /// [`crate::Error::Git`].

@@ -1,4 +1,4 @@
-//! What git ignores in a work tree that is about to be removed: small files are kept, the rest is named.
+//! Ignored files in a work tree that is about to be removed: small files are kept, the others are reported.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,13 +9,14 @@ use super::repo::OWN_FOLDER;
 use super::worktree::Worktree;
 use crate::Result;
 
-/// Largest file that is kept, in bytes.
+/// Maximum size of a kept file, in bytes.
 const FILE: u64 = 256 << 10;
 
-/// Bytes and files that are kept of one tree: notes, settings and results, not the folders of a package manager or a build.
+/// Maximum size in bytes and number of files kept from one tree: notes, settings and results, not the folders of a package manager or a
+/// build.
 const ALL: (u64, usize) = (4 << 20, 500);
 
-/// Names of what was not kept that are told.
+/// Maximum number of reported names of files that were not kept.
 const NAMED: usize = 20;
 
 /// Files that git ignores.
@@ -23,11 +24,11 @@ const NAMED: usize = 20;
 pub struct Ignored {
     /// Small files, which are kept.
     pub kept: Vec<PathBuf>,
-    /// Files and folders that are too large, or that are repositories of their own.
+    /// Files and folders that are too large or are nested repositories.
     pub left_out: Vec<PathBuf>,
 }
 
-/// What is left of what may be kept.
+/// Remaining budget for kept files.
 struct Room {
     bytes: u64,
     files: usize,
@@ -36,7 +37,7 @@ struct Room {
 // === impl Ignored ===
 
 impl Ignored {
-    /// A sentence about what was not kept; `None` if that is nothing.
+    /// Returns a sentence about the files that were not kept; `None` if there are none.
     #[must_use]
     pub fn told(&self) -> Option<String> {
         if self.left_out.is_empty() {
@@ -52,7 +53,8 @@ impl Ignored {
 // === impl Worktree ===
 
 impl Worktree {
-    /// What git ignores in the work tree. Files that the user's tree has with the same content are neither kept nor told of.
+    /// Returns the files that git ignores in the work tree. Files that the user's tree has with the same content are neither kept nor
+    /// reported.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -75,7 +77,7 @@ impl Worktree {
         Ok(found)
     }
 
-    /// Takes a file, or all files of a folder; `None` if they are too large, or can't be read.
+    /// Takes a file, or all files of a folder; returns `None` if they are too large, or can't be read.
     fn take(&self, path: &Path, users: &Path, room: &mut Room, kept: &mut Vec<PathBuf>) -> Option<()> {
         let full = self.path.join(path);
         let data = fs::symlink_metadata(&full).ok()?;
@@ -89,7 +91,7 @@ impl Worktree {
             return Some(());
         }
         if !data.is_file() && !data.is_symlink() {
-            // A socket or a pipe holds nothing.
+            // A socket or a pipe has no content.
             return Some(());
         }
         if data.len() > FILE {

@@ -1,16 +1,16 @@
-//! What git listed last of an index, so that it is not started again as long as nobody writes to the index.
+//! Cache of git's last listing of an index, so that git is not started again while the index is unchanged.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the checksum at the end of an index, of SHA-1. That of SHA-256 is longer, so that this is its end.
+/// Length of the checksum at the end of an index with SHA-1, in bytes. That of SHA-256 is longer, so this reads its last part.
 const CHECKSUM: usize = 20;
 
-/// The size of an index and its checksum.
+/// Size and checksum of an index.
 pub(super) type IndexState = (u64, [u8; CHECKSUM]);
 
-/// Files of an index that have some names, if they were asked for.
+/// Files of an index with certain names, if they were listed before.
 #[derive(Debug, Default)]
 pub(super) struct LastListed(Option<Listed>);
 
@@ -29,14 +29,15 @@ impl LastListed {
         Self(Some(Listed { index, names, files: files.to_vec() }))
     }
 
-    /// What was listed of this index for these names.
+    /// Returns the earlier listing of this index for these names.
     pub(super) fn files(&self, index: IndexState, names: &[&str]) -> Option<Vec<PathBuf>> {
         let Listed { files, .. } = self.0.as_ref().filter(|listed| listed.index == index && listed.names == names)?;
         Some(files.clone())
     }
 }
 
-/// The size of an index and the checksum that git writes at its end; `None` where there is none, or git was told to leave it out.
+/// Returns the size of an index and the checksum that git writes at its end; `None` if there is no index, or git was configured to leave
+/// the checksum out.
 pub(super) fn checksum(index: &Path) -> Option<IndexState> {
     let mut file = File::open(index).ok()?;
     let size = file.metadata().ok()?.len();

@@ -1,4 +1,4 @@
-//! What the user's git would do at a commit or merge, and the calls here do not: hooks and signatures.
+//! What the user's git would do at a commit or merge and these calls don't: hooks and signatures.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,12 +18,12 @@ const HOOKS: [&str; 7] = [
     "post-checkout",
 ];
 
-/// The scope that git gives to settings of the command line, which are ours.
+/// The scope that git reports for settings of the command line, which are ours.
 const OURS: &str = "command";
 
 impl Repo {
-    /// Returns a sentence for each thing that is set up and left out: hooks that are executable, and `commit.gpgSign`. Nothing here runs a hook or
-    /// a signing program, because both are commands that nobody was asked about.
+    /// Returns a sentence for each configured feature that is left out: executable hooks, and `commit.gpgSign`. No call here runs a hook or
+    /// a signing program, because both are commands that no person was asked about.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -40,10 +40,10 @@ impl Repo {
         Ok(found)
     }
 
-    /// The hooks that would run.
+    /// Returns the hooks that would run.
     fn hooks(&self) -> Result<Vec<&'static str>> {
         let folder = match self.users_setting(&["--type=path"], "core.hooksPath")? {
-            // A relative one counts from the folder in which hooks run.
+            // A relative path starts at the folder in which hooks run.
             Some(path) => self.root().join(path),
             None => self.common_dir().join("hooks"),
         };
@@ -53,7 +53,7 @@ impl Repo {
         Ok(HOOKS.into_iter().filter(|hook| runs(folder.join(hook))).collect())
     }
 
-    /// The user's own value of a setting, beside those that every call here sets; `None` if there is none.
+    /// Returns the user's own value of a setting, as opposed to those that every call here sets; `None` if there is none.
     fn users_setting(&self, kind: &[&str], name: &str) -> Result<Option<String>> {
         let mut call = self.call(["config", "--show-scope"]);
         for arg in kind.iter().chain(&["--get-all", name]) {

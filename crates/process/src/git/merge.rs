@@ -1,4 +1,4 @@
-//! Merges that touch no work tree: two commits in, a tree or a list of conflicts out.
+//! Merges without a work tree: from two commits to a tree or a list of conflicts.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,17 +8,17 @@ use super::repo::Repo;
 use super::types::{Author, Oid};
 use crate::{Error, Result};
 
-/// What a merge would give.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
     /// A tree without conflicts.
     Clean {
-        /// The tree.
+        /// Id of the tree.
         tree: Oid,
     },
     /// Both sides changed the same place.
     Conflict {
-        /// Where.
+        /// Conflicting files.
         files: Vec<PathBuf>,
     },
 }
@@ -46,7 +46,7 @@ impl Repo {
         Ok(Merged::Conflict { files })
     }
 
-    /// Makes a commit of a tree; moves nothing. The committer is ours, the time is the author's.
+    /// Commits a tree; moves no branch. The committer is Switchboard, the time is the author's.
     ///
     /// # Errors
     /// [`Error::Git`].

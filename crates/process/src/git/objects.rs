@@ -1,4 +1,4 @@
-//! Whether the repository has an object, read from its files: sooner than git starts.
+//! Looks up objects in the repository's files, which is faster than starting git.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,17 +7,17 @@ use std::path::Path;
 
 use super::types::Oid;
 
-/// How the index of a pack begins: the mark, and version 2 (gitformat-pack(5)).
+/// First bytes of a pack's index: the magic number, and version 2 (gitformat-pack(5)).
 const HEADER: [u8; 8] = *b"\xfftOc\0\0\0\x02";
 
-/// Bytes of the table behind it: for each first byte of a name, how many names begin with it or a lower one.
+/// Size of the table after it, in bytes: for each first byte of a name, the number of names that begin with it or a lower one.
 const FANOUT: u64 = 256 * 4;
 
-/// Whether an object has a file of its own in a folder of objects, or is listed in one of the packs there. What is kept elsewhere, or in another form,
-/// is not found: then only git knows.
+/// Returns true if an object has its own file in a folder of objects, or is listed in one of its packs. Objects stored elsewhere, or in
+/// another form, are not found: only git can look them up.
 pub(super) fn has(objects: &Path, oid: &Oid) -> bool {
     let (folder, file) = oid.as_str().split_at(2);
-    // A file without content is what a power cut leaves of an object.
+    // An empty file is what a power cut leaves of an object.
     let is_loose = fs::metadata(objects.join(folder).join(file)).is_ok_and(|file| file.is_file() && file.len() > 0);
     is_loose || is_packed(&objects.join("pack"), &bytes(oid))
 }
@@ -60,7 +60,7 @@ fn number(file: &File, at: u64) -> io::Result<u64> {
     Ok(u32::from_be_bytes(bytes).into())
 }
 
-/// The name of an object as packs have it.
+/// Returns the name of an object as packs store it.
 fn bytes(oid: &Oid) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or_default();
     let pair = |pair: &[u8]| pair.iter().fold(0, |sum, byte| sum << 4 | digit(byte));
@@ -71,12 +71,12 @@ fn bytes(oid: &Oid) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// An object's name that begins with these digits.
+    /// Returns an object's name that begins with these digits.
     fn oid(start: &str) -> Oid {
         Oid::parse(&format!("{start:0<40}")).unwrap()
     }
 
-    /// A folder of objects with one pack that lists these, in their order; `version` is that of its index.
+    /// Makes a folder of objects with one pack that lists these, in order; `version` is that of its index.
     fn packed(names: &[Oid], version: u8) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let mut index = b"\xfftOc\0\0\0".to_vec();

@@ -1,7 +1,8 @@
 //! References: read, compared, and moved only from an expected commit.
 //!
-//! A git that was killed leaves its lock beside the reference (`NAME.lock`), and no later git gets past it. Where the reference is ours
-//! alone, or where our own note says that we died at this very move, such a lock is taken away once nobody has touched it for [`ABANDONED`].
+//! A git process that was killed leaves its lock beside the reference (`NAME.lock`), which blocks every later one. If only Switchboard
+//! writes the reference, or our own note shows that we were killed at this very move, such a lock is removed once it was untouched for
+//! [`ABANDONED`].
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +17,7 @@ use super::types::{Author, Oid};
 use super::worktree::remove_file;
 use crate::{Error, Result};
 
-/// How long a lock must stand untouched before it is taken for one that a killed git left. Git holds such a lock for milliseconds.
+/// Time after which an untouched lock counts as left by a killed git process. Git holds such a lock for milliseconds.
 const ABANDONED: Duration = Duration::from_secs(1);
 
 /// Branches that only Switchboard writes.
@@ -25,7 +26,7 @@ const OURS: &[&str] = &["refs/heads/switchboard/", "refs/heads/switchboard-task/
 // === impl Repo ===
 
 impl Repo {
-    /// The commit that a revision names, or `None` if there is none. Any text is safe.
+    /// Returns the commit that a revision names, or `None` if there is none. Any text is safe.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -33,7 +34,7 @@ impl Repo {
         self.resolve(&format!("{revision}^{{commit}}"))
     }
 
-    /// The tree of a commit.
+    /// Returns the tree of a commit.
     ///
     /// # Errors
     /// [`Error::Git`], also when there is no such commit.
@@ -42,7 +43,7 @@ impl Repo {
         tree.ok_or_else(|| Error::Git { call: "rev-parse".to_owned(), said: format!("{commit} is not a commit") })
     }
 
-    /// Who is named as author of a commit, and where; `at` is given by the caller.
+    /// Returns the name and address of a commit's author; `at` is set by the caller.
     ///
     /// # Errors
     /// [`Error::Git`], also when there is no such commit.
@@ -52,7 +53,7 @@ impl Repo {
         Ok(Author { name: name.to_owned(), email: email.to_owned(), at })
     }
 
-    /// The tip of a branch (a name without `refs/heads/`), or `None` if there is no such branch.
+    /// Returns the head of a branch (a name without `refs/heads/`), or `None` if there is no such branch.
     ///
     /// # Errors
     /// [`Error::BadName`], [`Error::Git`].
@@ -60,7 +61,7 @@ impl Repo {
         self.resolve(&full_name(name)?)
     }
 
-    /// Is `ancestor` reachable from `commit`, or the same?
+    /// Returns true if `ancestor` is reachable from `commit`, or the same.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -69,7 +70,7 @@ impl Repo {
         call.answer(&[0, 1]).map(|(code, _)| code == 0)
     }
 
-    /// Moves a branch from `old` (`None`: it must not exist) to `new`, if it is still there. Repeating it is fine.
+    /// Moves a branch from `old` (`None`: it must not exist) to `new`, if it is still at `old`. Repeating it is fine.
     ///
     /// # Errors
     /// [`Error::Moved`] when it is somewhere else, [`Error::BadName`], [`Error::Git`].
@@ -81,28 +82,28 @@ impl Repo {
         self.lost_race(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 
-    /// Makes a branch at `at`, which is fine if it is there already, and those `beside` it that don't exist.
+    /// Makes a branch at `at`, unless it is already there, and those in `beside` that don't exist.
     pub(super) fn make_branch(&self, name: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
         self.update_branch(name, at, None)?;
         self.make_missing(beside)
     }
 
-    /// Makes a branch at `at` and those `beside` it that don't exist, at best by one call of git. Returns `false` where the branch is there already or git
-    /// could not make it.
+    /// Makes a branch at `at` and those in `beside` that don't exist, if possible with one git call. Returns `false` if the branch exists
+    /// or git could not make it.
     pub(super) fn make_new(&self, name: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<bool> {
         let is_missing = |(name, _): &&(&str, &Oid)| full_name(name).is_ok_and(|full| !self.has_loose(&full));
         let missing: Vec<_> = beside.iter().filter(is_missing).copied().collect();
         if self.make_all(&[&[(name, at)], missing.as_slice()].concat())? {
             return Ok(true);
         }
-        // Others may have made one of those beside it at this moment, or git has packed it.
+        // Another process may have made one of those in `beside` at this moment, or git has packed it.
         if missing.is_empty() || !self.make_all(&[(name, at)])? {
             return Ok(false);
         }
         self.make_missing(&missing).map(|()| true)
     }
 
-    /// Whether a reference has a file of its own. One without may exist, packed with others.
+    /// Returns true if a reference has its own file. One without may exist, packed with others.
     pub(super) fn has_loose(&self, full: &str) -> bool {
         self.common_dir.join(full).is_file()
     }
@@ -110,7 +111,7 @@ impl Repo {
     /// Makes those branches that don't exist.
     pub(super) fn make_missing(&self, branches: &[(&str, &Oid)]) -> Result<()> {
         for (name, at) in branches {
-            // Others may make the same one at this moment, and go on from there.
+            // Another process may make the same one at this moment, and continue from there.
             if self.branch(name)?.is_none()
                 && let Err(error) = self.update_branch(name, at, None)
             {
@@ -138,7 +139,7 @@ impl Repo {
         self.lost_race(&full, None, Some(old), self.past_dead_lock(&full, None, call)?)
     }
 
-    /// Branches whose name begins with `prefix`, with their tips.
+    /// Returns the branches whose name begins with `prefix`, with their heads.
     ///
     /// # Errors
     /// [`Error::BadName`], [`Error::Git`].
@@ -152,14 +153,14 @@ impl Repo {
         Ok(text.lines().filter_map(parse).collect())
     }
 
-    /// Takes away the locks that a killed move of the checked-out branch to `new` left. The caller knows by a note of its own that there was one.
+    /// Removes the locks that a killed move of the checked-out branch to `new` left. The caller's own note shows that there was one.
     pub(super) fn clear_after_kill(&self, branch: &str, new: &Oid) -> Result<()> {
         let full = full_name(branch)?;
         clear_abandoned(&self.common_dir.join(format!("{full}.lock")), Some(new))?;
         clear_abandoned(&self.git_dir.join("HEAD.lock"), Some(new)).map(drop)
     }
 
-    /// Names of branches, of the remotes' branches and of tags, as `git` takes them.
+    /// Returns the names of branches, remote branches and tags, as `git` accepts them.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -168,7 +169,7 @@ impl Repo {
         Ok(self.call(call).text()?.lines().map(str::to_owned).collect())
     }
 
-    /// Calls, and where a lock on a branch of ours was left by a killed git, takes it away and calls once more.
+    /// Makes the call; if a killed git process left a lock on a branch of ours, removes it and makes the call once more.
     fn past_dead_lock(&self, full: &str, new: Option<&Oid>, call: impl Fn() -> Result<()>) -> Result<Result<()>> {
         let result = call();
         let is_ours = OURS.iter().any(|prefix| full.starts_with(prefix));
@@ -192,7 +193,7 @@ impl Repo {
         Err(Error::Moved { name: full.to_owned(), found })
     }
 
-    /// What an expression names, be it there or not; `None` if it names nothing.
+    /// Returns the commit that an expression names, existing or not; `None` if it names nothing.
     pub(super) fn resolve(&self, expression: &str) -> Result<Option<Oid>> {
         if expression.bytes().any(|b| matches!(b, 0 | b'\n')) {
             return Ok(None);
@@ -202,7 +203,7 @@ impl Repo {
     }
 }
 
-/// Removes a lock file that holds no more than the beginning of what this move writes and that nobody touches. Returns whether it did.
+/// Removes an untouched lock file that contains at most the beginning of what this move writes. Returns true if it was removed.
 fn clear_abandoned(lock: &Path, new: Option<&Oid>) -> Result<bool> {
     let text = new.map(|oid| format!("{oid}\n")).unwrap_or_default();
     let look = || {
@@ -219,7 +220,7 @@ fn clear_abandoned(lock: &Path, new: Option<&Oid>) -> Result<bool> {
     Ok(true)
 }
 
-/// Reads the answer of `rev-parse --verify --quiet`. An ambiguous or malformed name is as good as none.
+/// Reads the output of `rev-parse --verify --quiet`. An ambiguous or malformed name counts as none.
 pub(super) fn resolved(call: Call) -> Result<Option<Oid>> {
     let (code, text) = call.answer(&[0, 1, 128])?;
     if code != 0 {
@@ -228,7 +229,7 @@ pub(super) fn resolved(call: Call) -> Result<Option<Oid>> {
     Oid::parse(String::from_utf8_lossy(&text).trim_end()).map(Some)
 }
 
-/// The full name of a branch, by the rules of `git check-ref-format`.
+/// Returns the full name of a branch, by the rules of `git check-ref-format`.
 pub(super) fn full_name(branch: &str) -> Result<String> {
     let bad_char = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
     let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");

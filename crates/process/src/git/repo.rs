@@ -9,22 +9,22 @@ use super::last_listed::LastListed;
 use crate::env::Env;
 use crate::{Error, Result};
 
-/// The oldest git that works: `merge-tree --write-tree` came with it.
+/// Oldest supported git version: the first with `merge-tree --write-tree`.
 pub const OLDEST: &str = "2.38";
 
-/// Who commits. Authors are the agents.
+/// Name and address of the committer. Authors are the agents.
 pub const COMMITTER: (&str, &str) = ("Switchboard", "switchboard@localhost");
 
 /// The folder in a work tree that is never captured, reported as dirty, or cleaned.
 pub const OWN_FOLDER: &str = ".switchboard";
 
-/// The git program, with the environment that its calls get.
+/// The git program, with the environment of its calls.
 #[derive(Debug, Clone)]
 pub struct Git {
     env: Env,
 }
 
-/// A repository with a work tree, as the user has it.
+/// A repository of the user, with a work tree.
 #[derive(Debug, Clone)]
 pub struct Repo {
     pub(super) git: Git,
@@ -37,7 +37,7 @@ pub struct Repo {
 // === impl Git ===
 
 impl Git {
-    /// Finds git on the `PATH` of `env` and checks its version. `HOME` and `XDG_CONFIG_HOME` of `env` decide which settings of the user count
+    /// Finds git on the `PATH` of `env` and checks its version. `HOME` and `XDG_CONFIG_HOME` of `env` decide which settings of the user apply
     /// (ignore files, filters); those that run programs or prompt are overridden.
     ///
     /// # Errors
@@ -60,37 +60,37 @@ impl Git {
 // === impl Repo ===
 
 impl Repo {
-    /// The top folder of the work tree.
+    /// Returns the top folder of the work tree.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder with the index and `HEAD` of this work tree.
+    /// Returns the folder with the index and `HEAD` of this work tree.
     #[must_use]
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The folder with the objects and references that all work trees of the repository share.
+    /// Returns the folder with the objects and references that all work trees of the repository share.
     #[must_use]
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
-    /// A git call in the work tree.
+    /// Returns a git call in the work tree.
     pub(super) fn call<S: Into<String>>(&self, args: impl IntoIterator<Item = S>) -> Call {
         Call::new(&self.git, args).cwd(&self.root)
     }
 }
 
-/// Major and minor of `2.47.3 (Apple Git-1)`; what does not parse counts as 0.
+/// Returns major and minor of `2.47.3 (Apple Git-1)`; a part that does not parse counts as 0.
 fn version(text: &str) -> (u32, u32) {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Paths go to git as text.
+/// Converts a path to text, as git gets it.
 pub(super) fn utf8(path: &Path) -> Result<&str> {
     path.to_str()
         .ok_or_else(|| Error::BadName { text: cut(&path.display().to_string(), 100), expected: "a path in UTF-8" })

@@ -1,4 +1,4 @@
-//! What the user has changed and not committed.
+//! Uncommitted changes of the user.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,18 +10,18 @@ use crate::Result;
 /// A path of the user's work tree that differs from the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirty {
-    /// Relative to the top.
+    /// Path relative to the top folder.
     pub path: PathBuf,
-    /// Difference between the commit and the index, as one letter of `git status`; a space when there is none.
+    /// Difference between the commit and the index, as one letter of `git status`; a space if there is none.
     pub staged: char,
-    /// Difference between the index and the file; `?` for both when git doesn't know the file.
+    /// Difference between the index and the file; `?` for both if the file is untracked.
     pub unstaged: char,
 }
 
 // === impl Dirty ===
 
 impl Dirty {
-    /// Git doesn't know the file.
+    /// Returns true if the file is untracked.
     #[must_use]
     pub fn is_untracked(&self) -> bool {
         self.unstaged == '?'
@@ -31,8 +31,8 @@ impl Dirty {
 // === impl Repo ===
 
 impl Repo {
-    /// All dirty paths of the user's work tree, untracked ones included, ignored ones and our own folder not. Changes nothing, not even
-    /// the index's cache.
+    /// Returns all dirty paths of the user's work tree, including untracked ones but not ignored ones and our own folder. Changes nothing,
+    /// not even the index's cache.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -44,7 +44,7 @@ impl Repo {
     }
 }
 
-/// Reads `XY PATH`.
+/// Parses `XY PATH`.
 fn parse(field: &[u8]) -> Option<Dirty> {
     let [staged, unstaged, b' ', path @ ..] = field else { return None };
     Some(Dirty {

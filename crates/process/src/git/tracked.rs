@@ -13,7 +13,7 @@ use crate::Result;
 // === impl Repo ===
 
 impl Repo {
-    /// Files of the user's index with one of these names, in any folder; sorted.
+    /// Returns the files of the user's index with one of these names, in any folder; sorted.
     ///
     /// # Errors
     /// [`crate::Error::Git`].
@@ -25,7 +25,7 @@ impl Repo {
             return Ok(files);
         }
         let files = self.list_named(&names)?;
-        // Where somebody writes the index while git reads it, what git said may be of either.
+        // If the index was written while git read it, git's output may belong to either version.
         let is_same = index == checksum(&self.git_dir.join("index"));
         *last = match index.filter(|_| is_same) {
             Some(index) => LastListed::new(index, &names, &files),
@@ -40,12 +40,12 @@ impl Repo {
         let listed = self.call(args.into_iter().chain(patterns)).bytes()?;
         let mut files = paths(&listed);
         files.sort();
-        // A file in conflict stands there several times.
+        // A file in conflict is listed several times.
         files.dedup();
         Ok(files)
     }
 
-    /// The files of a commit, from the root of the repository.
+    /// Returns the files of a commit, relative to the root of the repository.
     ///
     /// # Errors
     /// [`crate::Error::Git`], also when there is no such commit.
@@ -55,7 +55,7 @@ impl Repo {
     }
 }
 
-/// Paths that end with NUL.
+/// Splits paths that end with NUL.
 fn paths(listed: &[u8]) -> Vec<PathBuf> {
     let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect()

@@ -8,17 +8,18 @@ use crate::{Error, Result};
 // === impl Repo ===
 
 impl Repo {
-    /// The name of this work tree in its repository, which it keeps when the repository is moved: empty for the main one, else `worktrees/NAME`.
+    /// Returns the name of this work tree in its repository, which stays the same when the repository is moved: empty for the main one, else
+    /// `worktrees/NAME`.
     #[must_use]
     pub fn tree_name(&self) -> String {
         let inside = self.git_dir.strip_prefix(&self.common_dir).unwrap_or(Path::new(""));
         inside.to_string_lossy().into_owned()
     }
 
-    /// The repository as the work tree that holds `folder` sees it.
+    /// Returns the repository as the work tree that contains `folder` sees it.
     ///
     /// # Errors
-    /// [`Error::OtherRepository`] where that is a work tree of another one; [`Error::NotARepository`], [`Error::Bare`], [`Error::Git`].
+    /// [`Error::OtherRepository`] if it is a work tree of another one; [`Error::NotARepository`], [`Error::Bare`], [`Error::Git`].
     pub fn tree_at(&self, folder: &Path) -> Result<Self> {
         let found = self.git.discover(folder)?;
         if found.common_dir != self.common_dir {
@@ -27,7 +28,7 @@ impl Repo {
         Ok(found)
     }
 
-    /// The repository as the work tree of this name sees it.
+    /// Returns the repository as the work tree of this name sees it.
     ///
     /// # Errors
     /// [`Error::NotARepository`] when there is no such work tree any more; [`Error::Git`], [`Error::Io`].
@@ -43,7 +44,7 @@ impl Repo {
         self.tree_at(&path.unwrap_or(admin))
     }
 
-    /// The repository as the work tree sees it that has `branch` checked out; `None` where none has.
+    /// Returns the repository as the work tree with `branch` checked out sees it; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Git`].

@@ -1,4 +1,4 @@
-//! The nouns of git that the calls take and give.
+//! Types that the git calls take and return.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,36 +8,36 @@ use switchboard_protocol::time::Millis;
 
 use crate::{Error, Result};
 
-/// The id of an object: 40 hex digits, or 64 in a SHA-256 repository.
+/// Id of an object: 40 hex digits, or 64 in a SHA-256 repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Oid(String);
 
-/// Where `HEAD` points.
+/// Target of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
-    /// At a branch.
+    /// A branch.
     Branch {
-        /// Without `refs/heads/`.
+        /// Name without `refs/heads/`.
         name: String,
-        /// Its tip.
+        /// Head of the branch.
         commit: Oid,
     },
-    /// At a commit.
+    /// A commit.
     Detached(Oid),
-    /// At a branch that has no commit yet.
+    /// A branch that has no commit yet.
     Unborn {
-        /// Without `refs/heads/`.
+        /// Name without `refs/heads/`.
         name: String,
     },
 }
 
-/// Who wrote a change, and when: with the time given, the same change makes the same commit however often it is made.
+/// Author of a change, with the time: the same change with the same author makes the same commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// Shown name; characters that a commit can't hold are left out.
+    /// Name; characters that a commit can't contain are left out.
     pub name: String,
-    /// Address; the same.
+    /// Address; characters that a commit can't contain are left out.
     pub email: String,
     /// Time of the commit, for author and committer.
     pub at: Millis,
@@ -46,27 +46,27 @@ pub struct Author {
 /// A path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Relative to the top of the tree.
+    /// Path relative to the top of the tree.
     pub path: PathBuf,
-    /// What it was; `None` when it is new.
+    /// Entry before; `None` if it is new.
     pub before: Option<Entry>,
-    /// What it is; `None` when it was deleted.
+    /// Entry after; `None` if it was deleted.
     pub after: Option<Entry>,
 }
 
 /// A file, a link or a submodule in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// `100644`, `100755`, `120000` (symbolic link) or `160000` (submodule).
+    /// File mode: `100644`, `100755`, `120000` (symbolic link) or `160000` (submodule).
     pub mode: String,
-    /// Its content.
+    /// Id of its content.
     pub oid: Oid,
 }
 
 // === impl Oid ===
 
 impl Oid {
-    /// Takes 40 or 64 lower-case hex digits.
+    /// Parses 40 or 64 lower-case hex digits.
     ///
     /// # Errors
     /// [`Error::BadName`].
@@ -78,19 +78,19 @@ impl Oid {
         Err(Error::BadName { text: cut(text, 100), expected: "an object id" })
     }
 
-    /// The digits.
+    /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first ten digits, for people.
+    /// Returns the first ten digits, for people.
     #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..10]
     }
 
-    /// The null id, all zeros, as long as this one.
+    /// Returns the null id, all zeros, with the length of this one.
     pub(super) fn zero(&self) -> String {
         "0".repeat(self.0.len())
     }
@@ -118,7 +118,7 @@ impl From<Oid> for String {
 // === impl Author ===
 
 impl Author {
-    /// The variables that git reads names, addresses and times from.
+    /// Returns the variables from which git reads names, addresses and times.
     pub(super) fn variables(&self) -> [(&'static str, String); 6] {
         let at = format!("@{} +0000", self.at.0.div_euclid(1000).max(0));
         [
@@ -134,7 +134,7 @@ impl Author {
 
 fn plain(text: &str, otherwise: &str) -> String {
     let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(100).collect();
-    // Git strips these ends itself and refuses a name of which nothing is left.
+    // Git strips these characters at both ends and refuses a name that is then empty.
     let kept = kept.trim_matches(|c: char| c.is_whitespace() || ".,:;\"'\\".contains(c));
     if kept.is_empty() { otherwise.to_owned() } else { kept.to_owned() }
 }
@@ -142,13 +142,13 @@ fn plain(text: &str, otherwise: &str) -> String {
 // === impl Entry ===
 
 impl Entry {
-    /// Is it a submodule?
+    /// Returns true for a submodule.
     #[must_use]
     pub fn is_submodule(&self) -> bool {
         self.mode == "160000"
     }
 
-    /// Is it a symbolic link?
+    /// Returns true for a symbolic link.
     #[must_use]
     pub fn is_link(&self) -> bool {
         self.mode == "120000"

@@ -1,4 +1,4 @@
-//! What a person should know of a change before it is merged: links that lead out of the repository, large files that are no text,
+//! Reports unusual parts of a change before it is merged: links that lead out of the repository, large binary files,
 //! submodules.
 
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,16 +8,16 @@ use super::repo::Repo;
 use super::types::{Change, Entry, Oid};
 use crate::Result;
 
-/// Size from which a file that is no text is named, in bytes: what is larger weighs on every clone for good.
+/// Size from which a binary file is reported, in bytes: larger ones permanently enlarge every clone.
 const BIG: u64 = 1 << 20;
 
-/// Files of a change that are looked at; a change with more is said to be one.
+/// Maximum number of files of a change that are examined; that there are more is reported.
 const MAX_LOOKED: usize = 5_000;
 
-/// Links and large files whose content is looked at: a call of git each.
+/// Maximum number of links and large files whose content is read, with one git call each.
 const MAX_READ: usize = 100;
 
-/// Bytes at the beginning of a file in which git looks for a NUL to tell that it is no text (`buffer_is_binary`).
+/// Number of bytes at the beginning of a file in which git looks for a NUL to recognise a binary file (`buffer_is_binary`).
 const BEGINNING: usize = 8_000;
 
 impl Repo {
@@ -63,7 +63,7 @@ impl Repo {
         }
     }
 
-    /// Sizes of the entries' contents, in their order; `None` for what is no file.
+    /// Returns the sizes of the entries' contents, in order; `None` for an entry that is no file.
     fn sizes(&self, entries: &[(&Change, &Entry)]) -> Result<Vec<Option<u64>>> {
         if entries.is_empty() {
             return Ok(Vec::new());
@@ -80,7 +80,7 @@ impl Repo {
     }
 }
 
-/// Where a link at `link`, relative to the top, leads to if it does not stay among the repository's files.
+/// Returns where a link at `link`, relative to the top, leads, if that is not within the repository's files.
 #[must_use]
 pub fn link_leads(link: &Path, target: &Path) -> Option<&'static str> {
     if target.is_absolute() {

@@ -1,4 +1,4 @@
-//! Work trees of ours: made for an agent, brought back to a commit, removed without touching anybody else's.
+//! Work trees of ours: made for an agent, reset to a commit, removed without changing any other.
 
 mod new;
 mod unmade;
@@ -14,7 +14,7 @@ use super::repo::{OWN_FOLDER, Repo, utf8};
 use super::types::Oid;
 use crate::{Error, Result};
 
-/// The file that locks a work tree, and what git and we write into it while a work tree is made.
+/// The file that locks a work tree, and its content while git or we make the work tree.
 const LOCK: &str = "locked";
 const IN_THE_MAKING: &str = "initializing";
 const OURS_IN_THE_MAKING: &str = "initializing by switchboard";
@@ -28,30 +28,30 @@ pub struct Worktree {
     pub(super) admin: PathBuf,
 }
 
-/// A work tree of the repository, anybody's.
+/// Any work tree of the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listed {
-    /// Its top folder.
+    /// Top folder.
     pub path: PathBuf,
-    /// What it has checked out; `None` in a bare repository.
+    /// Commit that is checked out; `None` in a bare repository.
     pub commit: Option<Oid>,
-    /// The branch, without `refs/heads/`; `None` when `HEAD` is detached.
+    /// Name of the branch, without `refs/heads/`; `None` if `HEAD` is detached.
     pub branch: Option<String>,
-    /// Somebody locked it.
+    /// True if the work tree is locked.
     pub is_locked: bool,
 }
 
 // === impl Repo ===
 
 impl Repo {
-    /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those `beside`
-    /// it; of these, one that exists stays where it is. A work tree of this repository that is already there, on this branch, is given as
-    /// it is, but for its `.git` file, which is as git wrote it; one that was never complete is made anew. One whose folder is gone is forgotten and
-    /// made anew, unless it is locked or has commits that no branch has.
+    /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those in
+    /// `beside`; existing ones of these stay where they are. An existing work tree of this repository on this branch is returned unchanged,
+    /// except that its `.git` file is restored as git wrote it; an incomplete one is made anew. One whose folder is gone is unregistered
+    /// and made anew, unless it is locked or has commits that no branch has.
     ///
     /// # Errors
-    /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`, or git keeps it for
-    /// a work tree that must not be forgotten; [`Error::Git`], also when the branch is checked out elsewhere.
+    /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else is at `path`, or git keeps it for
+    /// a work tree that must not be unregistered; [`Error::Git`], also when the branch is checked out elsewhere.
     pub fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<Worktree> {
         let full = refs::full_name(branch)?;
         expect_no_link(path)?;
@@ -59,7 +59,7 @@ impl Repo {
             match worktree.head_branch() {
                 Some(head) if head == full && is_half_made(&worktree.admin) => worktree.undo()?,
                 Some(head) if head == full => {
-                    // What is run in it next must not be led to settings that an agent wrote.
+                    // Programs that run in it next must not be led to settings that an agent wrote.
                     worktree.restore_link()?;
                     self.make_missing(beside)?;
                     return Ok(worktree);
@@ -76,11 +76,12 @@ impl Repo {
         self.add_by_git(path, &["worktree", "add", "--quiet", "--", utf8(path)?, branch])
     }
 
-    /// Makes a work tree at `path` with `commit` checked out and no branch. One of this repository that is already there is brought to the commit,
-    /// whatever was done to it; files that git ignores stay. One whose folder is gone is made anew, as [`worktree_add`](Self::worktree_add) does.
+    /// Makes a work tree at `path` with `commit` checked out and no branch. An existing one of this repository is reset to the commit,
+    /// whatever was done to it; files that git ignores stay. One whose folder is gone is made anew, as in
+    /// [`worktree_add`](Self::worktree_add).
     ///
     /// # Errors
-    /// [`Error::NotOurs`] when something else lies at `path`; [`Error::Git`], [`Error::Io`].
+    /// [`Error::NotOurs`] when something else is at `path`; [`Error::Git`], [`Error::Io`].
     pub fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<Worktree> {
         expect_no_link(path)?;
         match self.worktree(path)? {
@@ -102,8 +103,8 @@ impl Repo {
         self.add_by_git(path, &["worktree", "add", "--quiet", "--detach", "--", utf8(path)?, commit.as_str()])
     }
 
-    /// Forgets the work tree that git has registered at `path`, where no work tree lies, and no other one. What only its administrative
-    /// folder keeps is kept: a lock, and commits that were made without a branch.
+    /// Unregisters the work tree that git has registered at `path`, where no work tree exists, and no other one. Data that only its
+    /// administrative folder holds is kept: a lock, and commits that were made without a branch.
     fn forget_missing(&self, path: &Path) -> Result<()> {
         let not_ours = |why| Error::NotOurs { path: path.to_owned(), why };
         let place = registered_place(path)?;
@@ -123,7 +124,7 @@ impl Repo {
         self.forget(&admin)
     }
 
-    /// Whether a branch, a tag or a remote branch has a commit.
+    /// Returns true if a branch, a tag or a remote branch contains a commit.
     fn is_on_a_branch(&self, commit: &Oid) -> Result<bool> {
         let args = ["rev-list", "--max-count=1", commit.as_str(), "--not", "--branches", "--tags", "--remotes"];
         Ok(self.call(args).text()?.is_empty())
@@ -135,7 +136,7 @@ impl Repo {
         made.ok_or(Error::NotOurs { path: path.to_owned(), why: "git did not register it" })
     }
 
-    /// The work tree of this repository at `path`; `None` if there is none. The work tree's own files are not read for that.
+    /// Returns the work tree of this repository at `path`; `None` if there is none. Does not read the work tree's own files.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -145,8 +146,8 @@ impl Repo {
         Ok(admin.filter(|_| path.is_dir()).map(|(admin, _)| Worktree { repo: self.clone(), path, admin }))
     }
 
-    /// The commit that a linked work tree of this repository has checked out; `None` if none is registered at `path`, it was never complete, or its
-    /// branch has no commit. Its folder may be gone, and its own files are not read.
+    /// Returns the commit that a linked work tree of this repository has checked out; `None` if none is registered at `path`, it is
+    /// incomplete, or its branch has no commit. Its folder may be gone, and its own files are not read.
     ///
     /// # Errors
     /// [`Error::Git`], [`Error::Io`].
@@ -157,7 +158,7 @@ impl Repo {
         refs::resolved(self.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).env("GIT_DIR", utf8(&admin)?))
     }
 
-    /// All work trees of the repository, the user's main one first.
+    /// Returns all work trees of the repository, the user's main one first.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -180,8 +181,8 @@ impl Repo {
         Ok(text.split("\0\0").filter(|record| !record.trim_matches('\0').is_empty()).map(parse).collect())
     }
 
-    /// Removes a work tree with everything in it, also half-made ones; the branch stays. A missing one is fine. Nothing outside `base` is
-    /// ever removed, no symbolic link is followed, and a work tree that somebody locked stays.
+    /// Removes a work tree with everything in it, including incomplete ones; the branch stays. A missing one is fine. Nothing outside
+    /// `base` is ever removed, no symbolic link is followed, and a locked work tree stays.
     ///
     /// # Errors
     /// [`Error::NotOurs`], [`Error::Io`].
@@ -220,7 +221,7 @@ impl Repo {
         self.worktree_remove(folder, base)
     }
 
-    /// Forgets work trees inside `base` whose folder is gone. Those elsewhere are left alone.
+    /// Unregisters work trees inside `base` whose folder is gone. Those elsewhere are left alone.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -234,7 +235,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Each administrative folder with the place of its work tree.
+    /// Returns each administrative folder with the path of its work tree.
     pub(super) fn admin_folders(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let folder = self.common_dir.join("worktrees");
         let entries = match fs::read_dir(&folder) {
@@ -248,7 +249,7 @@ impl Repo {
 
     fn forget(&self, admin: &Path) -> Result<()> {
         remove_tree(admin).map_err(Error::io(format!("remove {}", admin.display())))?;
-        // Git itself removes the parent when the last one goes; that it is not empty is no failure.
+        // Git itself removes the parent together with the last one; a parent that is not empty is no failure.
         let _ = fs::remove_dir(self.common_dir.join("worktrees"));
         Ok(())
     }
@@ -257,13 +258,13 @@ impl Repo {
 // === impl Worktree ===
 
 impl Worktree {
-    /// Its top folder.
+    /// Returns the top folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Brings `HEAD`, the branch, the index and all files to a commit, whatever the agent did with them. Files that git ignores stay
+    /// Resets `HEAD`, the branch, the index and all files to a commit, whatever the agent did with them. Files that git ignores stay
     /// (they are caches of builds), unless `also_ignored`.
     ///
     /// # Errors
@@ -275,13 +276,13 @@ impl Worktree {
         self.bring_to(commit, &[flags, "-e", &format!("/{OWN_FOLDER}")])
     }
 
-    /// Brings the index and all files to a commit, and removes others as `git clean` is told to.
+    /// Resets the index and all files to a commit, and removes others with the given options of `git clean`.
     fn bring_to(&self, commit: &Oid, clean: &[&str]) -> Result<()> {
         self.call(["reset", "--quiet", "--hard", commit.as_str(), "--"])?.done()?;
         self.call(["clean"].iter().chain(clean).chain(&["--"]).copied())?.done()
     }
 
-    /// A call that does not rely on the work tree's files for where the repository is.
+    /// Returns a call that does not use the work tree's files to find the repository.
     pub(super) fn call<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Result<Call> {
         let call = Call::new(&self.repo.git, args).cwd(&self.path);
         Ok(call
@@ -308,7 +309,7 @@ impl Worktree {
         head.trim_end().strip_prefix("ref: ").map(str::to_owned)
     }
 
-    /// Puts the `.git` file back if it is not what git wrote.
+    /// Restores the `.git` file if it is not what git wrote.
     pub(super) fn restore_link(&self) -> Result<()> {
         let link = self.path.join(".git");
         let expected = format!("gitdir: {}\n", utf8(&self.admin)?);
@@ -347,7 +348,7 @@ fn expect_empty(path: &Path) -> Result<()> {
     }
 }
 
-/// The path as git registers it: without links and dots as far as it exists, then the names of what is gone.
+/// Returns the path as git registers it: without links and dots as far as it exists, then the names of missing parts.
 fn registered_place(path: &Path) -> Result<PathBuf> {
     let missing = path.ancestors().map(|ancestor| (ancestor, real(ancestor)));
     for (ancestor, found) in missing {
@@ -359,7 +360,7 @@ fn registered_place(path: &Path) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// The path without links and dots; `None` when it does not exist.
+/// Returns the path without links and dots; `None` if it does not exist.
 fn real(path: &Path) -> Result<Option<PathBuf>> {
     match fs::canonicalize(path) {
         Ok(real) => Ok(Some(real)),
@@ -368,29 +369,29 @@ fn real(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Where an administrative folder says that its work tree lies; `None` where it says nothing.
+/// Returns the path of the work tree in an administrative folder; `None` if it has none.
 fn place_of(admin: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(admin.join("gitdir")).ok()?;
     let at = admin.join(Path::new(text.trim_end_matches('\n')).parent()?);
     Some(registered_place(&at).unwrap_or(at))
 }
 
-/// A work tree that is locked while it is made has no owner once whoever made it was killed.
+/// Returns true if a work tree is locked. The lock of one that is being made is not counted: it has no owner once its maker was killed.
 fn is_locked(admin: &Path) -> bool {
     lock_reason(admin).is_some_and(|reason| !is_of_the_making(&reason))
 }
 
-/// Whether whoever made a work tree has not finished it.
+/// Returns true if a work tree was not completed.
 fn is_half_made(admin: &Path) -> bool {
     lock_reason(admin).is_some_and(|reason| is_of_the_making(&reason))
 }
 
-/// The same, where it was us.
+/// Returns true if a work tree of ours was not completed.
 fn is_ours_in_the_making(admin: &Path) -> bool {
     lock_reason(admin).is_some_and(|reason| reason == OURS_IN_THE_MAKING)
 }
 
-/// Why a work tree is locked; `None` where it is not.
+/// Returns the reason of a work tree's lock; `None` if it is not locked.
 fn lock_reason(admin: &Path) -> Option<String> {
     fs::read_to_string(admin.join(LOCK)).ok().map(|reason| reason.trim().to_owned())
 }
@@ -410,7 +411,7 @@ fn remove_file_io(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Removes a folder; where a tool made folders read-only (module caches), they are made writable first.
+/// Removes a folder; folders that a tool made read-only (module caches) are made writable first.
 fn remove_tree(path: &Path) -> std::io::Result<()> {
     match fs::remove_dir_all(path) {
         Ok(()) => Ok(()),

@@ -3,11 +3,11 @@
 /// A process and its ancestors, nearest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lineage {
-    /// The calling process, its parent, and so on to the last one that `/proc` shows.
+    /// The calling process, its parent, and so on up to the last one that `/proc` shows.
     pub processes: Vec<Process>,
-    /// Whether the environment of one of them says that an agent program started it.
+    /// True if the environment of one of them shows that an agent program started it.
     pub is_marked: bool,
-    /// Whether one of them runs our MCP bridge, as far as [`Lineage::with_bridges`] has looked.
+    /// True if one of them runs our MCP bridge, as far as [`Lineage::with_bridges`] has checked.
     pub has_bridge: bool,
 }
 
@@ -16,27 +16,27 @@ pub struct Lineage {
 pub struct Process {
     /// Process id.
     pub pid: u32,
-    /// Parent's process id; 0 at the top of a process namespace.
+    /// Process id of the parent; 0 at the top of a process namespace.
     pub parent: u32,
-    /// Process group.
+    /// Id of the process group.
     pub group: u32,
-    /// Session.
+    /// Id of the session.
     pub session: u32,
-    /// Whether it has a controlling terminal.
+    /// True if it has a controlling terminal.
     pub has_terminal: bool,
-    /// Whether its group is the foreground group of that terminal.
+    /// True if its group is the foreground group of that terminal.
     pub is_foreground: bool,
     /// Start time in clock ticks since boot.
     pub start: u64,
     /// Real user id.
     pub user: u32,
-    /// Name of its program, at most 15 bytes (`/proc/PID/comm`).
+    /// Program name, at most 15 bytes (`/proc/PID/comm`).
     pub name: String,
-    /// What it is when it runs this binary.
+    /// Its part if it runs this binary.
     pub part: Part,
 }
 
-/// What a process of this binary does.
+/// Part of a process of this binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
     /// Another program.
@@ -46,15 +46,15 @@ pub enum Part {
     Command,
     /// A daemon.
     Daemon,
-    /// A shim: it owns a worker.
+    /// A shim, which owns a worker.
     Shim,
 }
 
 // === impl Lineage ===
 
 impl Lineage {
-    /// The process that started the caller and is no wrapper: neither a shell that runs one command nor `env`. `None` where that is an
-    /// interactive shell, in which a person typed, or where nobody is left but the first process.
+    /// Returns the process that started the caller, without wrappers: shells that run one command, and `env`. `None` if that is an
+    /// interactive shell, in which a person typed, or if only the first process is left.
     #[must_use]
     pub fn starter(&self) -> Option<&Process> {
         let caller = self.processes.first()?;
@@ -71,7 +71,7 @@ fn is_wrapper(process: &Process) -> bool {
     WRAPPERS.contains(&process.name.trim_start_matches('-'))
 }
 
-/// A shell with job control: it has a terminal and gives each command a group of its own.
+/// Returns true for a shell with job control: it has a terminal and gives each command a separate group.
 fn is_interactive(shell: &Process, caller: &Process) -> bool {
     shell.has_terminal && shell.session == caller.session && shell.group != caller.group
 }

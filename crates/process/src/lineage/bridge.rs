@@ -1,4 +1,5 @@
-//! Finds the programs that run our MCP bridge, also those of another repository or of a daemon that is not running: what they start is an agent.
+//! Finds the programs that run our MCP bridge, including those of another repository or of a daemon that is not running: processes that
+//! they start are agents.
 
 use std::fs;
 
@@ -8,14 +9,14 @@ use super::read::{is_ours, of_pid, words};
 // === impl Lineage ===
 
 impl Lineage {
-    /// The same, with what the process table says about bridges. Looks at every process of the machine, so it is asked only where a person decides.
+    /// Adds what the process table shows about bridges. Reads every process of the machine, so it is only used where a person decides.
     #[must_use]
     pub fn with_bridges(self) -> Self {
         let has_bridge = bridges().any(|pid| self.is_below_starter_of(pid));
         Self { has_bridge, ..self }
     }
 
-    /// Whether a process of it started a bridge. The caller may be the bridge itself.
+    /// Returns true if a process of the lineage started a bridge. The caller may be the bridge itself.
     fn is_below_starter_of(&self, bridge: u32) -> bool {
         let Some(bridge) = of_pid(bridge) else { return false };
         let program = bridge.starter();
@@ -25,20 +26,20 @@ impl Lineage {
     }
 }
 
-/// Processes that run `switchboard mcp`.
+/// Returns the processes that run `switchboard mcp`.
 fn bridges() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| is_ours(*pid) && is_bridge(&words(*pid)))
 }
 
-/// Whether the words after the program are a bridge's: the command is `mcp`, and nothing is installed.
+/// Returns true if the words after the program are those of a bridge: the command is `mcp`, and nothing is installed.
 fn is_bridge(words: &[Vec<u8>]) -> bool {
     let mut words = words.iter().map(Vec::as_slice);
     let mut next = || {
         loop {
             match words.next()? {
-                // The one flag of every command that takes a value of its own.
+                // The only flag of every command that takes a separate value.
                 b"-C" | b"--directory" => drop(words.next()),
                 flag if flag.starts_with(b"-") => {}
                 word => return Some(word),

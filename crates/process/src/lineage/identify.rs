@@ -1,67 +1,67 @@
-//! Decides who calls. Pure: a lineage and the processes that are known go in.
+//! Identifies the caller from a lineage and the known processes, without side effects.
 
 use super::ancestors::{Lineage, Part, Process};
 
-/// A process that is known, and what runs below it.
+/// A known process, with everything that runs below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root<T> {
-    /// Its pid.
+    /// Process id.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// Start time in clock ticks since boot.
     pub start: u64,
-    /// Who it is.
+    /// Identity of the process.
     pub who: T,
 }
 
-/// Processes that a daemon knows. What runs below one of them is no person.
+/// Processes that a daemon knows. A process below one of them is not a person's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known<W, A> {
-    /// The daemon itself: the commands of gates run below it, and what a killed shim leaves.
+    /// Pid of the daemon: the commands of gates run below it, and the remains of a killed shim.
     pub daemon: u32,
-    /// Shims that have proven who they are, also those that have ended: each leads a session.
+    /// Shims that have proven their identity, including those that have ended: each leads a session.
     pub shims: Vec<Root<W>>,
     /// Programs that run our MCP bridge: agents that a person started.
     pub programs: Vec<Root<A>>,
 }
 
-/// What a lineage proves.
+/// Identity that a lineage proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing<'a, W, A> {
-    /// Below the shim of this worker.
+    /// The caller is below the shim of this worker.
     Worker(&'a W),
-    /// Below an agent program that runs our MCP bridge.
+    /// The caller is below an agent program that runs our MCP bridge.
     Agent(&'a A),
-    /// A person's command.
+    /// The caller is a person's command.
     Person {
-        /// Whether somebody is there to decide: the terminal's foreground, or a CI session that was told `--yes`.
+        /// True if a person is there to decide: the terminal's foreground, or a CI session that was started with `--yes`.
         is_present: bool,
-        /// Why, in words.
+        /// Reason in words.
         why: &'static str,
     },
-    /// Nobody known.
+    /// The caller is unknown.
     Nobody {
-        /// Why, in words.
+        /// Reason in words.
         why: &'static str,
     },
 }
 
-/// What a command says of the session it runs in.
+/// What a command claims about the session it runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claims {
-    /// It runs in a CI session.
+    /// True if it runs in a CI session.
     pub is_ci: bool,
-    /// It was told `--yes`.
+    /// True if it was started with `--yes`.
     pub says_yes: bool,
 }
 
-/// Programs that let a user in. They belong to root, so no process of the user's can pass for one.
+/// Login programs. They belong to root, so no process of the user can pass for one.
 const LOGINS: [&str; 9] =
     ["sshd", "sshd-session", "login", "su", "sudo", "runuser", "gdm-session-wor", "sddm-helper", "lightdm"];
 
-/// Finds out who stands behind a call.
+/// Identifies the caller.
 ///
-/// The nearest known process decides: whoever is below a worker is that worker, even where a person's terminal is further up. A
-/// terminal, a login or a CI session counts only where nothing of the kind is in between.
+/// The nearest known process decides: a caller below a worker is that worker, even if a person's terminal is further up. A
+/// terminal, a login or a CI session counts only if no known process is in between.
 #[must_use]
 pub fn identify<'a, W, A>(lineage: &Lineage, known: &'a Known<W, A>, claims: Claims) -> Standing<'a, W, A> {
     let Some(caller) = lineage.processes.first() else {
@@ -94,7 +94,7 @@ pub fn identify<'a, W, A>(lineage: &Lineage, known: &'a Known<W, A>, claims: Cla
     Standing::Nobody { why: "its processes lead to no terminal, login or CI session" }
 }
 
-/// What one process of a lineage says of those below it.
+/// Returns what one process of a lineage proves about those below it.
 fn below<'a, W, A>(process: &Process, known: &'a Known<W, A>) -> Option<Standing<'a, W, A>> {
     if let Some(shim) = known.shims.iter().find(|shim| belongs(process, shim.pid, shim.start)) {
         return Some(Standing::Worker(&shim.who));
@@ -116,21 +116,21 @@ fn is(process: &Process, pid: u32, start: u64) -> bool {
     process.pid == pid && process.start == start
 }
 
-/// Whether a process is a shim or in its session. A session keeps its number as long as one process is in it, so a number that is
-/// still in use by processes that are younger than the shim is the shim's, unless another process of that pid leads it.
+/// Returns true if a process is a shim or in its session. A session keeps its number as long as one process is in it, so a number
+/// used by processes that are younger than the shim is the shim's, unless another process with that pid leads it.
 fn belongs(process: &Process, pid: u32, start: u64) -> bool {
     let leads = process.pid == pid;
     if leads { process.start == start } else { process.session == pid && process.start >= start }
 }
 
-/// Whether the caller is in the foreground of its terminal, or a command of ours that started it is.
+/// Returns true if the caller, or a command of ours that started it, is in the foreground of its terminal.
 fn is_in_foreground(processes: &[Process]) -> bool {
     let Some(caller) = processes.first() else { return false };
     let by_ours = processes.iter().skip(1).take_while(|process| process.part == Part::Command);
     caller.is_foreground || by_ours.into_iter().any(|process| process.is_foreground)
 }
 
-/// Whether a process of the lineage has a terminal that says something about the caller: the first process of a container may have
+/// Returns true if a process of the lineage has a terminal that is evidence about the caller: the first process of a container may have
 /// one, and every orphan of the container ends there.
 fn has_terminal_for(process: &Process, caller: &Process) -> bool {
     process.has_terminal && (process.pid != 1 || process.session == caller.session)
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// In the session of a process.
+    /// Returns the process in the given session.
     fn of_session(session: u32, process: Process) -> Process {
         Process { session, ..process }
     }

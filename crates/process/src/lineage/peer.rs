@@ -1,11 +1,11 @@
-//! The process at the other end of a Unix socket. A pidfd from the kernel proves that its pid has not changed hands while it is read.
+//! The process at the other end of a Unix socket. A pidfd from the kernel proves that its pid was not reused while it is read.
 
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use super::ancestors::Lineage;
 use super::read::of_pid;
 
-/// The lineage of the process that connected a Unix socket; `None` when it is gone.
+/// Returns the lineage of the process that connected a Unix socket; `None` if it is gone.
 ///
 /// Without `SO_PEERPIDFD` (before Linux 6.5) a pid that was reused between connecting and reading is not noticed.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn of_peer(socket: impl AsFd) -> Option<Lineage> {
     process.as_ref().is_none_or(lives).then_some(lineage)
 }
 
-/// The peer's pidfd, where the kernel can give one.
+/// Returns the peer's pidfd, if the kernel can give one.
 fn pidfd(socket: &impl AsFd) -> Option<OwnedFd> {
     let mut descriptor: libc::c_int = -1;
     let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).ok()?;
@@ -41,7 +41,7 @@ fn pidfd(socket: &impl AsFd) -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Whether a process has not ended: its pidfd is not readable yet.
+/// Returns true if a process has not ended: its pidfd is not readable yet.
 fn lives(process: &OwnedFd) -> bool {
     let mut entry = libc::pollfd { fd: process.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     #[expect(unsafe_code, reason = "rustix's poll needs a feature that nothing else here wants")]

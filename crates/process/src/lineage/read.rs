@@ -1,28 +1,28 @@
-//! Reads a lineage from `/proc`. A pid that changes hands while it is read is noticed by its start time.
+//! Reads a lineage from `/proc`. A pid that is reused meanwhile is noticed by its start time.
 
 use std::fs;
 
 use super::ancestors::{Lineage, Part, Process};
 use crate::fingerprint::{self, Stat};
 
-/// Longest chain of ancestors that is followed.
+/// Maximum length of the chain of ancestors that is followed.
 const MAX_DEPTH: usize = 64;
 
-/// How often the chain is read again when a process of it ended or got another parent meanwhile.
+/// Number of attempts to read the chain, if a process of it ends or gets another parent meanwhile.
 const ATTEMPTS: usize = 3;
 
 /// Variables that agent programs set for the commands that they run.
 const MARKS: [&str; 6] = ["SWITCHBOARD_WORKER", "CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CODEX_SANDBOX"];
 
-/// Longest environment that is read.
+/// Maximum size of an environment that is read, in bytes.
 const MAX_ENVIRONMENT: usize = 1 << 20;
 
-/// The lineage of a process; `None` when it is gone or `/proc` can't be read.
+/// Returns the lineage of a process; `None` if it is gone or `/proc` can't be read.
 #[must_use]
 pub fn of_pid(pid: u32) -> Option<Lineage> {
     (0..ATTEMPTS).find_map(|_| {
         let processes = chain(pid)?;
-        // Whoever empties the environment of a command still stands below what started it.
+        // A command whose environment was emptied is still below the process that started it.
         let is_marked = processes.iter().any(|process| is_marked(process.pid));
         is_unchanged(&processes).then_some(Lineage { processes, is_marked, has_bridge: false })
     })
@@ -35,16 +35,16 @@ fn chain(pid: u32) -> Option<Vec<Process>> {
         && chain.len() < MAX_DEPTH
     {
         match process(child.parent) {
-            // A parent is older than its child, else its pid has changed hands.
+            // A parent is older than its child, else its pid was reused.
             Some(parent) if parent.start <= child.start => chain.push(parent),
-            // Hidden, or gone: the second look tells.
+            // Hidden, or gone: the second read shows which.
             Some(_) | None => break,
         }
     }
     Some(chain)
 }
 
-/// Whether each process still runs below the same parent.
+/// Returns true if each process still has the same parent.
 fn is_unchanged(chain: &[Process]) -> bool {
     chain.iter().all(|process| {
         fingerprint::stat(process.pid).is_some_and(|now| now.start == process.start && now.parent == process.parent)
@@ -65,7 +65,7 @@ fn user(status: &str) -> Option<u32> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// What a process of this binary was started as.
+/// Returns the part that a process of this binary was started as.
 fn part(pid: u32) -> Part {
     if !is_ours(pid) {
         return Part::Other;
@@ -78,14 +78,14 @@ fn part(pid: u32) -> Part {
     }
 }
 
-/// Recognises this binary, also where it was replaced by a newer one since.
+/// Recognises this binary, even if it was replaced by a newer one since.
 pub(super) fn is_ours(pid: u32) -> bool {
     let binary = fs::read_link(format!("/proc/{pid}/exe")).ok();
     let name = binary.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     name.is_some_and(|name| name.trim_end_matches(" (deleted)") == "switchboard")
 }
 
-/// The arguments of a process, without its name.
+/// Returns the arguments of a process, without its name.
 pub(super) fn words(pid: u32) -> Vec<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).skip(1).map(<[u8]>::to_vec).collect()

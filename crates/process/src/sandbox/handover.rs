@@ -1,4 +1,4 @@
-//! A listener that a process makes in its network of its own, and hands to us: what connects to it there is ours to carry on.
+//! A listener that a process makes in its separate network and passes to us, so that we forward connections to it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,10 +10,10 @@ use rustix::net::{
     SendFlags, SocketFlags, SocketType, bind, listen, recvmsg, sendmsg, socket_with, socketpair,
 };
 
-/// The port of the listener, on the loopback of the new network, where nothing else has one yet.
+/// Port of the listener, on the loopback of the new network, where no other port is in use yet.
 pub const PORT: u16 = 3128;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 64;
 
 /// The child's end.
@@ -24,7 +24,7 @@ pub(crate) struct HandoverSender(OwnedFd);
 #[derive(Debug)]
 pub struct HandoverReceiver(OwnedFd);
 
-/// Both ends.
+/// Makes both ends.
 pub(crate) fn pair() -> io::Result<(HandoverSender, HandoverReceiver)> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     Ok((HandoverSender(theirs), HandoverReceiver(ours)))
@@ -33,7 +33,7 @@ pub(crate) fn pair() -> io::Result<(HandoverSender, HandoverReceiver)> {
 // === impl HandoverSender ===
 
 impl HandoverSender {
-    /// Makes the listener and hands it over. Makes system calls only: it runs between fork and exec.
+    /// Makes the listener and passes it on. Makes system calls only: it runs between fork and exec.
     pub(crate) fn give(&self) -> io::Result<()> {
         let listener = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, PORT))?;
@@ -53,7 +53,7 @@ impl HandoverReceiver {
     /// Takes the listener of a child that has started.
     ///
     /// # Errors
-    /// It handed none over.
+    /// When the child passed none.
     pub fn take(self) -> io::Result<TcpListener> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut message = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! Landlock: rules about files, signals and abstract sockets, made before the fork and put on after it.
+//! Landlock: rules about files, signals and abstract sockets, made before the fork and applied after it.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::env::Env;
 use crate::spawn::{Exit, Spawn};
 use crate::{Error, Result};
 
-/// The version that the rules are written for, and tested with; what an older kernel doesn't know of it is a gap of [`Support::gaps`].
+/// Version that the rules are written for and tested with; what an older kernel lacks of it is a gap of [`Support::gaps`].
 const TESTED: ABI = ABI::V7;
 
-/// Rules that wait to be put on.
+/// Prepared rules, not applied yet.
 #[derive(Debug)]
 pub(crate) struct Ruleset {
-    /// `None` where the kernel has no Landlock and the caller accepts that.
+    /// `None` if the kernel has no Landlock and the caller accepts that.
     landlock: Option<OwnedFd>,
     namespaces: Option<Namespaces>,
 }
@@ -36,9 +36,9 @@ impl Ruleset {
         })
     }
 
-    /// Puts them on the process that calls. Makes system calls only: it runs between fork and exec.
+    /// Applies the rules to the calling process. Makes system calls only: it runs between fork and exec.
     pub(crate) fn enforce(&self) -> std::io::Result<()> {
-        // Name spaces come first, as making them is not allowed in a sandbox.
+        // Name spaces come first, because they can't be made in a sandbox.
         if let Some(namespaces) = &self.namespaces {
             namespaces.enter()?;
         }
@@ -69,7 +69,7 @@ fn rules(sandbox: &Sandbox) -> Result<Option<OwnedFd>> {
     Ok(rules.into())
 }
 
-/// Allows something at a path and below it; a file takes those of the rights that files have.
+/// Allows access at a path and below it; for a file only the rights that apply to files.
 fn allow(rules: RulesetCreated, path: &PathBuf, access: BitFlags<AccessFs>) -> Result<RulesetCreated> {
     let access = if path.is_dir() { access } else { access & AccessFs::from_file(TESTED) };
     let opened = PathFd::new(path).map_err(|error| Error::Sandbox { path: path.clone(), why: error.to_string() })?;
@@ -85,7 +85,7 @@ pub(super) fn support() -> Support {
     Support { landlock: version(), no_namespaces: no_namespaces() }
 }
 
-/// The kernel's version of Landlock; 0 where there is none, or where it is not switched on.
+/// Returns the kernel's version of Landlock; 0 if there is none, or if it is disabled.
 fn version() -> u32 {
     const ASK_VERSION: libc::c_uint = 1;
     #[expect(unsafe_code, reason = "the crate keeps the kernel's version to itself")]
@@ -94,7 +94,7 @@ fn version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// Why no name spaces can be made, found by making some.
+/// Returns why no name spaces can be made, by trying to make some.
 fn no_namespaces() -> Option<String> {
     let namespaces = match Namespaces::new(&Sandbox::default(), None) {
         Ok(namespaces) => namespaces,

@@ -1,5 +1,5 @@
-//! Mounts of a sandboxed process. Everything is read-only but what may be written, which keeps modes and times of other files as they are (Landlock doesn't), and
-//! the folders where programs leave their sockets are empty but for what the sandbox lists.
+//! Mounts of a sandboxed process. Everything is read-only except what may be written, which preserves modes and times of other files
+//! (Landlock doesn't), and the folders where programs leave their sockets are empty except for what the sandbox lists.
 
 use std::ffi::CString;
 use std::io;
@@ -14,17 +14,17 @@ use rustix::mount::{
 use super::{Sandbox, paths};
 use crate::{Error, Result};
 
-/// Most paths that are mounted one by one.
+/// Maximum number of paths that are mounted one by one.
 const MOST: usize = 64;
 
-/// What is mounted where, made ready before the fork.
+/// Mounts to make, prepared before the fork.
 #[derive(Debug)]
 pub(super) struct Mounts {
     /// Folders that become empty.
     hidden: Vec<CString>,
-    /// What a process finds there all the same, and what it may write; those that are read first.
+    /// Paths that stay visible in hidden folders, and paths that may be written; those that are only read come first.
     kept: Vec<KeptPath>,
-    /// The folder to stand in, which a mount may cover.
+    /// Working directory to enter again, which a mount may cover.
     cwd: Option<CString>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Mounts {
 struct KeptPath {
     at: CString,
     is_writable: bool,
-    /// Folders to make on the way, and whether the kept itself is a file, where it lies in a hidden folder.
+    /// Folders to make above the path, and whether the path itself is a file, if it is in a hidden folder.
     way: Option<(Vec<CString>, bool)>,
 }
 
@@ -59,7 +59,7 @@ impl Mounts {
         Ok(Self { hidden, kept, cwd })
     }
 
-    /// Makes them, for the process that calls, which has a mount name space of its own. System calls only.
+    /// Makes the mounts for the calling process, which has a separate mount name space. System calls only.
     pub(super) fn make(&self) -> io::Result<()> {
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         let mut trees = [const { None::<OwnedFd> }; MOST];
@@ -106,7 +106,7 @@ impl KeptPath {
         Ok(Self { at: c_string(path)?, is_writable, way })
     }
 
-    /// Makes what it is mounted on, in a folder that is empty.
+    /// Makes the mount point in a folder that is empty.
     fn make_way(&self) -> io::Result<()> {
         let Some((folders, is_file)) = &self.way else { return Ok(()) };
         for folder in folders {
@@ -141,7 +141,7 @@ fn all_read_only() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The folder, links followed, if it is one.
+/// Returns the folder with links followed, if the path is one.
 fn real_folder(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok().filter(|real| real.is_dir())
 }

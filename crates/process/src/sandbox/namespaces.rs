@@ -1,5 +1,5 @@
-//! Name spaces of one's own: a user name space, in which the others may be made without privileges, and in it a network with nothing but its loopback, IPC,
-//! and mounts that are read-only but for what may be written.
+//! Name spaces of a sandboxed process: a user name space, in which the others may be made without privileges, and in it a network with only
+//! its loopback, IPC, and mounts that are read-only except for what may be written.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -13,10 +13,10 @@ use super::Sandbox;
 use super::mounts::Mounts;
 use crate::Result;
 
-/// The name spaces that a sandboxed process gets.
+/// Name spaces of a sandboxed process.
 #[derive(Debug)]
 pub(super) struct Namespaces {
-    /// Lines of `uid_map` and `gid_map`: it keeps its own ids, and there are no others.
+    /// Lines of `uid_map` and `gid_map`: the process keeps its own ids, and there are no others.
     uid: String,
     gid: String,
     mounts: Mounts,
@@ -30,7 +30,7 @@ impl Namespaces {
         Ok(Self { uid: format!("{uid} {uid} 1"), gid: format!("{gid} {gid} 1"), mounts: Mounts::new(sandbox, cwd)? })
     }
 
-    /// Moves the process that calls into them. Makes system calls only: it runs between fork and exec.
+    /// Moves the calling process into the name spaces. Makes system calls only: it runs between fork and exec.
     pub(super) fn enter(&self) -> io::Result<()> {
         let flags = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWNS;
         #[expect(unsafe_code, reason = "a process is moved into name spaces by no other call")]
@@ -53,7 +53,7 @@ fn write(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A new network's loopback is down, and servers of tests listen there.
+/// Enables the loopback, which is down in a new network and which servers of tests listen on.
 fn loopback_up() -> io::Result<()> {
     let socket: OwnedFd = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut name = [0; libc::IFNAMSIZ];

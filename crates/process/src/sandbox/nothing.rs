@@ -1,9 +1,9 @@
-//! Platforms on which nothing can be enforced.
+//! Stubs for platforms on which nothing can be enforced.
 
 use super::{Sandbox, Support};
 use crate::Result;
 
-/// No rules.
+/// Empty set of rules.
 #[derive(Debug)]
 pub(crate) struct Ruleset;
 
@@ -23,10 +23,10 @@ pub(super) fn support() -> Support {
     Support { landlock: 0, no_namespaces: Some(why) }
 }
 
-/// The port of a listener that nobody makes here.
+/// Port of the listener, which is never made on this platform.
 pub const PORT: u16 = 3128;
 
-/// The end of a child that hands nothing over.
+/// End of the child, which passes nothing.
 #[derive(Debug)]
 pub(crate) struct HandoverSender;
 
@@ -46,7 +46,7 @@ impl HandoverSender {
 }
 
 impl HandoverReceiver {
-    /// Takes nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// Always.

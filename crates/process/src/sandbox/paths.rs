@@ -1,12 +1,13 @@
-//! Which paths every sandbox opens, and which none may.
+//! Paths that every sandbox opens, and those that none may open.
 
 use std::path::{Path, PathBuf};
 
 use super::Sandbox;
 use crate::{Error, Result};
 
-/// What programs read of the system. Of `/etc` only what names users, hosts, times and certificates, and how programs are linked: no keys, no passwords.
-/// Of `/proc`, what belongs to other processes stays closed: Landlock lets nobody look into a process outside its own sandbox.
+/// Paths of the system that programs read. In `/etc` only files that name users, hosts, times and certificates, and those for linking: no
+/// keys, no passwords. In `/proc`, entries of other processes stay closed: Landlock does not let a process inspect one outside its own
+/// sandbox.
 pub(super) const SYSTEM: &[&str] = &[
     "/bin",
     "/etc/alternatives",
@@ -59,15 +60,15 @@ pub(super) const SYSTEM: &[&str] = &[
     "/usr",
 ];
 
-/// Devices that hold nothing of anybody. Terminals are none of them: through one, a process types into another's.
+/// Devices that hold no data of anybody. Terminals are excluded: through one, a process can type into another's.
 pub(super) const DEVICES: &[&str] = &["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
-/// Folders where programs leave sockets, by which one could have them do what the sandbox refuses: the bus of the user's session starts programs, a
+/// Folders with sockets of programs that could be made to do what the sandbox refuses: the bus of the user's session starts programs, a
 /// terminal multiplexer takes keys, a container engine mounts anything.
 #[cfg(target_os = "linux")]
 pub(super) const HIDDEN: &[&str] = &["/run", "/tmp", "/var/tmp", "/dev/shm"];
 
-/// Refuses a list that opens a closed folder as a whole. What lies inside a closed folder may be opened: a worker's tree does.
+/// Refuses a list that opens a closed folder as a whole. Paths inside a closed folder may be opened, such as a worker's tree.
 pub(super) fn keep_closed(sandbox: &Sandbox) -> Result<()> {
     let mut listed = [&sandbox.read, &sandbox.write, &sandbox.devices].into_iter().flatten();
     match listed.find_map(|path| Some((path, closed_in(sandbox, path)?))) {
@@ -76,7 +77,7 @@ pub(super) fn keep_closed(sandbox: &Sandbox) -> Result<()> {
     }
 }
 
-/// The closed folder that a path is, or holds, links followed.
+/// Returns the closed folder that a path is or contains, with links followed.
 pub(super) fn closed_in(sandbox: &Sandbox, path: &Path) -> Option<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let opened = real(path);

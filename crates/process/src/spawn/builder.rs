@@ -1,4 +1,4 @@
-//! What is to be started, and how.
+//! Description of a process to be started.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,19 +13,19 @@ use crate::orphans::{self, Hold};
 use crate::sandbox::{self, HandoverReceiver, HandoverSender, Ruleset, Sandbox};
 use crate::{Error, Result};
 
-/// Longest run of [`Spawn::output`] unless told otherwise.
+/// Default time limit of [`Spawn::output`].
 pub const DEFAULT_WALL: Duration = Duration::from_secs(60);
 
-/// Bytes of each output stream that [`Spawn::output`] keeps unless told otherwise: so many of the beginning, as many of the end.
+/// Default number of bytes of each output stream that [`Spawn::output`] keeps: so many of the beginning, as many of the end.
 pub const DEFAULT_KEEP: usize = 1 << 20;
 
-/// How often a spawn is tried again while another thread's fork still holds the program's file open for writing.
+/// Number of repetitions of a spawn while another thread's fork still holds the program's file open for writing.
 const BUSY_RETRIES: u32 = 5;
 
 /// A process to be started: `Spawn::new(["git", "version"]).cwd(root).env_only(Env::plain()).output()`.
 ///
-/// Standard input is empty unless it is given. The child leads its own process group, so that everything it starts can
-/// be ended with it; nothing is inherited but the standard streams and the environment that was given.
+/// Standard input is empty unless it is set. The child leads its own process group, so that everything it starts can
+/// be ended with it; it inherits only the standard streams and the given environment.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     pub(super) argv: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Spawn {
 // === impl Spawn ===
 
 impl Spawn {
-    /// Program and arguments. A program without a slash is looked up on the `PATH` that the child will have.
+    /// Sets program and arguments. A program without a slash is looked up on the `PATH` that the child will have.
     #[must_use]
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
         Self {
@@ -68,35 +68,35 @@ impl Spawn {
         }
     }
 
-    /// The folder to start in; ours by default.
+    /// Sets the folder to start in; by default ours.
     #[must_use]
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// The whole environment; empty by default.
+    /// Sets the whole environment; empty by default.
     #[must_use]
     pub fn env_only(mut self, env: Env) -> Self {
         self.env = env;
         self
     }
 
-    /// Resource limits that the kernel keeps.
+    /// Sets resource limits, which the kernel enforces.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What the child and everything it starts may touch; whatever we may by default.
+    /// Sets what the child and everything it starts may access; by default whatever we may.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = Some(sandbox);
         self
     }
 
-    /// Has the child make a listener on port [`sandbox::PORT`] of its loopback, which is of a network of its own, and hand it to us.
+    /// Has the child make a listener on port [`sandbox::PORT`] of its loopback, in its separate network, and pass it to us.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -106,14 +106,14 @@ impl Spawn {
         Ok((self, taker))
     }
 
-    /// Rules that are made already.
+    /// Sets prepared sandbox rules.
     #[must_use]
     pub(crate) fn held_to(mut self, rules: Ruleset) -> Self {
         self.rules = Some(Arc::new(rules));
         self
     }
 
-    /// Makes the child the leader of a session too: no terminal reaches it. [`Spawn::detached`] always does.
+    /// Makes the child also the leader of a session, so that no terminal reaches it. [`Spawn::detached`] always does.
     #[must_use]
     pub fn own_session(mut self) -> Self {
         self.own_session = true;
@@ -127,42 +127,42 @@ impl Spawn {
         self
     }
 
-    /// Longest run of [`Spawn::output`]; [`DEFAULT_WALL`] by default.
+    /// Sets the time limit of [`Spawn::output`]; [`DEFAULT_WALL`] by default.
     #[must_use]
     pub fn wall(mut self, wall: Duration) -> Self {
         self.wall = wall;
         self
     }
 
-    /// Time that [`Spawn::output`] leaves between SIGTERM and SIGKILL; 2 s by default.
+    /// Sets the time that [`Spawn::output`] leaves between SIGTERM and SIGKILL; 2 s by default.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Bytes of the beginning, and as many of the end, that [`Spawn::output`] keeps of each stream.
+    /// Sets the number of bytes of the beginning, and as many of the end, that [`Spawn::output`] keeps of each stream.
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
         self.keep = bytes;
         self
     }
 
-    /// Bytes for standard input of [`Spawn::output`], which is then closed.
+    /// Sets the standard input of [`Spawn::output`], which is closed after these bytes.
     #[must_use]
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = bytes.into();
         self
     }
 
-    /// Ends [`Spawn::output`] early when the flag is raised by another thread.
+    /// Ends [`Spawn::output`] early when another thread raises the flag.
     #[must_use]
     pub fn stopped_by(mut self, flag: StopFlag) -> Self {
         self.stop = Some(flag);
         self
     }
 
-    /// Program and arguments, as they were given.
+    /// Returns program and arguments, as they were given.
     #[must_use]
     pub fn argv(&self) -> &[String] {
         &self.argv
@@ -179,7 +179,7 @@ impl Spawn {
             .ok_or_else(|| Error::Missing { program: program.clone() })
     }
 
-    /// The command, ready but for its streams.
+    /// Returns the command, complete except for its streams.
     #[expect(clippy::disallowed_methods, reason = "this is the one home of spawning")]
     pub(super) fn command(&self) -> Result<Command> {
         let mut command = Command::new(self.program()?);
@@ -197,7 +197,7 @@ impl Spawn {
         Ok(command)
     }
 
-    /// Starts it, known to those who look for orphans.
+    /// Starts the command, and registers it for the search for orphans.
     pub(super) fn start(&self, command: &mut Command, hold: Hold) -> Result<std::process::Child> {
         orphans::noting(hold, || {
             let mut tries = 0;

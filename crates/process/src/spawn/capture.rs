@@ -1,8 +1,8 @@
-//! Keeps the beginning and the end of a stream, so that a flood costs bounded memory.
+//! Keeps the beginning and the end of a stream, so that a flood of output uses bounded memory.
 
 use std::collections::VecDeque;
 
-/// What was kept of a stream, byte for byte, and how much was not.
+/// The kept parts of a stream, byte for byte, and the number of dropped bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
     head: Vec<u8>,
@@ -32,31 +32,31 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Bytes that the stream had.
+    /// Returns the length of the stream, in bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Bytes in the middle that were not kept.
+    /// Returns the number of bytes in the middle that were not kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.total - self.head.len() as u64 - self.tail.len() as u64
     }
 
-    /// The first bytes, at most as many as are kept.
+    /// Returns the first bytes, at most as many as are kept.
     #[must_use]
     pub fn beginning(&self) -> &[u8] {
         &self.head
     }
 
-    /// The whole stream; `None` if some of it was dropped.
+    /// Returns the whole stream; `None` if some of it was dropped.
     #[must_use]
     pub fn whole(&self) -> Option<Vec<u8>> {
         (self.dropped() == 0).then(|| self.head.iter().chain(&self.tail).copied().collect())
     }
 
-    /// The stream as text; what was dropped, and bytes that are not UTF-8, are marked.
+    /// Returns the stream as text; dropped parts, and bytes that are not UTF-8, are marked.
     #[must_use]
     pub fn text(&self) -> String {
         let (a, b) = self.tail.as_slices();
@@ -72,7 +72,7 @@ impl Capture {
         )
     }
 
-    /// At most the last `bytes` bytes, as text that begins at a whole character.
+    /// Returns at most the last `bytes` bytes, as text that begins at a whole character.
     #[must_use]
     pub fn ending(&self, bytes: usize) -> String {
         let (a, b) = self.tail.as_slices();

@@ -16,28 +16,28 @@ use crate::fingerprint::Fingerprint;
 use crate::orphans::Hold;
 use crate::{Error, Result};
 
-/// How often a vanishing group is looked at.
+/// Poll interval for a group that is ending.
 const TICK: Duration = Duration::from_millis(2);
 
-/// A running process that leads its group. Dropped, it takes its group along.
+/// A running process that leads its group. Dropping it kills its group.
 #[derive(Debug)]
 pub struct Child {
-    /// Its standard input, until it is taken; dropping it closes it.
+    /// Standard input, until it is taken; dropping it closes it.
     pub stdin: Option<ChildStdin>,
-    /// Its standard output, until it is taken.
+    /// Standard output, until it is taken.
     pub stdout: Option<ChildStdout>,
-    /// Its standard error, until it is taken.
+    /// Standard error, until it is taken.
     pub stderr: Option<ChildStderr>,
     leader: Leader,
     ended: watch::Receiver<bool>,
 }
 
-/// How a child was brought to its end.
+/// Result of ending a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminated {
-    /// How the leader ended.
+    /// Exit of the leader.
     pub exit: Exit,
-    /// It outlived the grace after SIGTERM, and was killed.
+    /// True if it outlived the grace after SIGTERM, and was killed.
     pub was_killed: bool,
     /// Members of its group that even SIGKILL did not end in time.
     pub survivors: Vec<u32>,
@@ -64,13 +64,13 @@ pub(super) fn start(spawn: &Spawn) -> Result<Child> {
 // === impl Child ===
 
 impl Child {
-    /// Its process id, which is also the id of its group.
+    /// Returns its process id, which is also the id of its group.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.leader.id()
     }
 
-    /// Its fingerprint; `None` once it is reaped.
+    /// Returns its fingerprint; `None` once it is reaped.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         Fingerprint::of(self.pid()).filter(|_| self.leader.exit().is_none())
@@ -81,14 +81,14 @@ impl Child {
         self.leader.signal_group(signal);
     }
 
-    /// Waits until it has ended, and no longer: the rest of its group lives and it is not reaped. Safe to drop half-way.
+    /// Waits only until it has ended: the rest of its group lives and it is not reaped. Safe to drop half-way.
     pub async fn ended(&self) {
         let mut ended = self.ended.clone();
-        // An error means that the watching thread is gone, which it only is when there is nothing left to wait for.
+        // An error means that the watching thread is gone, which only happens when there is nothing left to wait for.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Kills what is left of its group, at once, and reaps it.
+    /// Kills what is left of its group at once, and reaps it.
     pub async fn finish(&mut self) -> Terminated {
         self.signal(Signal::KILL);
         self.ended().await;
@@ -108,7 +108,7 @@ impl Child {
         self.finish().await
     }
 
-    /// Ends its group: SIGTERM, `grace`, SIGKILL. A stopped (SIGSTOP) member is woken so that it can end.
+    /// Ends its group: SIGTERM, `grace`, SIGKILL. A stopped (SIGSTOP) member is continued so that it can end.
     pub async fn terminate(&mut self, grace: Duration) -> Terminated {
         self.signal(Signal::TERM);
         self.signal(Signal::CONT);

@@ -10,12 +10,12 @@ use crate::fingerprint::Fingerprint;
 use crate::orphans::Hold;
 use crate::{Error, Result};
 
-/// A process that was started to live on its own. Its exit is told by [`crate::orphans::exit_of`], if we still live.
+/// A process that was started to run independently. [`crate::orphans::exit_of`] returns its exit, if we still run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detached {
-    /// Its process id, which is also the id of its group and session.
+    /// Process id, which is also the id of its group and session.
     pub pid: u32,
-    /// By which it is known later; `None` when it ended before we could look.
+    /// Fingerprint by which it is recognised later; `None` if it ended before it could be read.
     pub fingerprint: Option<Fingerprint>,
 }
 

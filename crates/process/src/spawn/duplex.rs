@@ -1,4 +1,4 @@
-//! A running child that is asked and answers, for callers that block: each exchange has a deadline.
+//! A running child that answers requests, for callers that block: each exchange has a deadline.
 
 use std::io::{self, BufReader};
 use std::process::{ChildStdin, ChildStdout, Stdio};
@@ -16,7 +16,7 @@ use crate::clock::Deadline;
 use crate::orphans::Hold;
 use crate::{Error, Result};
 
-/// A child whose standard input and output are pipes of ours. Dropped, it takes its group along.
+/// A child whose standard input and output are pipes of ours. Dropping it kills its group.
 #[derive(Debug)]
 pub struct Duplex {
     stdin: ChildStdin,
@@ -44,10 +44,10 @@ pub(super) fn start(spawn: &Spawn) -> Result<Duplex> {
 // === impl Duplex ===
 
 impl Duplex {
-    /// Lets `talk` write a question and read its answer. At the limit the child's group is killed, which ends the reading.
+    /// Lets `talk` write a request and read its answer. At the limit the child's group is killed, which ends the reading.
     ///
     /// # Errors
-    /// What `talk` fails with; [`io::ErrorKind::TimedOut`] at the limit. After an error the child is of no more use.
+    /// The error of `talk`; [`io::ErrorKind::TimedOut`] at the limit. After an error the child can't be used any more.
     pub fn exchange<T>(
         &mut self,
         limit: Duration,
@@ -70,7 +70,7 @@ impl Drop for Duplex {
     }
 }
 
-/// Waits for deadlines and their ends; ends with the handle.
+/// Kills the group at each deadline that is not lifted in time; ends with the handle.
 fn end_when_late(orders: &Receiver<Option<Deadline>>, leader: &Mutex<Leader>, is_late: &AtomicBool) {
     let mut deadline: Option<Deadline> = None;
     loop {

@@ -1,30 +1,30 @@
-//! How a process ended. A signal is never a code, so that it can't be taken for success.
+//! Exit of a process. A signal is never a code, so that it can't be mistaken for success.
 
 use std::fmt;
 
 use rustix::process::WaitIdStatus;
 use serde::{Deserialize, Serialize};
 
-/// How a process ended.
+/// Exit of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By itself, with this code.
+    /// Exited by itself, with this code.
     Exited(i32),
-    /// By this signal.
+    /// Ended by this signal.
     Signalled(i32),
 }
 
 // === impl Exit ===
 
 impl Exit {
-    /// It ended by itself with code 0. This says nothing about whether work was done.
+    /// Returns true if it exited by itself with code 0, which is no proof that work was done.
     #[must_use]
     pub fn is_zero(self) -> bool {
         self == Self::Exited(0)
     }
 
-    /// The code, if it ended by itself.
+    /// Returns the code, if it exited by itself.
     #[must_use]
     pub fn code(self) -> Option<i32> {
         match self {
@@ -33,7 +33,7 @@ impl Exit {
         }
     }
 
-    /// The signal, if one ended it.
+    /// Returns the signal, if one ended it.
     #[must_use]
     pub fn signal(self) -> Option<i32> {
         match self {
@@ -42,7 +42,7 @@ impl Exit {
         }
     }
 
-    /// A status that is neither exit nor signal can't come from a wait for exits; it counts as SIGKILL.
+    /// Converts a wait status. A status that is neither exit nor signal can't come from a wait for exits; it counts as SIGKILL.
     pub(crate) fn from_wait(status: &WaitIdStatus) -> Self {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Self::Exited(code),

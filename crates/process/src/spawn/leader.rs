@@ -8,10 +8,10 @@ use super::exit::Exit;
 use crate::clock::Deadline;
 use crate::{fingerprint, orphans};
 
-/// How long the members of a killed group may take to vanish.
+/// Maximum time for the members of a killed group to vanish.
 pub(super) const VANISH_LIMIT: Duration = Duration::from_secs(2);
 
-/// The handle of a group's leader.
+/// Handle of a group's leader.
 #[derive(Debug)]
 pub(super) struct Leader {
     pid: Pid,
@@ -37,7 +37,7 @@ impl Leader {
         self.exit
     }
 
-    /// Signals the whole group; nothing happens once the leader is reaped.
+    /// Signals the whole group; does nothing once the leader is reaped.
     pub(super) fn signal_group(&self, signal: Signal) {
         if self.exit.is_none()
             && let Err(e) = kill_process_group(self.pid, signal)
@@ -58,7 +58,7 @@ impl Leader {
         exit
     }
 
-    /// Members of the group that still live after [`Leader::finish`]; zombies that are ours are collected.
+    /// Returns members of the group that still live after [`Leader::finish`]; collects zombies that are ours.
     pub(super) fn survivors(&self) -> Vec<u32> {
         while let Ok(Some(_)) = waitpgid(self.pid, WaitOptions::NOHANG) {}
         match rustix::process::test_kill_process_group(self.pid) {
@@ -67,7 +67,7 @@ impl Leader {
         }
     }
 
-    /// As [`Leader::survivors`], once they have had time to vanish. Blocks.
+    /// As [`Leader::survivors`], after they have had time to vanish. Blocks.
     pub(super) fn survivors_at_last(&self) -> Vec<u32> {
         let limit = Deadline::after(VANISH_LIMIT);
         loop {
@@ -87,7 +87,7 @@ impl Leader {
 }
 
 impl Drop for Leader {
-    /// A handle that is dropped takes its group along. The leader is collected later if it has not ended at once.
+    /// Kills the group. The leader is collected later if it has not ended at once.
     fn drop(&mut self) {
         if self.exit.is_none() {
             self.signal_group(Signal::KILL);
@@ -97,7 +97,7 @@ impl Drop for Leader {
     }
 }
 
-/// Waits until the leader has ended, and leaves it to be reaped. Blocks.
+/// Waits until the leader has ended, without reaping it. Blocks.
 pub(super) fn wait_unreaped(pid: Pid) -> Option<Exit> {
     wait(pid, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
 }

@@ -1,4 +1,4 @@
-//! Limits that the kernel keeps, and what must happen between fork and exec.
+//! Resource limits, and the work between fork and exec.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -14,13 +14,13 @@ use crate::sandbox::{HandoverSender, Ruleset};
 /// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Processor seconds; beyond them the kernel ends it with SIGXCPU.
+    /// Maximum processor time in seconds; beyond it the kernel ends the process with SIGXCPU.
     pub cpu_seconds: Option<u64>,
-    /// Bytes of address space; a runtime that reserves much (Node, Go) needs far more than it uses.
+    /// Maximum address space in bytes; a runtime that reserves much (Node, Go) needs far more than it uses.
     pub memory_bytes: Option<u64>,
-    /// Longest file it may write, in bytes; beyond that a write fails with SIGXFSZ.
+    /// Maximum size of a file it writes, in bytes; beyond that a write fails with SIGXFSZ.
     pub file_bytes: Option<u64>,
-    /// Open files.
+    /// Maximum number of open files.
     pub open_files: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Limits {
     }
 }
 
-/// What happens in the child between fork and exec.
+/// What to do in the child between fork and exec.
 #[derive(Debug)]
 pub(super) struct BeforeExec {
     pub(super) limits: Limits,
@@ -78,7 +78,7 @@ impl BeforeExec {
         if let Some(giver) = &self.giver {
             giver.give()?;
         }
-        // After the sandbox: a process that changes its rights loses the tie.
+        // After the sandbox: a process that changes its rights loses the parent-death signal.
         if self.ends_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // A parent that died before that call sends no signal.
@@ -90,8 +90,8 @@ impl BeforeExec {
     }
 }
 
-/// Puts the child into a process group or session of its own before it starts its program, and applies its limits, its sandbox, and the signal that it gets
-/// when we die.
+/// Puts the child into a separate process group or session before it executes its program, and applies its limits, its sandbox, and the
+/// signal that it gets when we die.
 pub(super) fn before_exec(command: &mut Command, what: BeforeExec) {
     if !what.own_session {
         command.process_group(0);

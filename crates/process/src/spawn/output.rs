@@ -1,4 +1,4 @@
-//! Runs a process to its end and keeps what it printed, within limits of time and memory.
+//! Runs a process to its end and keeps its output, within limits of time and memory.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -18,10 +18,10 @@ use crate::clock::Deadline;
 use crate::orphans::Hold;
 use crate::{Error, Result};
 
-/// How often the stop flag is looked at.
+/// Poll interval of the stop flag.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How long a pipe may stay open after the group is gone, held by a process that left the group.
+/// Maximum time that a pipe may stay open after the group is gone, held by a process that left the group.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 
 /// A flag by which another thread ends a running [`Spawn::output`].
@@ -31,26 +31,26 @@ pub struct StopFlag(Arc<AtomicBool>);
 /// Why a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Of its own accord, or by a signal that was not ours.
+    /// By itself, or by a signal that was not ours.
     ByItself,
-    /// It passed its time limit and was killed.
+    /// It exceeded its time limit and was killed.
     TimedOut,
     /// The stop flag was raised and it was killed.
     Stopped,
 }
 
-/// What a process did.
+/// Result of a process.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// How it ended.
+    /// Exit of the process.
     pub exit: Exit,
     /// Why it ended.
     pub end: End,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub stdout: Capture,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub stderr: Capture,
-    /// How long it ran.
+    /// Duration of the run.
     pub took: Duration,
     /// Members of its group that even SIGKILL did not end in time.
     pub survivors: Vec<u32>,
@@ -61,12 +61,12 @@ type Shared = Arc<Mutex<Capture>>;
 // === impl StopFlag ===
 
 impl StopFlag {
-    /// Ends what the flag was given to; it stays raised.
+    /// Ends every process that was given the flag; it stays raised.
     pub fn raise(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Was it raised?
+    /// Returns true if the flag was raised.
     #[must_use]
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::SeqCst)
@@ -76,7 +76,7 @@ impl StopFlag {
 // === impl Output ===
 
 impl Output {
-    /// It ended by itself, in time, with code 0.
+    /// Returns true if the process ended by itself, in time, with code 0.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.end == End::ByItself && self.exit.is_zero()
@@ -111,7 +111,7 @@ pub(super) fn run(mut spawn: Spawn) -> Result<Output> {
     Ok(Output { exit, end, stdout, stderr, took: started.elapsed(), survivors })
 }
 
-/// The streams of a running process, each read by a thread of its own until its end.
+/// The streams of a running process, each read to its end by a separate thread.
 struct Streams {
     stdin: Option<std::process::ChildStdin>,
     stdout: Shared,
@@ -185,7 +185,7 @@ fn drain(stream: Option<Box<dyn Read + Send>>, kept: &Shared) {
     }
 }
 
-/// The waiting thread sends once, or ends, when the leader has ended.
+/// Returns true if the leader has ended: the waiting thread sends once, or ends.
 fn has_ended(done: &Receiver<()>, wait: Duration) -> bool {
     match done.recv_timeout(wait) {
         Ok(()) | Err(RecvTimeoutError::Disconnected) => true,

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// The file that a program's name means on our own `PATH`; `None` when it is not installed.
+/// Returns the file that a program's name stands for on our own `PATH`; `None` if it is not installed.
 #[must_use]
 pub fn which(program: &str) -> Option<PathBuf> {
     find(program, crate::env::var("PATH").as_deref(), None)
 }
 
-/// A name with a slash is a path, relative to `cwd`. Relative entries of `PATH` are skipped: a repository must not be able to
-/// put its own `git` before the user's.
+/// Finds a program. A name with a slash is a path, relative to `cwd`. Relative entries of `PATH` are skipped: a repository must not be able
+/// to put its own `git` before the user's.
 pub(super) fn find(program: &str, path: Option<&str>, cwd: Option<&Path>) -> Option<PathBuf> {
     if program.contains('/') {
         let file = cwd.map_or_else(|| PathBuf::from(program), |cwd| cwd.join(program));

@@ -11,7 +11,7 @@ use switchboard_process::spawn::{Exit, Spawn};
 
 use crate::fixture::Fixture;
 
-/// Tells this binary to move a checkout: folder and commits.
+/// Variable that makes this binary move a checkout: folder and commits.
 const MOVE: &str = "GIT_TEST_MOVE";
 
 fn moved(fixture: &Fixture, files: &[(&str, Option<&str>)]) -> (Oid, Oid) {
@@ -20,7 +20,7 @@ fn moved(fixture: &Fixture, files: &[(&str, Option<&str>)]) -> (Oid, Oid) {
     (old, new)
 }
 
-/// The note that a process of ours leaves in `index.lock` when it is killed; no process has start time 0.
+/// Leaves the note that a killed process of ours leaves in `index.lock`; no process has start time 0.
 fn leave_note(fixture: &Fixture, old: &Oid, new: &Oid) {
     let dead = Fingerprint { start: 0, ..Fingerprint::own() };
     let note = serde_json::json!({ "switchboard_advance": [old, new], "holder": dead });
@@ -107,7 +107,7 @@ fn whatever_would_be_lost_stops_it_and_nothing_changes() {
     }
 }
 
-/// A commit that adds the ignored path, on top of `parent`, and squashed onto its parent.
+/// Makes a commit that adds the ignored path, on top of `parent`, and squashed onto its parent.
 fn add_ignored(fixture: &Fixture, parent: &Oid) -> Oid {
     let path = fixture.folder.path().canonicalize().unwrap().join("forced");
     fixture.run(&["worktree", "add", "-q", "--detach", path.to_str().unwrap(), parent.as_str()]);
@@ -160,7 +160,7 @@ fn killed_at_any_point_it_ends_as_if_nothing_had_happened() {
         ("fresh/1", Some("first new file\n")),
         ("fresh/2", Some("second new file\n")),
     ];
-    // How far the killed call came: files written whole, one torn after so many bytes, branch moved, index replaced.
+    // How far the killed call came: number of complete files, length of a torn one, branch moved, index replaced.
     let points: &[(usize, Option<usize>, bool, bool)] = &[
         (0, None, false, false),
         (1, None, false, false),
@@ -261,7 +261,7 @@ fn an_edit_made_after_a_kill_is_not_taken_for_a_torn_file() {
     assert!(matches!(busy, Err(Error::IndexBusy { .. })), "a living holder keeps its lock");
 }
 
-/// The victim of the next test; without its order there is nothing to do.
+/// Runs as the killed process of the next test; without the variable it does nothing.
 #[test]
 fn moves_a_checkout_when_told() {
     let Some(order) = var(MOVE) else { return };

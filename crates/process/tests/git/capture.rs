@@ -1,4 +1,4 @@
-//! What an agent leaves becomes a commit.
+//! Capturing what an agent left as a commit.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

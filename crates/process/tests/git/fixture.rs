@@ -1,4 +1,4 @@
-//! A repository in a temporary folder, and a look at everything in it.
+//! A repository in a temporary folder, and a snapshot of everything in it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ impl Fixture {
         fixture
     }
 
-    /// One commit with `a.txt` and `dir/b.txt`.
+    /// Makes a repository with one commit of `a.txt` and `dir/b.txt`.
     pub(crate) fn new() -> Self {
         let fixture = Self::empty();
         fixture.write("a.txt", "one\n");
@@ -87,7 +87,7 @@ impl Fixture {
         (repo, worktree, at)
     }
 
-    /// A commit on top of `parent` whose tree has these files changed; nothing deletes one. Made away from the user's tree.
+    /// Makes a commit on top of `parent` whose tree has these files changed; `None` deletes one. Made outside of the user's tree.
     pub(crate) fn commit_on(&self, parent: &Oid, files: &[(&str, Option<&str>)]) -> Oid {
         let repo = self.repo();
         let name = format!("made-{}", fs::read_dir(self.folder.path()).unwrap().count());
@@ -102,7 +102,7 @@ impl Fixture {
         worktree.capture(&name, parent, &author(), "change").unwrap().unwrap().commit
     }
 
-    /// All files of the user's tree, the index, `HEAD` and the references, byte for byte; not those of ours.
+    /// Returns all files of the user's tree, the index, `HEAD` and the references, byte for byte, without our own references.
     pub(crate) fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);

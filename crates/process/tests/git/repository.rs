@@ -25,7 +25,7 @@ fn a_folder_that_is_no_repository_bare_or_empty_is_refused_by_name() {
     assert_eq!(fixture.repo().head().unwrap(), Head::Unborn { name: "main".to_owned() });
 }
 
-/// What `head` says, and the first line of what it fails with.
+/// Returns the result of `head`, or the code and first line of its failure.
 fn head_of(repo: &Repo) -> Result<Head, (&'static str, String)> {
     repo.head().map_err(|error| (error.code(), error.to_string()))
 }
@@ -237,7 +237,7 @@ fn what_git_tracks_is_told_anew_after_every_change_of_the_index() {
     fixture.run(&["mv", "x/a.lock", "z.lock"]);
     assert_eq!(tracked(&["a.lock"]), [Path::new("y/a.lock")]);
 
-    // An index without a checksum is not remembered.
+    // An index without a checksum is not cached.
     fixture.run(&["config", "index.skipHash", "true"]);
     for (from, to) in [("a.lock", "c.lock"), ("c.lock", "a.lock")] {
         fixture.run(&["mv", &format!("y/{from}"), &format!("y/{to}")]);

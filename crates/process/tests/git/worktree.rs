@@ -180,7 +180,7 @@ fn a_work_tree_is_locked_with_a_reason_of_ours_while_its_files_are_written() {
     let fixture = Fixture::new();
     let (path, tools) = (var("PATH").unwrap(), fixture.folder.path().join("tools"));
     let seen = fixture.folder.path().join("seen");
-    // Git, but for a look at the lock before it writes files.
+    // Git, except that it copies the lock before it writes files.
     let script = format!(
         "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *read-tree*) cp \"$GIT_DIR/locked\" '{}';; esac\nexec git \"$@\"\n",
         seen.display()
@@ -398,7 +398,7 @@ fn one_that_was_never_complete_is_made_anew_and_one_whose_agent_has_removed_the_
     assert!(path.join("new").exists());
 
     for missing in ["a.txt", ".git"] {
-        // As whoever made it left it when it was killed: before git had written all files, and the branch.
+        // As a killed maker left it: before git had written all files and the branch.
         fs::write(admin.join("locked"), "initializing\n").unwrap();
         fs::remove_file(path.join(missing)).unwrap();
         assert_eq!(repo.worktree_tip(path).unwrap(), None);

@@ -1,4 +1,4 @@
-//! The child: this test's own program once more, which tries one thing and prints the errno.
+//! The child: this test's own program again, which tries one thing and prints the errno.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,10 +9,10 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The variable with what is to be tried, its words on lines of their own.
+/// Variable with the attempt to make, one word per line.
 pub(super) const TRY: &str = "SANDBOX_TRY";
 
-/// What the line with the outcome begins with.
+/// Prefix of the line with the result.
 pub(super) const TRIED: &str = "tried:";
 
 #[test]
@@ -56,7 +56,7 @@ fn run(program: &str) -> io::Result<()> {
     std::process::Command::new(program).arg("--version").output().map(drop)
 }
 
-/// As an agent would: in name spaces of its own, where it may mount.
+/// Mounts as an agent would: in new name spaces, where it may mount.
 fn mount(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::thread::UnshareFlags;
     #[expect(unsafe_code, reason = "there is no other call")]

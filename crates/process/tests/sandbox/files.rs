@@ -99,7 +99,7 @@ fn landlock_alone_refuses_it_too() {
         assert_eq!(fixture.tries(what), Err(Errno::ACCESS), "{what:?}");
         assert_eq!(fs::read(&wal).unwrap(), b"secret");
     }
-    // A hard link would give the store a name inside the tree: the kernel says that this crosses a border.
+    // A hard link would give the store a name inside the tree; the kernel refuses it as a link across file systems.
     let linked = fixture.tries(&["link", &store, &text(&fixture.tree("into"))]);
     assert_eq!(linked, Err(Errno::XDEV));
 }
@@ -120,7 +120,7 @@ fn a_shell_a_database_and_a_mount_get_no_further() {
     let refused = if fixture.is_hidden() { "No such file" } else { "Permission denied" };
     assert!(!is_read && words.contains(refused), "{words}");
     let (is_removed, _) = said(&format!("rm -f '{store}-wal'"));
-    // `rm -f` succeeds where nothing is.
+    // `rm -f` succeeds if the file does not exist.
     assert!((!is_removed || fixture.is_hidden()) && fixture.state("store.db-wal").exists());
     if switchboard_process::spawn::which("sqlite3").is_some() {
         for line in [

@@ -18,9 +18,9 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    /// A state folder with a store and a worker's tree in it; the sandbox opens the tree, and the child's own program.
+    /// Makes a state folder with a store and a worker's tree in it; the sandbox opens the tree, and the child's own program.
     pub(super) fn new() -> Self {
-        // Sandboxed processes see /tmp as an empty folder. Where the build lies there, what they may not reach is missing, not refused: see `is_refused`.
+        // Sandboxed processes see /tmp as an empty folder. If the build is there, forbidden files are missing, not refused: see `is_refused`.
         Self::at(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
@@ -50,32 +50,32 @@ impl Fixture {
         self.state("worktrees/run/task").join(name)
     }
 
-    /// Without name spaces, so that only Landlock stands in the way.
+    /// Turns name spaces off, so that only Landlock restricts the child.
     pub(super) fn on_the_machines_network(mut self) -> Self {
         self.sandbox.network = Network::Host;
         self
     }
 
-    /// Whether an error is the expected one; where the state lies in a folder that is hidden, it may be missing instead.
+    /// Returns true if an error is the expected one; if the state is in a hidden folder, it may be missing instead.
     pub(super) fn is_refused(&self, errno: Errno, expected: &[Errno]) -> bool {
         expected.contains(&errno) || self.is_hidden() && errno == Errno::NOENT
     }
 
-    /// Whether sandboxed processes see nothing of the folder that the state lies in.
+    /// Returns true if the folder of the state is hidden from sandboxed processes.
     pub(super) fn is_hidden(&self) -> bool {
         let hidden = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
         let folder = self.folder.path().canonicalize().unwrap();
         hidden.iter().any(|above| folder.starts_with(above))
     }
 
-    /// What a sandboxed child gets for trying it.
+    /// Returns the result of a sandboxed child's attempt.
     #[track_caller]
     pub(super) fn tries(&self, what: &[&str]) -> Result<(), Errno> {
         tries(Some(&self.sandbox), what)
     }
 }
 
-/// What a child gets for trying it; without a sandbox, to show that the way is open otherwise.
+/// Returns the result of a child's attempt; without a sandbox, to show that it would succeed otherwise.
 #[track_caller]
 pub(super) fn tries(sandbox: Option<&Sandbox>, what: &[&str]) -> Result<(), Errno> {
     let argv =

@@ -1,4 +1,4 @@
-//! What lies beside the file system: the network, sockets, signals, and other processes.
+//! Access beyond the file system: the network, sockets, signals, and other processes.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;

@@ -1,23 +1,23 @@
-//! Why a text is not a valid answer, in words for the agent that gave it.
+//! Reasons why a text is not a valid answer, worded for the agent that wrote it.
 
 use super::{AnswerKind, MAX_ANSWER_BYTES};
 
-/// Longest part of an agent's own text in a reason, in bytes: several reasons fit into the facts of one event.
+/// Maximum length, in bytes, of an agent's own text in a reason, so that several reasons fit into the facts of one event.
 pub(super) const MAX_SHOWN: usize = 200;
 
-/// Why a text is not a valid answer.
+/// Reason why a text is not a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
-    /// No fenced JSON block.
+    /// The text has no fenced JSON block.
     #[error("the answer has no fenced JSON block")]
     NoBlock,
-    /// The last block has no end.
+    /// The last block is not closed.
     #[error("the JSON block that begins in line {line} has no closing fence")]
     Unclosed {
         /// Line of the text, from 1.
         line: usize,
     },
-    /// A fence inside of a fence, so that it can't be told where the answer begins or ends.
+    /// One fence contains another, so the start or end of the answer is ambiguous.
     #[error("a fenced block stands inside of the one that begins in line {line}")]
     Nested {
         /// Line of the outer fence, from 1.
@@ -26,39 +26,39 @@ pub enum BadAnswer {
     /// Two blocks are both answers and differ.
     #[error("the answer has several JSON blocks that answer the question differently")]
     Several,
-    /// More than [`MAX_ANSWER_BYTES`].
+    /// The answer is larger than [`MAX_ANSWER_BYTES`].
     #[error("the JSON block has {bytes} bytes, and at most {MAX_ANSWER_BYTES} are read")]
     TooLarge {
-        /// Its size.
+        /// Size of the answer, in bytes.
         bytes: usize,
     },
-    /// It does not parse.
+    /// The block is not valid JSON.
     #[error("the JSON block is no valid JSON near line {line}: {what}")]
     NotJson {
         /// Line of the text, from 1.
         line: usize,
-        /// What the parser says.
+        /// Message of the parser.
         what: String,
     },
-    /// It parses and is not of the schema.
+    /// The JSON does not match the schema.
     #[error("{}: expected {expected}, found {found}", place(pointer))]
     WrongShape {
         /// JSON pointer to the field; empty for the whole answer.
         pointer: String,
-        /// What should stand there.
+        /// Expected value.
         expected: String,
-        /// What stands there.
+        /// Value found.
         found: String,
-        /// The name that was probably meant.
+        /// Closest valid name.
         near: Option<String>,
     },
-    /// Two of its fields can't both be true.
+    /// Two fields contradict each other.
     #[error("the answer contradicts itself: {what}")]
     Contradiction {
-        /// Which.
+        /// The contradiction.
         what: String,
     },
-    /// It is the example of the prompt.
+    /// The answer is the example from the prompt.
     #[error("the answer is the example of the prompt")]
     Example,
 }
@@ -70,13 +70,13 @@ fn place(pointer: &str) -> &str {
 // === impl BadAnswer ===
 
 impl BadAnswer {
-    /// Returns what the agent is told: what is wrong, and what to do about it.
+    /// Returns the message to the agent: the problem and its remedy.
     #[must_use]
     pub fn told(&self, kind: AnswerKind) -> String {
         format!("{self}; {}", self.remedy(kind))
     }
 
-    /// Returns what the agent has to do about it.
+    /// Returns what the agent should do about the problem.
     #[must_use]
     pub(super) fn remedy(&self, kind: AnswerKind) -> String {
         match self {

@@ -1,5 +1,5 @@
-//! One short example of each kind of answer, for prompts. It is of the schema, and refused as an answer, so that an agent that repeats its prompt
-//! approves nothing.
+//! One short example of each kind of answer, for prompts. Each matches its schema but is refused as an answer, so that an agent that repeats its
+//! prompt approves nothing.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::AnswerKind;
 
-/// The example of a kind.
+/// Returns the example of a kind.
 #[must_use]
 pub fn example(kind: AnswerKind) -> &'static Value {
     static EXAMPLES: [OnceLock<Value>; AnswerKind::ALL.len()] = [const { OnceLock::new() }; AnswerKind::ALL.len()];

@@ -1,54 +1,54 @@
-//! The fenced blocks of a Markdown text that can hold an answer: one pass over its lines, by the rules of CommonMark (§4.5) but for the indentation,
-//! of which any counts, since agents put blocks into lists.
+//! Finds the fenced blocks of a Markdown text that can hold an answer, in one pass over its lines. It follows CommonMark (§4.5), except that any
+//! indentation is accepted, because agents put blocks into lists.
 
 use super::BadAnswer;
 
-/// Least length of a fence.
+/// Minimum length of a fence, in characters.
 const LEAST: usize = 3;
 
-/// A fenced block that says it is JSON, or looks like it.
+/// A fenced block that is marked as JSON or looks like JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block<'a> {
-    /// What stands between the fences.
+    /// Text between the fences.
     pub(super) text: &'a str,
-    /// Line of its first fence, from 1.
+    /// Line of the opening fence, from 1.
     pub(super) line: usize,
-    /// Why it can't be read, if it can't.
+    /// Reason why the block can't be read, if it can't.
     pub(super) problem: Option<Problem>,
 }
 
-/// Why a block can't be read.
+/// Reason why a block can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// The text ends before it does.
+    /// The text ends before the block is closed.
     Unclosed,
-    /// A fence with a language stands in it.
+    /// The block contains a fence with a language.
     Nested,
 }
 
-/// What a text has.
+/// Result of a scan.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
-    /// The blocks that can hold an answer, in their order.
+    /// Blocks that can hold an answer, in order.
     pub(super) blocks: Vec<Block<'a>>,
-    /// Line of a block of another language in which a JSON block stands.
+    /// Line of a block of another language that contains a JSON block.
     hidden_in: Option<usize>,
 }
 
-/// A line that is a fence.
+/// A line that opens or closes a block.
 #[derive(Clone, Copy)]
 struct Fence<'a> {
     mark: char,
     length: usize,
-    /// The first word behind it; empty for a bare one.
+    /// First word after the fence; empty if there is none.
     language: &'a str,
 }
 
-/// A block whose end has not come yet.
+/// A block that is not closed yet.
 struct Open<'a> {
     fence: Fence<'a>,
     line: usize,
-    /// Where its text begins.
+    /// Byte offset at which the block's text begins.
     start: usize,
     has_inner: bool,
 }
@@ -56,7 +56,7 @@ struct Open<'a> {
 // === impl Found ===
 
 impl Found<'_> {
-    /// Why there is no answer where there is no block.
+    /// Returns the reason why no block was found.
     pub(super) const fn why_none(&self) -> BadAnswer {
         match self.hidden_in {
             Some(line) => BadAnswer::Nested { line },
@@ -65,7 +65,7 @@ impl Found<'_> {
     }
 }
 
-/// Finds the blocks of a text.
+/// Finds the blocks of a text that can hold an answer.
 pub(super) fn scan(text: &str) -> Found<'_> {
     let mut found = Found::default();
     let mut open: Option<Open<'_>> = None;
@@ -112,13 +112,13 @@ fn is_json(language: &str) -> bool {
     ["json", "switchboard"].iter().any(|one| language.eq_ignore_ascii_case(one))
 }
 
-/// The fence that a line is, if it is one.
+/// Parses a line as a fence.
 fn fence(line: &str) -> Option<Fence<'_>> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let info = line.trim_start_matches(mark);
     let length = line.len() - info.len();
-    // A back tick behind backticks makes it code within a line.
+    // A backtick after the opening backticks makes the line inline code, not a fence.
     let is_fence = length >= LEAST && !(mark == '`' && info.contains('`'));
     is_fence.then(|| Fence { mark, length, language: info.split_whitespace().next().unwrap_or_default() })
 }

@@ -1,4 +1,4 @@
-//! Who is affected by what a change alters of its contracts.
+//! The consumers that are affected when a change alters contracts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 use super::planning::MAX_REPORT;
 use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
 
-/// An analysis of what a change alters that others may call.
+/// Analysis of the contracts that a change alters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impact {
-    /// The report, in the sections of the explorer's contract.
+    /// The report, in the sections that the explorer's role prescribes.
     #[schemars(length(min = 1, max = MAX_REPORT))]
     pub report: String,
-    /// What is altered, each once.
+    /// Altered contracts, each once.
     #[schemars(length(min = 1, max = MAX_LIST))]
     pub changes: Vec<ContractChange>,
 }
 
-/// Something that others may call, and that a change alters.
+/// A contract that a change alters: something that other code may call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContractChange {
-    /// What is altered, by its name and signature.
+    /// Name and signature of what is altered.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub change: String,
-    /// The file that it is in.
+    /// File that contains it.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub file: String,
-    /// What it is to its consumers.
+    /// Effect on its consumers.
     pub class: ChangeClass,
-    /// Files and lines that use it; none where nobody was found.
+    /// Files and lines that use it; empty if none were found.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
     pub consumers: Vec<String>,
 }
 
-/// What a changed contract is to its consumers.
+/// Effect of a changed contract on its consumers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeClass {
-    /// A consumer that is left as it is does not work any more.
+    /// A consumer that is not adapted stops working.
     Breaking,
-    /// Every consumer works as it is.
+    /// Every consumer works unchanged.
     Compatible,
 }
 
@@ -59,7 +59,7 @@ impl Impact {
 // === impl ChangeClass ===
 
 impl ChangeClass {
-    /// Its word.
+    /// Returns the class as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -35,7 +35,7 @@ pub(super) use for_each_answer;
 
 macro_rules! declare {
     ($($kind:ident $type:ident $word:literal;)*) => {
-        /// What kind of answer a step wants.
+        /// Kind of answer that a step asks for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         #[expect(missing_docs, reason = "each is explained at its type")]
@@ -44,10 +44,10 @@ macro_rules! declare {
         }
 
         impl AnswerKind {
-            /// All of them.
+            /// All kinds of answers.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// Its word.
+            /// Returns the kind as a word.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -63,7 +63,7 @@ for_each_answer!(declare);
 // === impl AnswerKind ===
 
 impl AnswerKind {
-    /// The one of a word.
+    /// Returns the kind with this word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.as_str() == word)

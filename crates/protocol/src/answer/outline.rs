@@ -1,11 +1,11 @@
-//! The shape of an answer in one line, for prompts: a JSON Schema says the same in forty times the words.
+//! One-line outlines of answers, for prompts: a JSON Schema needs forty times as many words.
 
 use serde_json::Value;
 
 use super::shape::words;
 use super::{AnswerKind, MAX_LIST, schema};
 
-/// The shape of a kind of answer: `{verdict: APPROVED|REJECTED, issues: [{message: text, line?: number}]}`. `?` marks a field that may be left out.
+/// Returns the outline of a kind of answer: `{verdict: APPROVED|REJECTED, issues: [{message: text, line?: number}]}`. `?` marks an optional field.
 #[must_use]
 pub fn outline(kind: AnswerKind) -> String {
     let schema = schema(kind);

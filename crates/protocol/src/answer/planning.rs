@@ -1,4 +1,4 @@
-//! Answers from which a plan is made and changed.
+//! Answers from which plans are made and changed.
 
 use std::collections::BTreeSet;
 
@@ -9,52 +9,52 @@ use serde_json::Value;
 use super::review::is_blank;
 use super::{MAX_LIST, MAX_NAME, MAX_PATH, MAX_QUESTIONS, MAX_TEXT};
 
-/// Longest report of an explorer in characters. Its contract is under 2,000, which a linter holds; this only bounds what is read.
+/// Maximum length of an explorer's report, in characters. A linter enforces the role's limit of 2,000; this only bounds what is read.
 pub(super) const MAX_REPORT: usize = 8_000;
 
-/// Most domains of one report: one expert is asked for each.
+/// Maximum number of domains in a report: one expert is asked for each.
 const MAX_DOMAINS: usize = 8;
 
-/// Most choices of a question: a person reads them on one screen.
+/// Maximum number of options in a question, so that they fit one screen.
 const MAX_CHOICES: usize = 8;
 
-/// What an explorer saw.
+/// Findings of an explorer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exploration {
-    /// The report, in the sections of the explorer's contract.
+    /// The report, in the sections that the explorer's role prescribes.
     #[schemars(length(min = 1, max = MAX_REPORT))]
     pub report: String,
-    /// Domains on which an expert can advise: `rust`, `security`; the same as in the report's section DOMAINS.
+    /// Domains on which an expert can advise, such as `rust` or `security`; the same as in the report's section DOMAINS.
     #[serde(default)]
     #[schemars(length(max = MAX_DOMAINS), inner(length(min = 1, max = MAX_NAME)))]
     pub domains: Vec<String>,
 }
 
-/// What is there already of what a plan or specification refers to.
+/// What already exists of the items that a plan or specification refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reality {
-    /// One for each that was asked about.
+    /// One entry for each item that was asked about.
     #[schemars(length(max = MAX_LIST))]
     pub items: Vec<RealityItem>,
 }
 
-/// What is there of one thing.
+/// State of one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RealityItem {
-    /// What it is about.
+    /// The item.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub item: String,
-    /// How far it is.
+    /// How complete the item is.
     pub status: RealityStatus,
     /// Files and lines that show it.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub evidence: String,
 }
 
-/// How far something is that a plan refers to.
+/// How complete an item is that a plan refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -65,23 +65,23 @@ pub enum RealityStatus {
     AssumptionIncorrect,
 }
 
-/// Advice on one domain.
+/// An expert's advice on one domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guidance {
-    /// The domain that was asked about.
+    /// The domain.
     #[schemars(length(min = 1, max = MAX_NAME))]
     pub domain: String,
-    /// The advice.
+    /// Points of advice.
     #[schemars(length(min = 1, max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub points: Vec<String>,
 }
 
-/// Questions without whose answers a plan would be a guess.
+/// Questions that have to be answered before a plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Questions {
-    /// The questions; none where the request is clear.
+    /// The questions; empty if the request is clear.
     #[schemars(length(max = MAX_QUESTIONS))]
     pub questions: Vec<Question>,
 }
@@ -90,10 +90,10 @@ pub struct Questions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// The question.
+    /// Text of the question.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub question: String,
-    /// Answers to choose from; empty for an answer in words.
+    /// Options to choose from; empty if the answer is free text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_CHOICES), inner(length(min = 1, max = MAX_PATH)))]
     pub choices: Vec<String>,
@@ -103,20 +103,20 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanDraft {
-    /// A `plan.json`, checked as one where it is read.
+    /// A `plan.json`, validated as one when it is read.
     pub plan: Value,
 }
 
-/// What the architect decides about a task that fails.
+/// The architect's decision about a failing task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// What becomes of the task.
+    /// What to do with the task.
     pub decision: DecisionKind,
-    /// Why.
+    /// Reason for the decision.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub reason: String,
-    /// With `retry_with`: what the next attempt is told.
+    /// With `retry_with`: note for the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_TEXT))]
     pub note: Option<String>,
@@ -130,22 +130,22 @@ pub struct Decision {
     pub tasks: Vec<SplitTask>,
 }
 
-/// What becomes of a task that fails.
+/// What to do with a failing task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionKind {
-    /// It gets other files.
+    /// The task gets other files.
     Rescope,
-    /// Smaller tasks replace it.
+    /// Smaller tasks replace the task.
     Split,
-    /// It is tried again with a note.
+    /// The task is tried again with a note.
     RetryWith,
-    /// It is not done, and a person is told.
+    /// The task is not done, and a person is informed.
     GiveUp,
 }
 
 impl DecisionKind {
-    /// Its word.
+    /// Returns the decision as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -161,37 +161,37 @@ impl DecisionKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SplitTask {
-    /// What is to be done.
+    /// What the task is to do.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub description: String,
-    /// The files that it changes.
+    /// Files that the task changes.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
     pub files: Vec<String>,
-    /// How it is seen that it is done.
+    /// How to tell that the task is done.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub acceptance: String,
 }
 
-/// What is to be built, and how it is seen that it was.
+/// What to build, and how to tell that it was built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What is to be built, FR-001 to FR-999.
+    /// What to build, FR-001 to FR-999.
     #[schemars(length(min = 1, max = 999))]
     pub requirements: Vec<SpecItem>,
-    /// How it is seen that it was, SC-001 to SC-999.
+    /// How to tell that it was built, SC-001 to SC-999.
     #[schemars(length(min = 1, max = 999))]
     pub criteria: Vec<SpecItem>,
 }
 
-/// A requirement or criterion.
+/// A requirement or a success criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpecItem {
-    /// `FR-001` or `SC-001`, each once.
+    /// Id of the item: `FR-001` or `SC-001`, each once.
     #[schemars(length(min = 6, max = 6))]
     pub id: String,
-    /// What it asks for.
+    /// Text of the item.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! What a phase taught, as an architect answers it: the fields and limits of the evidence type `retrospective`.
+//! An architect's answer about the lessons of a phase: the fields and limits of the evidence type `retrospective`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,80 +7,80 @@ use super::{MAX_LIST, MAX_TEXT};
 use crate::evidence;
 pub use crate::evidence::{ErrorClass, TaskComplexity};
 
-/// A look back at a phase.
+/// Retrospective of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retrospective {
-    /// Which phase.
+    /// Number of the phase.
     #[schemars(range(min = 1, max = 99))]
     pub phase_number: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     #[schemars(range(max = 9999))]
     pub total_tool_calls: u32,
-    /// How often a coder had to try again.
+    /// Number of times that a coder had to try again.
     #[schemars(range(max = 999))]
     pub coder_revisions: u32,
-    /// How often a reviewer refused.
+    /// Number of rejections by reviewers.
     #[schemars(range(max = 999))]
     pub reviewer_rejections: u32,
-    /// How many tests failed.
+    /// Number of failed tests.
     #[schemars(range(max = 9999))]
     pub test_failures: u32,
-    /// How many security findings there were.
+    /// Number of security findings.
     #[schemars(range(max = 999))]
     pub security_findings: u32,
-    /// How often parts did not fit together.
+    /// Number of times that parts did not fit together.
     #[schemars(range(max = 999))]
     pub integration_issues: u32,
-    /// How often a loop was seen.
+    /// Number of loops that were detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 9999))]
     pub loop_detections: Option<u32>,
-    /// How often a limit stopped a worker.
+    /// Number of times that a limit stopped a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 9999))]
     pub circuit_breaker_trips: Option<u32>,
-    /// How many tasks the phase had.
+    /// Number of tasks in the phase.
     #[schemars(range(min = 1, max = 9999))]
     pub task_count: u32,
-    /// How hard they were.
+    /// Difficulty of the tasks.
     pub task_complexity: TaskComplexity,
-    /// Why changes were rejected most.
+    /// Most frequent reasons for rejected changes.
     #[serde(default)]
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub top_rejection_reasons: Vec<String>,
-    /// What to remember.
+    /// Lessons to remember.
     #[serde(default)]
     #[schemars(length(max = 5), inner(length(min = 1, max = MAX_TEXT)))]
     pub lessons_learned: Vec<String>,
-    /// What the user said should hold from now on.
+    /// Instructions of the user for the future.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_LIST))]
     pub user_directives: Vec<Directive>,
-    /// What was tried.
+    /// Approaches that were tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub approaches_tried: Vec<Approach>,
-    /// What kinds of errors were made.
+    /// Kinds of errors that were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 5))]
     pub error_taxonomy: Vec<ErrorClass>,
 }
 
-/// What the user said should hold from now on.
+/// An instruction of the user for the future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Directive {
-    /// In words.
+    /// The instruction in words.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub directive: String,
-    /// What it is about.
+    /// Subject of the instruction.
     pub category: DirectiveCategory,
-    /// How far it reaches.
+    /// Where the instruction applies.
     pub scope: DirectiveScope,
 }
 
-/// What a directive is about.
+/// Subject of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -92,7 +92,7 @@ pub enum DirectiveCategory {
     Other,
 }
 
-/// How far a directive reaches.
+/// Where an instruction applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -102,22 +102,22 @@ pub enum DirectiveScope {
     Global,
 }
 
-/// Something that was tried.
+/// An approach that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approach {
-    /// What.
+    /// The approach in words.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub approach: String,
-    /// How it ended.
+    /// Result of the approach.
     pub result: ApproachResult,
-    /// Why it was given up.
+    /// Reason why the approach was abandoned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_TEXT))]
     pub abandoned_reason: Option<String>,
 }
 
-/// How something that was tried ended.
+/// Result of an approach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]

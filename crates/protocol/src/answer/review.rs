@@ -1,4 +1,4 @@
-//! Answers that judge: a change, its security, a plan, what was built or said.
+//! Answers that judge a change, its security, a plan, or what was built or claimed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
 pub use crate::evidence::{Risk, Severity};
 
-/// The review of a change.
+/// Review of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Review {
-    /// Whether the change may go on.
+    /// Whether the change may proceed.
     pub verdict: ReviewVerdict,
-    /// How risky the change is.
+    /// Risk of the change.
     pub risk: Risk,
-    /// What is wrong with it.
+    /// Problems found in the change.
     #[schemars(length(max = MAX_LIST))]
     pub issues: Vec<Issue>,
-    /// What was looked at.
+    /// What the reviewer looked at.
     pub checked: Checked,
-    /// What must be done before the change is looked at again; needed where it is rejected.
+    /// What has to be fixed before the next review; required if the change is rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_TEXT))]
     pub required_fix: Option<String>,
 }
 
-/// Whether a change may go on.
+/// Whether a change may proceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -34,47 +34,47 @@ pub enum ReviewVerdict {
     Rejected,
 }
 
-/// Something that is wrong with a change.
+/// A problem found in a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Issue {
-    /// How bad it is.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// What it is.
+    /// Description of the problem.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub message: String,
-    /// In which file, from the repository's root.
+    /// File with the problem, relative to the repository's root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_PATH))]
     pub file: Option<String>,
-    /// In which line, from 1.
+    /// Line of the problem, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub line: Option<u64>,
 }
 
-/// What a review looked at.
+/// What a reviewer looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checked {
     /// Whether the change does what the task asks for.
     pub correctness: bool,
-    /// Empty, large, malformed and concurrent input; failures of what it calls.
+    /// Empty, large, malformed and concurrent input; failures of called code.
     pub edge_cases: bool,
-    /// What it costs in time and memory.
+    /// Cost in time and memory.
     pub performance: bool,
 }
 
-/// A review of a change for security alone.
+/// Review of a change for security alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecurityReview {
-    /// Whether the change may go on.
+    /// Whether the change may proceed.
     pub verdict: ReviewVerdict,
-    /// The categories that were looked at: all ten where the change is approved.
+    /// Categories that were looked at; all ten if the change is approved.
     #[schemars(length(max = 10))]
     pub categories: Vec<Owasp>,
-    /// What was found.
+    /// Security findings.
     #[schemars(length(max = MAX_LIST))]
     pub findings: Vec<SecurityFinding>,
 }
@@ -83,22 +83,22 @@ pub struct SecurityReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecurityFinding {
-    /// Which category.
+    /// Category of the finding.
     pub category: Owasp,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Risk,
-    /// What it is; never the secret itself.
+    /// Description of the finding; never the secret itself.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub message: String,
-    /// In which file.
+    /// File with the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_PATH))]
     pub file: Option<String>,
-    /// In which line, from 1.
+    /// Line of the finding, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub line: Option<u64>,
-    /// What must be done about it.
+    /// What to do about the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_TEXT))]
     pub fix: Option<String>,
@@ -130,16 +130,16 @@ pub enum Owasp {
     ServerSideRequestForgery,
 }
 
-/// What a critic says of a plan.
+/// A critic's review of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanReview {
     /// Whether work may begin.
     pub verdict: PlanVerdict,
-    /// Why.
+    /// Reasons for the verdict.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub reasons: Vec<String>,
-    /// What must change; needed where the plan is to be revised.
+    /// What has to change; required if the plan needs revision.
     #[serde(default)]
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub required_changes: Vec<String>,
@@ -155,18 +155,18 @@ pub enum PlanVerdict {
     Rejected,
 }
 
-/// What a verifier says of a phase: whether what was built is what was asked for, or whether what was said about the code is true.
+/// A verifier's answer about a phase: whether it was built as asked, or whether claims about the code are true.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verification {
-    /// Whether it holds.
+    /// Whether the verification succeeded.
     pub verdict: VerifierVerdict,
-    /// What doesn't.
+    /// What does not hold.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub findings: Vec<String>,
 }
 
-/// Whether what a verifier looked at holds.
+/// Result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -217,7 +217,7 @@ impl SecurityReview {
 // === impl Owasp ===
 
 impl Owasp {
-    /// All of them, A01 to A10.
+    /// All categories, A01 to A10.
     pub const ALL: [Self; 10] = [
         Self::BrokenAccessControl,
         Self::CryptographicFailures,
@@ -266,7 +266,7 @@ impl From<Issue> for crate::evidence::Issue {
     }
 }
 
-/// Whether a text says nothing.
+/// Returns true if a text is missing or blank.
 pub(super) fn is_blank(text: Option<&str>) -> bool {
     text.is_none_or(|text| text.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Holds a value to a JSON Schema, as far as the schemas of answers use one: the first violation, with a pointer to it.
+//! Validates a value against a JSON Schema, as far as the schemas of answers use it, and reports the first violation with a JSON pointer to it.
 
 use serde_json::{Map, Value};
 
@@ -7,12 +7,12 @@ use super::bad::MAX_SHOWN;
 use crate::error::near_matches;
 use crate::text::cut;
 
-/// Checks a value.
+/// Checks a value against a schema.
 pub(super) fn check(value: &Value, schema: &Value) -> Result<(), BadAnswer> {
     Check { definitions: &schema["$defs"], pointer: String::new() }.value(value, schema)
 }
 
-/// A check on its way through a value.
+/// State of a check.
 struct Check<'a> {
     definitions: &'a Value,
     pointer: String,
@@ -45,7 +45,7 @@ impl<'a> Check<'a> {
         name.map_or(schema, |name| &self.definitions[name])
     }
 
-    /// What may be left out may also be null: the error is that of the other choice.
+    /// Checks an optional value: it may also be null. A violation is reported against the other choice.
     fn any(&mut self, value: &Value, choices: &'a [Value]) -> Result<(), BadAnswer> {
         let mut last = Ok(());
         for choice in choices {
@@ -157,7 +157,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The words of an enumeration.
+/// Returns the words of an enumeration.
 pub(super) fn words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema["enum"].as_array() {
         return Some(words.iter().filter_map(Value::as_str).collect());

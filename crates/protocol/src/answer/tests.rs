@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An answer that counts: the example with one word more.
+/// Returns a valid answer: the example with one word more.
 fn valid(kind: AnswerKind) -> Value {
     let mut value = example(kind).clone();
     match kind {
@@ -39,7 +39,7 @@ fn reviewed(change: impl FnOnce(&mut Value)) -> Result<Answer, BadAnswer> {
     Answer::read(AnswerKind::Review, &value)
 }
 
-/// The variant as a word.
+/// Returns the variant as a word.
 fn variant(bad: &BadAnswer) -> &'static str {
     match bad {
         BadAnswer::NoBlock => "no-block",
@@ -54,7 +54,7 @@ fn variant(bad: &BadAnswer) -> &'static str {
     }
 }
 
-/// The word of a refusal.
+/// Returns the refusal of a text as a word.
 fn word(text: &str) -> &'static str {
     Answer::find(AnswerKind::Work, text).map_or_else(|bad| variant(&bad), |_| "an answer")
 }
@@ -236,7 +236,7 @@ fn every_schema_is_listed_and_closed() {
     }
 }
 
-/// Texts that make a scanner go back: open fences, deep values, many small blocks.
+/// Texts that would make a backtracking scanner slow: open fences, deep values, many small blocks.
 #[test]
 fn the_time_grows_with_the_length_of_the_text() {
     let shapes: [fn(usize) -> String; 6] = [

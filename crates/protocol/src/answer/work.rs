@@ -1,4 +1,4 @@
-//! Answers of roles that write.
+//! Answers of the roles that write files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 use super::review::is_blank;
 use super::{MAX_LIST, MAX_PATH, MAX_TEXT};
 
-/// What a coder did. The tree says what is true of it; this only explains.
+/// A coder's account of its work. The work tree decides what is true; this only explains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
     /// What was done and why that way.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub summary: String,
-    /// Files that it changed.
+    /// Files that the coder changed.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
     pub files: Vec<String>,
-    /// What outside of the repository it waits for; the task is then not done.
+    /// What the task waits for outside of the repository; the task is then not done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_TEXT))]
     pub blocked_on: Option<String>,
 }
 
-/// What a test engineer wrote and saw.
+/// A test engineer's account of the tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tests {
-    /// Whether all of them passed. The gate that runs them says what is true of it.
+    /// Whether all tests passed. The gate that runs them decides.
     pub verdict: TestVerdict,
-    /// The tests that were added.
+    /// Tests that were added.
     #[schemars(length(max = MAX_LIST))]
     pub added: Vec<AddedTests>,
-    /// Those that failed.
+    /// Tests that failed.
     #[serde(default)]
     #[schemars(length(max = MAX_LIST))]
     pub failures: Vec<TestFailure>,
-    /// Faults of the change that they show.
+    /// Faults of the change that the tests show.
     #[serde(default)]
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_TEXT)))]
     pub bugs_found: Vec<String>,
@@ -50,14 +50,14 @@ pub enum TestVerdict {
     Fail,
 }
 
-/// Tests of one file that were added.
+/// Tests that were added to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddedTests {
-    /// The file, from the repository's root.
+    /// The file, relative to the repository's root.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub file: String,
-    /// Their names.
+    /// Names of the tests.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
     pub names: Vec<String>,
 }
@@ -66,15 +66,15 @@ pub struct AddedTests {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestFailure {
-    /// Which.
+    /// Name of the test.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub name: String,
-    /// How.
+    /// How the test failed.
     #[schemars(length(max = MAX_TEXT))]
     pub message: String,
 }
 
-/// Longest scaffold, in characters: what a coder is shown beside its task.
+/// Maximum length of a scaffold, in characters: a coder is shown it beside its task.
 const MAX_SCAFFOLD: usize = 8_000;
 
 /// What a designer prepares for the coder.
@@ -93,22 +93,22 @@ pub struct Design {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// Its name: `color.danger`.
+    /// Name of the token, such as `color.danger`.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub name: String,
-    /// Its value: `#b00020`.
+    /// Value of the token, such as `#b00020`.
     #[schemars(length(min = 1, max = MAX_PATH))]
     pub value: String,
 }
 
-/// Documentation that was written.
+/// A writer's account of the documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Docs {
-    /// Files that it changed; none where nothing had to change.
+    /// Files that were changed; empty if nothing had to change.
     #[schemars(length(max = MAX_LIST), inner(length(min = 1, max = MAX_PATH)))]
     pub files: Vec<String>,
-    /// What changed in them, or why nothing had to.
+    /// What changed in the files, or why nothing had to.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub summary: String,
 }

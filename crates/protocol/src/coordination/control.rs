@@ -1,4 +1,4 @@
-//! Controls: what a message to the coordinator, or a control message to the address of a worker, asks for.
+//! Control messages: requests in a message to the coordinator, or to the address of a worker.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,117 +7,117 @@ use serde_json::Value;
 use crate::error::{Failure, near_matches};
 use crate::id::{RunId, WorkerId};
 
-/// What somebody asks of the coordinator. `unit` is `RUN`, `RUN/TASK`, or `TASK` of the newest run; the address of a worker names it already.
+/// A request to the coordinator. `unit` is `RUN`, `RUN/TASK`, or `TASK` of the newest run; the address of a worker already names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Control {
-    /// Its workers wait at their next boundary, alive, and nothing new starts.
+    /// Pauses the unit: its workers wait, alive, at their next boundary, and nothing new starts.
     Pause {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// A pause is over.
+    /// Ends a pause.
     Resume {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// Its workers are ended, and it is stopped.
+    /// Ends the unit's workers and stops the unit.
     Stop {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        /// Milliseconds between asking an agent to end and killing its group; at most ten minutes, five seconds if nothing is said.
+        /// Milliseconds between asking an agent to end and killing its process group; at most ten minutes, five seconds by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grace_ms: Option<u64>,
     },
-    /// As a stop without grace.
+    /// Stops the unit without grace.
     Cancel {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// What it may cost from now on.
+    /// Sets the ceiling of the unit.
     Budget {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        /// The ceiling in millionths of a US dollar; without it the ceiling is lifted.
+        /// Ceiling in millionths of a US dollar; removes the ceiling if left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<u64>,
     },
-    /// The trees of its workers are put on what was merged meanwhile.
+    /// Rebases the trees of the unit's workers onto what was merged meanwhile.
     Rebase {
-        /// Which unit.
+        /// The unit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// The worker is told something: with its next turn, or when it looks.
+    /// Sends a text to the worker, with its next turn or when it reads its mail.
     Prompt {
-        /// Which unit: a task.
+        /// The unit, which has to be a task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// How it stands; changes nothing.
+    /// Returns the state of the unit; changes nothing.
     Status {
-        /// Which unit; a worker's own if left out.
+        /// The unit; by default the worker's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<String>,
     },
-    /// The unit's worker says that its work is done: it ends with its present turn, and its change goes to the gates as ever.
+    /// Reports that the unit's work is done: the worker ends with its present turn, and its change goes to the gates as usual.
     CompleteTask {
-        /// The task; a worker's own if left out.
+        /// The task; by default the worker's own.
         #[serde(default, alias = "unit", skip_serializing_if = "Option::is_none")]
         task: Option<String>,
-        /// What was done.
+        /// Summary of the work.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         summary: String,
     },
-    /// The slice's tasks are paused until a person resumes them.
+    /// Pauses the slice's tasks until a person resumes them.
     BlockSlice {
-        /// The slice; of a worker, the one that its task is in. Only its own task is blocked then.
+        /// The slice. A worker can name only the slice of its task, and only its own task is then blocked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice: Option<String>,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// Words that `type` may be.
+/// Valid values of `type`.
 const CONTROLS: [&str; 10] =
     ["pause", "resume", "stop", "cancel", "budget", "rebase", "prompt", "status", "complete-task", "block-slice"];
 
-/// What became of a control.
+/// Result of a control message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// `running`, `succeeded`, `failed`, `stopped`.
+    /// State of the run: `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,
-    /// The tasks that it is about, as they stood when it was taken: those that are named, else those of the run with a worker. At most 50.
+    /// The tasks concerned, with their state when the message was read: the named tasks, else the run's tasks with a worker. At most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<UnitStatus>,
 }
 
-/// How a unit stands.
+/// State of a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitStatus {
-    /// The task.
+    /// Id of the task.
     pub unit: String,
-    /// Its state, in the words of `get_run`.
+    /// State of the task, in the words of `get_run`.
     pub state: String,
-    /// Its worker, while it has one.
+    /// Id of its worker, while it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// `pausing` or `paused`; `budget` where it waits for a ceiling to be raised.
+    /// `pausing` or `paused`; `budget` if the unit waits for a higher ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// What its workers have cost, in millionths of a US dollar.
+    /// Cost of its workers so far, in millionths of a US dollar.
     pub micro_usd: u64,
 }
 
@@ -154,10 +154,10 @@ impl Control {
         Ok(control)
     }
 
-    /// Writes the unit that the address of a control message names into its payload.
+    /// Inserts the unit that the address of a control message names into the payload.
     ///
     /// # Errors
-    /// `request.bad-args` where the payload is no control, or names a unit itself.
+    /// `request.bad-args` if the payload is no control message or names a unit itself.
     pub fn addressed(payload: &str, unit: &str) -> Result<String, Failure> {
         let control = Self::parse(payload)?;
         let named = match &control {
@@ -184,7 +184,7 @@ impl Control {
         Ok(value.to_string())
     }
 
-    /// The unit that it names, if it does; that of [`Self::CompleteTask`] and [`Self::BlockSlice`] is called otherwise.
+    /// Returns the `unit` field, if set. [`Self::CompleteTask`] and [`Self::BlockSlice`] name their unit in another field.
     #[must_use]
     pub fn unit(&self) -> Option<&str> {
         match self {
@@ -200,7 +200,7 @@ impl Control {
         }
     }
 
-    /// Its `type`.
+    /// Returns the `type` of the message.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -217,7 +217,8 @@ impl Control {
         }
     }
 
-    /// The verb that does the same: who may not call that, may not send this. Workers are asked another way about their own unit.
+    /// Returns the verb with the same effect: a caller without permission for it may not send this message. A worker's requests about its own unit
+    /// follow other rules.
     #[must_use]
     pub const fn verb(&self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
-//! How large an event may be.
+//! Size limits of events.
 
-/// Largest facts of one event, in bytes of compact JSON: a scan of the log reads all of them.
+/// Maximum size of one event's facts, in bytes of compact JSON: a scan of the log reads all facts.
 pub const MAX_FACTS_BYTES: usize = 1024;
 
-/// Largest body of one event, in bytes of UTF-8; larger text belongs in a spool or a file.
+/// Maximum size of one event's body, in bytes of UTF-8; larger text belongs in a spool or a file.
 pub const MAX_BODY_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What each type of evidence adds to the fields that all have.
+//! The fields that each type of evidence adds to the common ones.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use super::Retrospective;
 pub enum Detail {
     /// A review of the change.
     Review {
-        /// How risky the change is.
+        /// Risk of the change.
         risk: Risk,
-        /// What the reviewer found.
+        /// Problems that the reviewer found.
         issues: Vec<Issue>,
     },
     /// A run of the tests.
     Test {
-        /// How many passed.
+        /// Number of tests that passed.
         tests_passed: u64,
-        /// How many failed.
+        /// Number of tests that failed.
         tests_failed: u64,
-        /// The file of the tests, if it was one.
+        /// File of the tests, if they are in one file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_file: Option<String>,
-        /// Those that failed.
+        /// Tests that failed.
         failures: Vec<TestFailure>,
     },
-    /// What has changed.
+    /// A change.
     Diff {
         /// Changed files.
         files_changed: Vec<String>,
@@ -39,106 +39,106 @@ pub enum Detail {
         additions: u64,
         /// Removed lines.
         deletions: u64,
-        /// Where the patch lies.
+        /// Path of the patch file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         patch_path: Option<String>,
     },
-    /// A yes.
+    /// An approval.
     Approval,
     /// A remark.
     Note,
-    /// What a phase taught.
+    /// Retrospective of a phase.
     Retrospective(Box<Retrospective>),
     /// Whether files parse.
     Syntax {
-        /// How many were looked at.
+        /// Number of files checked.
         files_checked: u64,
-        /// How many don't parse.
+        /// Number of files that don't parse.
         files_failed: u64,
-        /// How many were passed over.
+        /// Number of files skipped.
         skipped_count: u64,
-        /// Each of them.
+        /// Result for each file.
         files: Vec<FileSyntax>,
     },
     /// Unfinished places in the code.
     Placeholder {
-        /// Each of them.
+        /// Findings.
         findings: Vec<PlaceholderFinding>,
-        /// How many files were looked at.
+        /// Number of files scanned.
         files_scanned: u64,
-        /// How many had some.
+        /// Number of files with findings.
         files_with_findings: u64,
-        /// How many there are.
+        /// Number of findings.
         findings_count: u64,
     },
     /// Security findings in the code.
     Sast {
-        /// Each of them.
+        /// Findings.
         findings: Vec<SastFinding>,
-        /// `tier_a` or `tier_a+tier_b`.
+        /// Engine: `tier_a` or `tier_a+tier_b`.
         engine: String,
-        /// How many files were looked at.
+        /// Number of files scanned.
         files_scanned: u64,
-        /// How many findings there are.
+        /// Number of findings.
         findings_count: u64,
-        /// How many of each severity.
+        /// Number of findings by severity.
         findings_by_severity: BTreeMap<String, u64>,
-        /// Those that the change brought.
+        /// Findings that the change introduced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_findings: Option<Vec<SastFinding>>,
-        /// Those that were there before.
+        /// Findings that existed before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pre_existing_findings: Option<Vec<SastFinding>>,
-        /// Whether there was something to compare with.
+        /// True if the findings were compared with a baseline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline_used: Option<bool>,
     },
-    /// What the software is made of; `metadata` says by which tool the list was made (timestamp, tool, tool_version).
+    /// Components of the software; `metadata` names the tool that made the list (timestamp, tool, tool_version).
     Sbom {
-        /// Each component.
+        /// Components.
         components: Vec<Component>,
-        /// Files that it was made from.
+        /// Files that the list was made from.
         files: Vec<String>,
-        /// How many components there are.
+        /// Number of components.
         components_count: u64,
-        /// Where the list lies.
+        /// Path of the list.
         output_path: String,
     },
-    /// Whether it builds.
+    /// Whether the code builds.
     Build {
-        /// Each command.
+        /// Result of each command.
         runs: Vec<BuildRun>,
-        /// How many files were looked at to choose the commands.
+        /// Number of files examined to choose the commands.
         files_scanned: u64,
-        /// How many commands ran.
+        /// Number of commands that ran.
         runs_count: u64,
-        /// How many failed.
+        /// Number of commands that failed.
         failed_count: u64,
-        /// Why none ran.
+        /// Reason why no command ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         skipped_reason: Option<String>,
     },
     /// Whether the code stays as simple as it was.
     QualityBudget {
-        /// What was measured.
+        /// Measured values.
         metrics: QualityMetrics,
-        /// What is allowed.
+        /// Limits by name.
         thresholds: BTreeMap<String, Number>,
-        /// Where it is too much.
+        /// Exceeded limits.
         violations: Vec<Violation>,
         /// Files that were measured.
         files_analyzed: Vec<String>,
     },
-    /// Whether secrets lie in the files. Never which.
+    /// Whether files contain secrets; the secrets themselves are never recorded.
     Secretscan {
-        /// How many there are.
+        /// Number of findings.
         findings_count: u64,
-        /// Where was looked.
+        /// Folder that was scanned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scan_directory: Option<String>,
-        /// How many files were looked at.
+        /// Number of files scanned.
         files_scanned: u64,
-        /// How many were passed over.
+        /// Number of files skipped.
         skipped_files: u64,
     },
     /// Whether the tests notice changed code.
@@ -147,30 +147,30 @@ pub enum Detail {
         /// Share of mutants that the tests noticed, 0 to 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kill_rate: Option<Number>,
-        /// The same without mutants that change nothing.
+        /// The same share without mutants that change nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         adjusted_kill_rate: Option<Number>,
-        /// Those that went unnoticed: a text that holds JSON.
+        /// Mutants that the tests did not notice: a text that holds JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         survived_mutants: Option<String>,
     },
-    /// Whether what was built is what was asked for.
+    /// Whether the phase was built as asked.
     #[serde(rename = "drift-verification", rename_all = "camelCase")]
     DriftVerification {
-        /// Which requirements are met.
+        /// Requirements that are met.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requirement_coverage: Option<serde_json::Value>,
     },
-    /// Whether what was said about the code is true.
+    /// Whether claims about the code are true.
     #[serde(rename = "hallucination-verification")]
     HallucinationVerification {
-        /// What was not.
+        /// Claims that are not true.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         findings: Option<serde_json::Value>,
     },
 }
 
-/// How risky a change is.
+/// Risk of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -181,7 +181,7 @@ pub enum Risk {
     Critical,
 }
 
-/// How bad an issue is.
+/// Severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -191,17 +191,17 @@ pub enum Severity {
     Info,
 }
 
-/// What a reviewer found.
+/// A problem that a reviewer found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
-    /// How bad it is.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// What it is.
+    /// Description of the problem.
     pub message: String,
-    /// In which file.
+    /// File with the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// In which line, from 1.
+    /// Line of the problem, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -209,24 +209,24 @@ pub struct Issue {
 /// A test that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFailure {
-    /// Which.
+    /// Name of the test.
     pub name: String,
-    /// How.
+    /// How the test failed.
     pub message: String,
 }
 
 /// Whether a file parses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSyntax {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
-    /// In which language.
+    /// Language of the file.
     pub language: String,
-    /// Whether it does.
+    /// True if the file parses.
     pub ok: bool,
-    /// Where it doesn't.
+    /// Places that don't parse.
     pub errors: Vec<SyntaxError>,
-    /// Why it was passed over.
+    /// Reason why the file was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped_reason: Option<String>,
 }
@@ -236,22 +236,22 @@ pub struct FileSyntax {
 pub struct SyntaxError {
     /// Line, from 1.
     pub line: u64,
-    /// Column.
+    /// Column of the line.
     pub column: u64,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
-/// An unfinished place.
+/// An unfinished place in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceholderFinding {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
     /// Line, from 1.
     pub line: u64,
-    /// What kind of place.
+    /// Kind of place.
     pub kind: String,
-    /// What stands there, at most 100 characters.
+    /// Text at that place, at most 100 characters.
     pub excerpt: String,
     /// The rule that found it.
     pub rule_id: String,
@@ -262,25 +262,25 @@ pub struct PlaceholderFinding {
 pub struct SastFinding {
     /// The rule that found it.
     pub rule_id: String,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: String,
-    /// What it is.
+    /// Description of the finding.
     pub message: String,
-    /// Where.
+    /// Location of the finding.
     pub location: SastLocation,
-    /// What to do.
+    /// What to do about the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remediation: Option<String>,
 }
 
-/// Where a security finding is.
+/// Location of a security finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SastLocation {
-    /// Which file.
+    /// Path of the file.
     pub file: String,
     /// Line, from 1.
     pub line: u64,
-    /// Column.
+    /// Column of the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
 }
@@ -288,17 +288,17 @@ pub struct SastLocation {
 /// A component of the software.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Component {
-    /// Its name.
+    /// Name of the component.
     pub name: String,
-    /// Its version.
+    /// Version of the component.
     pub version: String,
-    /// What it is: `library`, …
+    /// Type of the component: `library`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its package URL.
+    /// Package URL of the component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purl: Option<String>,
-    /// Its licence.
+    /// Licence of the component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
 }
@@ -306,23 +306,23 @@ pub struct Component {
 /// A command of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRun {
-    /// `build`, `typecheck` or `test`.
+    /// Kind of command: `build`, `typecheck` or `test`.
     pub kind: String,
-    /// The command.
+    /// Command line.
     pub command: String,
-    /// Where it ran.
+    /// Folder in which the command ran.
     pub cwd: String,
-    /// How it ended.
+    /// Exit code of the command.
     pub exit_code: i64,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// End of its output.
+    /// End of standard output.
     pub stdout_tail: String,
-    /// End of its errors.
+    /// End of standard error.
     pub stderr_tail: String,
 }
 
-/// What a quality budget measures.
+/// Measured values of a quality budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QualityMetrics {
     /// Added complexity.
@@ -335,16 +335,16 @@ pub struct QualityMetrics {
     pub test_to_code_ratio: Number,
 }
 
-/// Where a quality budget is exceeded.
+/// An exceeded limit of a quality budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Violation {
-    /// `complexity`, `api`, `duplication` or `test_ratio`.
+    /// Exceeded limit: `complexity`, `api`, `duplication` or `test_ratio`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What is too much.
+    /// Description of the violation.
     pub message: String,
-    /// How bad it is.
+    /// Severity of the violation.
     pub severity: Severity,
-    /// Where.
+    /// Files concerned.
     pub files: Vec<String>,
 }

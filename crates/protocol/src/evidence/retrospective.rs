@@ -1,53 +1,53 @@
-//! What a phase taught.
+//! The evidence type `retrospective`: lessons of a phase.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A look back at a phase.
+/// Retrospective of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retrospective {
-    /// Which phase, 1 to 99.
+    /// Number of the phase, 1 to 99.
     pub phase_number: u32,
-    /// At most 9999.
+    /// Number of tool calls, at most 9999.
     pub total_tool_calls: u32,
-    /// How often a coder had to try again, at most 999.
+    /// Number of times that a coder had to try again, at most 999.
     pub coder_revisions: u32,
-    /// At most 999.
+    /// Number of rejections by reviewers, at most 999.
     pub reviewer_rejections: u32,
-    /// At most 9999.
+    /// Number of failed tests, at most 9999.
     pub test_failures: u32,
-    /// At most 999.
+    /// Number of security findings, at most 999.
     pub security_findings: u32,
-    /// At most 999.
+    /// Number of times that parts did not fit together, at most 999.
     pub integration_issues: u32,
-    /// At most 9999.
+    /// Number of loops that were detected, at most 9999.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_detections: Option<u32>,
-    /// At most 9999.
+    /// Number of times that a limit stopped a worker, at most 9999.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuit_breaker_trips: Option<u32>,
-    /// How many tasks the phase had, 1 to 9999.
+    /// Number of tasks in the phase, 1 to 9999.
     pub task_count: u32,
-    /// How hard they were.
+    /// Difficulty of the tasks.
     pub task_complexity: TaskComplexity,
-    /// Why changes were rejected most.
+    /// Most frequent reasons for rejected changes.
     #[serde(default)]
     pub top_rejection_reasons: Vec<String>,
-    /// What to remember, at most 5.
+    /// Lessons to remember, at most 5.
     #[serde(default)]
     pub lessons_learned: Vec<String>,
-    /// What the user said should hold from now on.
+    /// Instructions of the user for the future.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_directives: Vec<Directive>,
-    /// What was tried, at most 10.
+    /// Approaches that were tried, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approaches_tried: Vec<Approach>,
-    /// What kinds of errors were made.
+    /// Kinds of errors that were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub error_taxonomy: Vec<ErrorClass>,
 }
 
-/// How hard the tasks of a phase were. The older words low, medium and high are read as simple, moderate and complex.
+/// Difficulty of a phase's tasks. The older words low, medium and high are read as simple, moderate and complex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -61,25 +61,25 @@ pub enum TaskComplexity {
     Complex,
 }
 
-/// What the user said should hold from now on.
+/// An instruction of the user for the future.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Directive {
-    /// In words.
+    /// The instruction in words.
     pub directive: String,
-    /// `tooling`, `code_style`, `architecture`, `process` or `other`.
+    /// Subject of the instruction: `tooling`, `code_style`, `architecture`, `process` or `other`.
     pub category: String,
-    /// `session`, `project` or `global`.
+    /// Where the instruction applies: `session`, `project` or `global`.
     pub scope: String,
 }
 
-/// Something that was tried.
+/// An approach that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approach {
-    /// What.
+    /// The approach in words.
     pub approach: String,
-    /// `success`, `failure` or `partial`.
+    /// Result of the approach: `success`, `failure` or `partial`.
     pub result: String,
-    /// Why it was given up.
+    /// Reason why the approach was abandoned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandoned_reason: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! Commands that checks run, and what they did.
+//! Commands that checks run, and their results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CheckName;
 
-/// What a command is for.
+/// Kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandKind {
@@ -29,60 +29,60 @@ impl CommandKind {
     }
 }
 
-/// A command that the caller wants run in the root. No shell reads it.
+/// A command that the caller wants to be run in the root, without a shell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckCommand {
-    /// What it is for.
+    /// Kind of the command.
     pub kind: CommandKind,
-    /// The program and its arguments.
+    /// Program and arguments.
     pub argv: Vec<String>,
-    /// The folder to run it in, relative to the root; the root itself where absent.
+    /// Folder to run it in, relative to the root; by default the root itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// How long it may run, in seconds; 300 where absent, the most is 3600.
+    /// Time limit in seconds; 300 by default, 3600 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit_s: Option<u64>,
-    /// Variables that it gets beside those that every command gets, name and value.
+    /// Environment variables in addition to those that every command gets, as name and value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, String)>,
 }
 
-/// Tests, counted.
+/// Counts of tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestTotals {
-    /// Passed.
+    /// Number of tests that passed.
     pub passed: u64,
-    /// Failed.
+    /// Number of tests that failed.
     pub failed: u64,
-    /// Skipped.
+    /// Number of tests that were skipped.
     pub skipped: u64,
-    /// All.
+    /// Number of all tests.
     pub total: u64,
 }
 
-/// What a command given to a check did.
+/// Result of a command that a check ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
-    /// What the command was for.
+    /// Kind of the command.
     pub kind: CommandKind,
-    /// The program and its arguments.
+    /// Program and arguments.
     pub argv: Vec<String>,
-    /// The folder it ran in, relative to the root.
+    /// Folder it ran in, relative to the root.
     pub cwd: String,
-    /// Its exit code; none where a signal or the time limit ended it, or it never started.
+    /// Exit code; none if a signal or the time limit ended the command, or it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How it ended, in words: `exit 0`, `killed by signal 9`, `stopped after 300 s`, `could not start: …`.
+    /// How the command ended, in words: `exit 0`, `killed by signal 9`, `stopped after 300 s`, `could not start: …`.
     pub ending: String,
-    /// How long it ran, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Head and tail of its standard output.
+    /// Beginning and end of standard output.
     pub stdout: String,
-    /// Head and tail of its standard error.
+    /// Beginning and end of standard error.
     pub stderr: String,
-    /// How its memory was limited; `not limited` where it was not.
+    /// How its memory was limited; `not limited` if it was not.
     pub memory: String,
-    /// How many tests ran and how they went, where it tests and its output says so.
+    /// Number of tests that ran and their results, if it was a test command and its output says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestTotals>,
 }

@@ -1,4 +1,4 @@
-//! What happens in the modes of a run. Facts are small: texts are bodies and stand here by their digests.
+//! Events in the modes of a run. Facts are small: texts are in bodies, and the facts hold their digests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,128 +8,128 @@ use crate::answer::{AnswerKind, DecisionKind, PlanVerdict, VerifierVerdict};
 use crate::id::{AgentName, Digest};
 use crate::plan::TaskId;
 
-/// Longest reason in the facts of an event, in bytes: it fits beside all else that an event holds.
+/// Maximum length of a reason in an event's facts, in bytes: it fits beside the event's other fields.
 const MAX_WHY_BYTES: usize = 400;
 
-/// Most things that a check names as missing; the body names all.
+/// Maximum number of missing items that a check lists in its facts; the body lists all.
 const MAX_MISSING: usize = 6;
 
-/// Longest name of one of them, in bytes: that of a task.
+/// Maximum length of a missing item's name, in bytes: that of a task.
 const MAX_MISSING_BYTES: usize = crate::plan::MAX_TASK_ID_BYTES;
 
-/// What happened. `step` is the number of what was waited for: an event about an earlier one is late, and refused.
+/// An event in the modes of a run. `step` is the number of the awaited step: an event about an earlier step is late and refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ModeEvent {
     /// The run began.
     Began {
-        /// How.
+        /// Start parameters.
         setup: Setup,
     },
     /// A role answered.
     Answered {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// What.
+        /// The answer.
         answer: AnswerFacts,
     },
-    /// A role did not, however often its run has asked: a person is asked instead.
+    /// A role gave no usable answer in all of its attempts: a person is asked instead.
     Unanswered {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// A person answered.
     PersonAnswered {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// Who.
+        /// Name of the person.
         by: AgentName,
-        /// What.
+        /// The answer.
         answer: PersonAnswer,
     },
     /// A person did not answer in time.
     PersonExpired {
-        /// Which step.
+        /// Number of the step.
         step: u32,
     },
-    /// A check of a phase was made.
+    /// A phase was checked.
     Checked {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// What is missing; nothing where it passed.
+        /// Missing items; empty if the check passed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<String>,
     },
-    /// The tasks of a phase came to an end.
+    /// Work on the tasks of a phase ended.
     PhaseEnded {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// Which phase.
+        /// Number of the phase.
         phase: u64,
-        /// How.
+        /// Outcome of the phase.
         outcome: PhaseOutcome,
     },
-    /// The next phase begins without a person having been asked.
+    /// The next phase begins without asking a person.
     Proceeded {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// By which setting.
+        /// Setting that allowed it.
         because: Proceed,
     },
     /// A person stopped the run.
     Stopped {
-        /// Who.
+        /// Name of the person.
         by: AgentName,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// A person lets a stopped run go on.
+    /// A person continued a stopped run.
     Resumed {
-        /// Who.
+        /// Name of the person.
         by: AgentName,
     },
-    /// An agent has the architect's seat: it leads the run from now on.
+    /// An agent took the architect's seat: it leads the run from now on.
     SeatTaken {
-        /// Which.
+        /// Name of the agent.
         agent: AgentName,
-        /// The number of this taking, higher than all before.
+        /// Fence number of this seat, higher than all before.
         fence: u64,
-        /// How long the seat lasts without a call of the agent, in milliseconds.
+        /// How long the agent keeps the seat without a call, in milliseconds.
         lease_ms: u64,
-        /// Who said so.
+        /// Who requested it.
         by: AgentName,
     },
-    /// The agent that had the seat was not heard of in time.
+    /// The agent in the seat made no call in time.
     SeatLost {
-        /// The seat's fence.
+        /// Fence number of the seat.
         fence: u64,
     },
-    /// The engine drives the run from now on.
+    /// The agent left the seat: the engine drives the run from now on.
     SeatLeft {
-        /// The seat's fence.
+        /// Fence number of the seat.
         fence: u64,
-        /// Who said so.
+        /// Who requested it.
         by: AgentName,
     },
-    /// The agent that has the seat begins the step of a role.
+    /// The agent in the seat begins the step of a role.
     StepBegun {
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// The seat's fence.
+        /// Fence number of the seat.
         fence: u64,
     },
-    /// The agent that has the seat has the tasks of later phases judged by more gates.
+    /// The agent in the seat added gates for the tasks of later phases.
     GatesAdded {
-        /// Which.
+        /// Names of the gates.
         gates: Vec<String>,
-        /// The seat's fence.
+        /// Fence number of the seat.
         fence: u64,
     },
 }
 
-/// An answer, as far as modes depend on it.
+/// The parts of an answer that modes depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "`text` is the digest of the answer; the rest is explained at the answers")]
@@ -148,34 +148,34 @@ pub enum AnswerFacts {
     Decision { text: Digest, decision: DecisionKind },
 }
 
-/// What a person says.
+/// Answer of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonAnswer {
-    /// A text.
+    /// A free text.
     Text {
-        /// Digest of it.
+        /// Digest of the text.
         text: Digest,
     },
-    /// One of the choices of the question.
+    /// One of the question's options.
     Chose {
-        /// Which.
+        /// The chosen option.
         choice: Choice,
-        /// Digest of what else the person said.
+        /// Digest of an additional note.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<Digest>,
     },
 }
 
-/// What a person may choose.
+/// Option that a person can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Ask, check or run once more.
+    /// Ask, check or run again.
     Retry,
-    /// Go on without.
+    /// Continue without it.
     Skip,
-    /// Take it as it is.
+    /// Accept it as it is.
     Approve,
     /// Have the plan revised.
     Revise,
@@ -187,17 +187,17 @@ pub enum Choice {
     Stop,
 }
 
-/// How the tasks of a phase came to an end.
+/// Outcome of the tasks of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseOutcome {
-    /// All are done.
+    /// All tasks are done.
     Done,
-    /// Some are not, and none of them can go on.
+    /// Some tasks are not done, and none of them can continue.
     Held {
-        /// Why.
+        /// Reason.
         why: String,
-        /// The first task whose changes were refused until it had no attempts left, if it is for that: the architect is asked about it.
+        /// The first task that used up its attempts with refused changes, if that is the reason: the architect is asked about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<FailedTask>,
     },
@@ -206,16 +206,16 @@ pub enum PhaseOutcome {
 /// A task that has used up its attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedTask {
-    /// Which.
+    /// Id of the task.
     pub task: TaskId,
-    /// Digest of what was tried, and why it was refused.
+    /// Digest of the description of its attempts and their refusals.
     pub text: Digest,
 }
 
 // === impl ModeEvent ===
 
 impl ModeEvent {
-    /// The same with reasons and lists cut, so that it fits into the facts of one event.
+    /// Shortens reasons and lists so that the event fits into the facts.
     #[must_use]
     pub fn fitted(mut self) -> Self {
         let fit = |why: &mut String| *why = crate::text::cut(why, MAX_WHY_BYTES);
@@ -243,7 +243,7 @@ impl ModeEvent {
         self
     }
 
-    /// Whether it says who leads the run and what that agent begins, and not what came of what is waited for.
+    /// Returns true for events about the seat and the steps that the agent in it begins; false for results of awaited steps.
     #[must_use]
     pub const fn is_of_seat(&self) -> bool {
         matches!(
@@ -260,7 +260,7 @@ impl ModeEvent {
 // === impl AnswerFacts ===
 
 impl AnswerFacts {
-    /// Which kind of answer it is.
+    /// Returns the kind of the answer.
     #[must_use]
     pub const fn kind(&self) -> AnswerKind {
         match self {
@@ -283,17 +283,17 @@ impl AnswerFacts {
 // === impl Choice ===
 
 impl Choice {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 7] =
         [Self::Retry, Self::Skip, Self::Approve, Self::Revise, Self::Redo, Self::Proceed, Self::Stop];
 
-    /// The one of a word.
+    /// Returns the value with this word; `None` if there is none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
 
-    /// Its word.
+    /// Returns the value as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

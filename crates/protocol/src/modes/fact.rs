@@ -1,4 +1,4 @@
-//! The record of the modes of a run: one kind of event, of the subject `modes/RUN`.
+//! The record of a run's modes: events with the subject `modes/RUN`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,41 +7,41 @@ use super::{Mode, ModeEvent};
 use crate::id::RunId;
 use crate::run::RunOutcome;
 
-/// Longest description of what a run waits for, in bytes: it fits beside the longest event.
+/// Maximum length, in bytes, of the description of what a run waits for: it fits beside the longest event.
 pub const MAX_NOW: usize = 96;
 
-/// What is recorded of the modes of a run. Folding the events of all facts in their order gives the state.
+/// Fact about the modes of a run. Folding all facts in order gives the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum ModeFact {
-    /// Something happened; the text whose digest the event holds is the body.
+    /// An event occurred; the body is the text whose digest the event holds.
     ModeStepped {
-        /// What.
+        /// The event.
         event: ModeEvent,
-        /// What the run is at since.
+        /// Mode of the run after the event.
         mode: Mode,
-        /// What it waits for, cut.
+        /// What the run waits for, shortened.
         now: String,
-        /// How it ended, once it has.
+        /// Outcome of the run, once it has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<RunOutcome>,
     },
-    /// A run was started for a step, or goes on for it. In the same commit as its start.
+    /// A run was started or continued for a step. Committed together with its start.
     PartStarted {
-        /// The run that the team leads.
+        /// Id of the run that the team leads.
         run: RunId,
-        /// Which step.
+        /// Number of the step.
         step: u32,
-        /// The run that was started.
+        /// Id of the run that was started.
         part: RunId,
-        /// What it does: `critic: plan_review`, `phase 2`. The same words stand for the same work.
+        /// Name of its work: `critic: plan_review`, `phase 2`. The same name stands for the same work.
         what: String,
-        /// What kind of work that is.
+        /// Kind of its work.
         work: PartWork,
     },
 }
 
-/// What kind of work a run does that was started for a step.
+/// Kind of work of a run that was started for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartWork {

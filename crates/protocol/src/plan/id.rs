@@ -1,4 +1,4 @@
-//! The id of a task and its order.
+//! The id of a task and its ordering.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::MAX_TASK_ID_BYTES;
 #[schemars(with = "String")]
 pub struct TaskId(String);
 
-/// Why a text is not a task id.
+/// Reason why a text is not a task id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a task id is at most 64 letters, digits, '.', '_' and '-', begins with a letter or digit, holds no '..' and doesn't end in '.' or '.lock'"
@@ -22,10 +22,10 @@ pub struct TaskId(String);
 pub struct BadTaskId;
 
 impl TaskId {
-    /// Takes a text that is safe as a folder and in a branch name.
+    /// Makes an id from a text that is safe as a folder name and in a branch name.
     ///
     /// # Errors
-    /// When it isn't: see [`BadTaskId`].
+    /// When the text is not safe: see [`BadTaskId`].
     pub fn new(text: impl Into<String>) -> Result<Self, BadTaskId> {
         let text = text.into();
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -38,7 +38,7 @@ impl TaskId {
         if safe { Ok(Self(text)) } else { Err(BadTaskId) }
     }
 
-    /// The text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -71,7 +71,7 @@ impl PartialOrd for TaskId {
 }
 
 impl Ord for TaskId {
-    /// [`natural_order`], then the text, so that `1.1` and `1.1.0` stay two ids.
+    /// Compares by [`natural_order`], then by text, so that `1.1` and `1.1.0` stay two ids.
     fn cmp(&self, other: &Self) -> Ordering {
         if self.0 == other.0 {
             return Ordering::Equal;
@@ -80,11 +80,11 @@ impl Ord for TaskId {
     }
 }
 
-/// Compares ids part by part as numbers: `1.2` before `1.10`; a missing part, or one that is no number, counts as 0.
+/// Compares ids part by part as numbers: `1.2` before `1.10`; a missing or non-numeric part counts as 0.
 #[must_use]
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
-    // Parts that are the same text are the same number.
+    // Identical text is the same number.
     let (mut same, mut part) = (0, 0);
     while let (Some(byte), Some(other)) = (a.get(same), b.get(same))
         && byte == other
@@ -104,7 +104,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
     Ordering::Equal
 }
 
-/// Takes the next part off, its dot included, and reads the digits at its beginning.
+/// Removes the next part, with its dot, and reads the digits at its beginning.
 fn next_number(rest: &mut &[u8]) -> u64 {
     let (mut number, mut at) = (0_u64, 0);
     while let Some(digit @ b'0'..=b'9') = rest.get(at) {

@@ -1,4 +1,4 @@
-//! What a plan says to Switchboard beyond the format of `plan.json`: the `x-switchboard` objects.
+//! Settings for Switchboard in a plan, beyond the format of `plan.json`: the `x-switchboard` objects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use crate::isolation::Isolation;
 use crate::permission::Permissions;
 use crate::role::RoleName;
 
-/// What the work tree of an attempt begins as after a refusal.
+/// What the work tree of an attempt starts from after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryFrom {
-    /// The refused change, to be mended.
+    /// The refused change, to be corrected.
     #[default]
     Change,
     /// The head of the run's branch.
@@ -21,7 +21,7 @@ pub enum RetryFrom {
 }
 
 impl RetryFrom {
-    /// Whether it is the refused change, as runs that were recorded before this was a setting have it.
+    /// Returns true for the refused change, the behaviour of runs recorded before this setting existed.
     #[must_use]
     pub const fn is_change(&self) -> bool {
         matches!(self, Self::Change)
@@ -39,7 +39,7 @@ pub enum CommandLine {
 }
 
 impl CommandLine {
-    /// The argument list to spawn; a shell line goes to `sh -c`.
+    /// Returns the argument list to spawn; a shell line becomes an argument of `sh -c`.
     #[must_use]
     pub fn argv(&self) -> Vec<String> {
         match self {
@@ -49,22 +49,22 @@ impl CommandLine {
     }
 }
 
-/// What a task that does not say which files it writes is taken to write.
+/// What a task without declared files is assumed to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownWrites {
-    /// Nothing: it runs beside others, and its change is judged again on what they merged.
+    /// Nothing: the task runs beside others, and its change is judged again on what they merged.
     #[default]
     Judged,
-    /// What its scope allows, or everything: nobody who writes the same runs beside it.
+    /// What its scope allows, or everything: no task that writes the same files runs beside it.
     Serial,
 }
 
-/// What reaches the run's branch together.
+/// Which changes are merged into the run's branch together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeBy {
-    /// Each task by itself.
+    /// Each task separately.
     #[default]
     Task,
     /// All tasks of a slice.
@@ -77,11 +77,11 @@ pub enum MergeBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoMerge {
-    /// It is.
+    /// The branch is merged.
     Auto,
     /// A person is asked first.
     Confirm,
-    /// Only by `merge_run`.
+    /// Merged only by `merge_run`.
     #[default]
     Manual,
 }
@@ -89,10 +89,10 @@ pub enum AutoMerge {
 // === impl AutoMerge ===
 
 impl AutoMerge {
-    /// Every one.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Confirm, Self::Manual];
 
-    /// The word that is stored and shown.
+    /// Returns the word that is stored and shown.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl AutoMerge {
         }
     }
 
-    /// The one of a word; `None` if none has it.
+    /// Returns the value with this word; `None` if there is none.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
@@ -116,7 +116,7 @@ pub enum OnViolation {
     /// The attempt is refused.
     #[default]
     Refuse,
-    /// The gate `scope` warns, and the change goes on.
+    /// The gate `scope` warns, and the change proceeds.
     Warn,
     /// A person is asked before the change is merged.
     Pause,
@@ -124,18 +124,18 @@ pub enum OnViolation {
     Halt,
 }
 
-/// Whether a person has to say yes to a change before it is merged into the run's branch.
+/// Whether a person has to approve a change before it is merged into the run's branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Confirm {
-    /// Whether at all.
+    /// True to ask, false not to ask.
     Always(bool),
-    /// The question that is asked.
+    /// The question to ask.
     Question(String),
 }
 
 impl Confirm {
-    /// The question; `None` where nothing is asked.
+    /// Returns the question; `None` if nothing is asked.
     #[must_use]
     pub fn question(&self) -> Option<&str> {
         match self {
@@ -146,80 +146,81 @@ impl Confirm {
     }
 }
 
-/// What becomes of a task's work.
+/// What happens to a task's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskResult {
-    /// Its change is judged by the gates and merged.
+    /// The change is judged by the gates and merged.
     #[default]
     Change,
-    /// What its worker says last is kept; what it leaves in its work tree is not.
+    /// The worker's last message is kept; the contents of its work tree are not.
     Report,
 }
 
-/// A question to a role: the task's description is what is asked, and the answer is data of one schema.
+/// A question to a role: the task's description is the question, and the answer is data of one schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskSettings {
-    /// Who is asked.
+    /// Role that is asked.
     pub role: RoleName,
-    /// Which answer is wanted.
+    /// Kind of answer.
     pub answer: AnswerKind,
 }
 
-/// One worker of a task that several work on. What is not said here is as the task has it.
+/// One of several workers of a task. Fields that are left out are as for the task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkerSettings {
-    /// Who: a configured agent's name. Beside a command, it runs under that agent's settings.
+    /// Name of the configured agent. A command runs under that agent's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What the `exec` driver runs. It comes with the repository, so it needs trust.
+    /// Command that the `exec` driver runs. It comes with the repository, so it needs trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandLine>,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is told. In a chain: its part of the work, in which `{previous}` stands for what the step before said last, `{step:2}` for what the
-    /// second step said, and `{task}` for the task's description. In a debate: the position that it takes.
+    /// Instruction for the worker. In a chain: its part of the work, in which `{previous}` stands for the last answer of the step before,
+    /// `{step:2}` for that of the second step, and `{task}` for the task's description. In a debate: the position to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
 
-/// A debate about a task: rounds in which all participants speak, each knowing what was said in the round before. The task's own agent then decides.
+/// A debate about a task: in each round all participants answer, and each knows the answers of the round before. The task's own agent
+/// then decides.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DebateSettings {
-    /// Who takes part, 2 to 8.
+    /// Participants, 2 to 8.
     pub participants: Vec<WorkerSettings>,
-    /// Rounds, 1 to 5; 2 where nothing is said.
+    /// Number of rounds, 1 to 5; 2 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// How many have to reply in a round; half of the participants, rounded up, where nothing is said.
+    /// Number of participants that have to reply in a round; by default half of them, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<u32>,
-    /// Longest time of a round in minutes: who has not replied by then is noted as absent.
+    /// Time limit of a round in minutes: a participant that has not replied by then is noted as absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_minutes: Option<u32>,
 }
 
-/// How many workers try a task, or which agents do: the best of their changes is merged.
+/// How many workers, or which agents, try a task: the best of their changes is merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum BestOf {
-    /// So many of the task's agent, 2 to 8.
+    /// Number of workers with the task's agent, 2 to 8.
     Count(u32),
-    /// One of each, 2 to 8.
+    /// Names of agents, one worker each, 2 to 8.
     Agents(Vec<String>),
 }
 
-/// What a plan says to Switchboard in `x-switchboard`.
+/// Settings of a plan in `x-switchboard`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSettings {
-    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, `test_integrity`, and `build_check`,
-    /// `test_runner` and `lint` where the plan brings their commands. `-name` leaves a gate out, `-all` every default; the run says
-    /// so at its start and shows it.
+    /// Gates that every task must pass in addition to the default ones: `syntax_check`, `secretscan`, `test_integrity`, and `build_check`,
+    /// `test_runner` and `lint` where the plan has their commands. `-name` leaves a gate out, `-all` leaves out every default gate; the run
+    /// reports this at its start and shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Command of the test gate.
@@ -231,238 +232,250 @@ pub struct PlanSettings {
     /// Command of the lint gate, which every task must then pass, and of the lint in `pre_check_batch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint: Option<CommandLine>,
-    /// Command that mends what a linter or formatter can mend by itself, such as `ruff check --fix`. It is run once on each change before its gates, and what it
-    /// does to the files of the change becomes part of it; other files stay as they are.
+    /// Command that fixes what a linter or formatter can fix automatically, such as `ruff check --fix`. It is run once on each change
+    /// before its gates. Its edits to files of the change become part of the change; edits to other files are discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint_fix: Option<CommandLine>,
-    /// Command that is run once in each new work tree, before its worker: what `npm ci` is to a project. An empty list means none. Where nothing
-    /// is said, lock files decide (`docs/worktrees.md`).
+    /// Command that is run once in each new work tree, before its worker, such as `npm ci`. An empty list means none. By default lock files
+    /// decide (`docs/worktrees.md`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandLine>,
-    /// Longest time of the set-up of one tree, in minutes; 10 where nothing is said.
+    /// Time limit for the set-up of one tree, in minutes; 10 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_minutes: Option<u32>,
-    /// TCP ports that each work tree has to itself, 0 to 100; 10 where nothing is said. Commands in it find the first in `SWITCHBOARD_PORT`, their
-    /// number in `SWITCHBOARD_PORT_COUNT`.
+    /// Number of TCP ports reserved for each work tree, 0 to 100; 10 by default. Commands in the tree find the first port in
+    /// `SWITCHBOARD_PORT` and the number of ports in `SWITCHBOARD_PORT_COUNT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
     /// Globs that no task may write, such as `vendor/**`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Who works where neither phase nor task says so. A task with a command needs nobody.
+    /// Name of the agent for tasks whose phase and task settings name none. A task with a command needs no agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What all runs of the plan may cost together, in US dollars. It is paused there until a person raises it; an edited plan is another plan.
+    /// Budget of all runs of the plan together, in US dollars. When it is spent, the run is paused until a person raises it; an edited plan
+    /// is another plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
-    /// Most workers at once, 1 to 256.
+    /// Maximum number of workers at once, 1 to 256.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
-    /// Longest time of one attempt, in minutes; 60 where nothing is said.
+    /// Time limit of one attempt, in minutes; 60 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
-    /// told.
+    /// Time at which the agent is told to finish, in minutes from the start of the attempt; by default four fifths of the time limit. A
+    /// command is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
-    /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
+    /// Which groups wait for each other as a whole: by default each phase waits for the one before; with `true` slices do, too; with `false`
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
-    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    /// Debate about a part of the plan, for runs in the mode `debate`: the decision is passed to the workers of all its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
-    /// What reaches the run's branch together: each task by itself (`task`, the default), or all tasks of a `slice` or a `milestone`, which merge into a branch
-    /// of their own first and are judged once more together.
+    /// Which changes are merged into the run's branch together: those of each task separately (`task`, the default), or those of all tasks
+    /// of a `slice` or a `milestone`, which are first merged into a branch of the group and judged once more together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeBy>,
-    /// Whether the run's branch is merged into yours when all tasks are merged: `auto`, `confirm` asks a person first, `manual` (the default) leaves it to
-    /// `switchboard merge`.
+    /// Whether the run's branch is merged into yours when all tasks are merged: `auto` merges it, `confirm` asks a person first, `manual`
+    /// (the default) leaves it to `switchboard merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<AutoMerge>,
-    /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
-    /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
+    /// What tasks without `files_touched` are assumed to write. `judged` (the default): nothing, so that they run beside others and their
+    /// changes are judged again on the merged tree. `serial`: what their `scope` allows, or everything, so that no task that writes the
+    /// same files runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown_writes: Option<UnknownWrites>,
-    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    /// Maximum number of attempts: 5 by default, 1 for a command. The values of the phase and the plan are defaults of their tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    /// What the work tree of the next attempt starts from: `clean` (the default) is the head of the run's branch, `change` the refused
+    /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
-    /// medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
-    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
-    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
-    /// that they don't list is not reached.
+    /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
-    /// that has one and says `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether a team carries it out: each change is reviewed and tested by others than who made it (`docs/team.md`).
+    /// Whether a team carries out the plan: each change is reviewed and tested by agents other than its author (`docs/team.md`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<bool>,
-    /// Whether each change gets the security review, whatever files it touches; only with `team`.
+    /// Whether each change gets the security review, whichever files it touches; only with `team`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always_security_review: Option<bool>,
-    /// Whether a change that is not critical has its gates only, without review and tests by others; only with `team`.
+    /// Whether a change that is not critical passes only its gates, without review and tests by other agents; only with `team`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turbo: Option<bool>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// What a phase says to Switchboard in `x-switchboard`: defaults of its tasks.
+/// Settings of a phase in `x-switchboard`: defaults of its tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PhaseSettings {
-    /// Gates that its tasks must pass beside the plan's; `-name` leaves one out.
+    /// Gates that the phase's tasks must pass in addition to the plan's; `-name` leaves one out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Command of the test gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
-    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    /// Debate about a part of the plan, for runs in the mode `debate`: the decision is passed to the workers of all its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
-    /// Who works where the task doesn't say so. A task with a command needs nobody.
+    /// Name of the agent for tasks that name none. A task with a command needs no agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    /// Maximum number of attempts: 5 by default, 1 for a command. The values of the phase and the plan are defaults of their tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    /// What the work tree of the next attempt starts from: `clean` (the default) is the head of the run's branch, `change` the refused
+    /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
-    /// medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
-    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
-    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
-    /// that they don't list is not reached.
+    /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
-    /// that has one and says `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// What a task says to Switchboard in `x-switchboard`.
+/// Settings of a task in `x-switchboard`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TaskSettings {
-    /// Who does it: a configured agent's name. Beside a command, it runs under that agent's settings: held as it is, with its environment and instructions.
+    /// Name of the configured agent. A command runs under that agent's settings: with its isolation, environment and instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What the `exec` driver runs. It comes with the repository, so it needs trust.
+    /// Command that the `exec` driver runs. It comes with the repository, so it needs trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandLine>,
-    /// The group of tasks in its phase.
+    /// Name of the slice, a group of tasks in the task's phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
-    /// What becomes of its work: `change` by default, or `report`.
+    /// What happens to the work: `change` (the default) is judged by the gates and merged; `report` keeps the worker's last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<TaskResult>,
-    /// The role that it asks, and for which answer: its worker changes nothing, and what it answers is kept. Only where its result is a report.
+    /// Role that the task asks, and the kind of answer: its worker changes nothing, and its answer is kept. Only where the result is a
+    /// report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<AskSettings>,
-    /// Workers that do it one after the other, 2 to 16, each in the tree that the one before left; the gates judge what the last one leaves.
+    /// Workers that do the task one after the other, 2 to 16, each in the tree that the one before left; the gates judge the last one's
+    /// result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<Vec<WorkerSettings>>,
-    /// Agents that discuss it before its own agent does it or, where its result is a report, decides.
+    /// Debate about the task before its own agent does it or, where its result is a report, decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
-    /// Several try it, each in a tree of its own. Of the changes that pass their gates the one with the fewest warnings is merged; among equals the
-    /// smallest, then the cheapest.
+    /// Number of workers, or names of agents, that try the task, each in a separate tree. Of the changes that pass their gates the one with
+    /// the fewest warnings is merged; among equals the smallest, then the cheapest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<BestOf>,
     /// Command of the test gate for this task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
-    /// Gates that it must pass beside the phase's and the plan's; `-name` leaves one out.
+    /// Gates that the task must pass in addition to those of the phase and the plan; `-name` leaves one out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
-    /// Globs that it may write; nothing said means anywhere.
+    /// Globs that the task may write; by default anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Vec<String>>,
-    /// Globs that it may not write, beside the plan's.
+    /// Globs that the task may not write, in addition to the plan's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Files, folders and globs that it reads: no task that writes them runs beside it, unless one waits for the other anyway.
+    /// Files, folders and globs that the task reads: no task that writes them runs beside it, unless one waits for the other anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<Vec<String>>,
-    /// Files, folders and globs that it needs: it waits for the tasks whose `outputs` they are. What no task makes must be in the repository.
+    /// Files, folders and globs that the task needs: it waits for the tasks that list them as `outputs`. Those that no task makes must be in
+    /// the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<String>>,
-    /// Files, folders and globs that it makes, beside `files_touched`: tasks that have them as `inputs` wait for it.
+    /// Files, folders and globs that the task makes, in addition to `files_touched`: tasks that list them as `inputs` wait for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<String>>,
-    /// Longest time of one attempt, in minutes; 60 where nothing is said.
+    /// Time limit of one attempt, in minutes; 60 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
-    /// told.
+    /// Time at which the agent is told to finish, in minutes from the start of the attempt; by default four fifths of the time limit. A
+    /// command is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
-    /// Who is named as author of its commit, `Name <address>`; else the agent.
+    /// Author of the task's commit, `Name <address>`; by default the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    /// Maximum number of attempts: 5 by default, 1 for a command. The values of the phase and the plan are defaults of their tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    /// What the work tree of the next attempt starts from: `clean` (the default) is the head of the run's branch, `change` the refused
+    /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
-    /// medium severity.
+    /// Whether a person has to approve a change that has passed its gates before it is merged into the run's branch: `true`, or the
+    /// question to ask. `false` never asks, not even about findings of medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
-    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
-    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the
+    /// gate warns (`warn`), a person is asked (`pause`), or the run stops (`halt`). Changes to files that `exclude` names are always
+    /// refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_violation: Option<OnViolation>,
-    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    /// Isolation of the worker: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
-    /// that they don't list is not reached.
+    /// Hosts that the worker may connect to, each with its port, out of those that its agent's settings list for constrained work; an empty
+    /// list means none. Hosts that the settings don't list stay closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
-    /// that has one and says `ask` is refused.
+    /// What the agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command
+    /// can't ask: a task with a command and `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Fields that this version doesn't know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -470,7 +483,7 @@ pub struct TaskSettings {
 // === impl TaskSettings ===
 
 impl TaskSettings {
-    /// Whether the result is a report: nothing of it is merged.
+    /// Returns true if the result is a report, of which nothing is merged.
     #[must_use]
     pub fn is_report(&self) -> bool {
         self.result == Some(TaskResult::Report)
@@ -480,7 +493,7 @@ impl TaskSettings {
 // === impl PlanSettings ===
 
 impl PlanSettings {
-    /// What all runs of the plan may cost together, in millionths of a US dollar.
+    /// Returns the budget of all runs of the plan together, in millionths of a US dollar.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

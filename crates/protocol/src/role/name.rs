@@ -1,19 +1,19 @@
-//! The names of the roles that ship.
+//! Names of the built-in roles.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The roles that ship.
+/// Built-in role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleName {
-    /// Decides: questions, plan, revision, what becomes of a failing task, retrospective.
+    /// Decides: asks questions, makes and revises the plan, handles failing tasks, writes the retrospective.
     Architect,
-    /// Reports what is there, without judgement.
+    /// Reports what exists, without judgement.
     Explorer,
-    /// Makes scaffolds and design tokens before the coder begins on a user interface.
+    /// Makes scaffolds and design tokens before the coder starts on a user interface.
     Designer,
     /// Advises on one domain.
     Sme,
@@ -25,9 +25,9 @@ pub enum RoleName {
     TestEngineer,
     /// Challenges plans, specifications and reports.
     Critic,
-    /// Compares what was built with what was asked for.
+    /// Compares the result with the request.
     CriticDriftVerifier,
-    /// Compares what was said about the code with the code.
+    /// Compares claims about the code with the code.
     CriticHallucinationVerifier,
     /// Writes documentation.
     Docs,
@@ -36,7 +36,7 @@ pub enum RoleName {
 // === impl RoleName ===
 
 impl RoleName {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 11] = [
         Self::Architect,
         Self::Explorer,
@@ -51,7 +51,7 @@ impl RoleName {
         Self::Docs,
     ];
 
-    /// Its word.
+    /// Returns the value as a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -3,43 +3,43 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most turns of a loop.
+/// Maximum number of turns of a loop.
 pub const MAX_AUTO_TURNS: u32 = 500;
 
-/// One turn of the loop: why it starts a run, or tries the failed tasks of one again.
+/// One turn of the loop, which starts a run or retries the failed tasks of one, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AutoTurn {
-    /// Its number among the turns for the same plan, from 1.
+    /// Number of the turn among those for the same plan, from 1.
     pub number: u32,
-    /// What it does.
+    /// Kind of the turn.
     pub kind: AutoTurnKind,
-    /// Why, in a sentence.
+    /// Reason in a sentence.
     pub why: String,
 }
 
-/// What a turn of the loop does.
+/// Kind of a turn of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoTurnKind {
-    /// It starts the next unit of the plan.
+    /// Starts the next unit of the plan.
     First,
-    /// It tries the failed tasks of the last run again.
+    /// Retries the failed tasks of the last run.
     Retry,
-    /// It starts the unit again, in a new run with new work trees.
+    /// Starts the unit again, in a new run with new work trees.
     Clean,
-    /// The loop is stuck: it has looked at what is merged, and starts the unit once more in a new run.
+    /// The loop is stuck: it has checked what is merged, and starts the unit once more in a new run.
     Verified,
-    /// It tries what was held up by a rate limit again.
+    /// Retries tasks that a rate limit had delayed.
     Waited,
-    /// A person has said that it goes on.
+    /// A person has approved that the loop continues.
     Approved,
 }
 
 // === impl AutoTurnKind ===
 
 impl AutoTurnKind {
-    /// Whether it goes on in the last run instead of starting a new one.
+    /// Returns true if the turn continues the last run instead of starting a new one.
     #[must_use]
     pub const fn is_same_run(self) -> bool {
         match self {

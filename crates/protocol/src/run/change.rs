@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 /// A captured change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// The commit, one on top of the task's base.
+    /// Commit of the change, one on top of the task's base.
     pub commit: String,
-    /// Its tree.
+    /// Tree of the commit.
     pub tree: String,
-    /// The commit below it; empty where the record doesn't say.
+    /// Parent of the commit; empty if it is not recorded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base: String,
-    /// How many files it changes.
+    /// Number of changed files.
     pub files: u32,
-    /// How many lines it adds and removes; 0 where the record doesn't say.
+    /// Number of added and removed lines; 0 if it is not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lines: u32,
 }

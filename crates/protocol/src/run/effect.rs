@@ -1,4 +1,4 @@
-//! What is to be done next in a run.
+//! Effects: what has to be done next in a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,281 +10,282 @@ use crate::answer::AnswerKind;
 use crate::id::{AgentName, Digest, NeedId, WorkerId};
 use crate::plan::TaskId;
 
-/// What a worker starts from.
+/// State that a worker starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum StartFrom {
-    /// A fresh tree at the head of the run's branch.
+    /// A new tree at the head of the run's branch.
     RunHead,
     /// The tree of the refused change, on the task's base; the worker amends it.
     Change {
-        /// The refused commit.
+        /// Commit of the refused change.
         commit: String,
-        /// The commit below it; empty where the record doesn't say, then the one that the last worker began on.
+        /// Parent of the commit; empty if it is not recorded, then the commit that the last worker began on.
         base: String,
     },
-    /// A fresh tree at the head of the run's branch with the refused change put on top as far as it fits.
+    /// A new tree at the head of the run's branch with the refused change applied as far as possible.
     Rebased {
-        /// The refused commit.
+        /// Commit of the refused change.
         commit: String,
     },
 }
 
-/// A gate that is asked about a change.
+/// A gate that has to judge a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckAsked {
-    /// Which gate.
+    /// Name of the gate.
     pub gate: String,
-    /// Digest of what it judges, to be given back in `GateReported`.
+    /// Digest of the gate's input, to be repeated in `GateReported`.
     pub input: Digest,
-    /// Whether it is to judge; otherwise what to report in its place.
+    /// Whether the gate judges; otherwise what to report instead.
     pub when: When,
 }
 
-/// What a step wants of its worker.
+/// What a step requires of its worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepWork {
-    /// What the worker is.
+    /// Role of the worker.
     pub role: RoleId,
-    /// What it may change; nothing for one that only answers.
+    /// Zones that the worker may change; empty for one that only answers.
     pub writes: Vec<Zone>,
-    /// What it has to answer with, where its answer is the step's verdict.
+    /// Kind of answer, where the answer is the step's verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerKind>,
-    /// Digest of what its answer will be about.
+    /// Digest of what the answer is about.
     pub input: Digest,
 }
 
 impl StepWork {
-    /// Whether it works in the tree of its task, and not in one that is thrown away.
+    /// Returns true if the worker works in the tree of its task, and not in a temporary one.
     #[must_use]
     pub fn is_in_task_tree(&self) -> bool {
         self.answer.is_none() || !self.writes.is_empty()
     }
 }
 
-/// A task that is settled, and who answers for it.
+/// A finished task, and the worker that gave its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
-    /// Which task.
+    /// Id of the task.
     pub task: TaskId,
-    /// Its last worker, if the task is done; `None` means that there is no answer.
+    /// Id of its last worker, if the task is done; `None` means that there is no answer.
     pub worker: Option<WorkerId>,
 }
 
-/// Why a worker is stopped.
+/// Reason why a worker is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// Somebody asked for it.
+    /// The stop was requested.
     Requested,
-    /// The task's time limit has passed; end its turn as [`super::TurnOutcome::TimedOut`].
+    /// The task's time limit has passed; the turn ends as [`super::TurnOutcome::TimedOut`].
     TimedOut,
-    /// The run's budget is spent; end its turn as [`super::TurnOutcome::Paused`].
+    /// The run's budget is spent; the turn ends as [`super::TurnOutcome::Paused`].
     Budget,
 }
 
-/// Something to be done. The same effect is named again until an event answers it, so whoever carries effects out runs
-/// one per [`Effect::key`] at a time; an intent is committed before the world is touched.
+/// An effect to be carried out. The same effect is returned again until an event answers it, so its executor runs
+/// one per [`Effect::key`] at a time; an intent is committed before anything outside of the log changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
     /// Commit `WorkerIntended`, then start a worker. Answered by `WorkerStarted` or `WorkerLost`.
     StartWorker {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// For which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// What the step wants of its worker.
+        /// What the step requires of its worker.
         work: StepWork,
-        /// For which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// How many workers the task had before, lost ones included.
+        /// Number of workers that the task had before, lost ones included.
         starts: u32,
-        /// How many transient errors of models they had last, one after the other.
+        /// Number of most recent transient model errors in a row.
         transients: u32,
-        /// How often its change was refused since a person last asked for a retry, and how often that may be; 0 is no limit.
+        /// Number of refusals since a person last asked for a retry, and the maximum; 0 means no limit.
         tried: (u32, u32),
-        /// What its tree begins as.
+        /// State that its tree starts from.
         from: StartFrom,
-        /// Whether a worker of the same attempt was lost: if its tree is still there, what it left is kept.
+        /// True if a worker of the same attempt was lost: if its tree still exists, its contents are kept.
         resume: bool,
-        /// Why the attempts before were refused, oldest first.
+        /// Refusals of earlier attempts, oldest first.
         refusals: Vec<Refusal>,
-        /// What was wrong with the last answer, where it is asked for again.
+        /// What was wrong with the last answer, if the answer is asked for again.
         again: Option<String>,
-        /// What became of the tasks whose answers it may be shown.
+        /// Finished tasks whose answers the worker may be shown.
         answers: Vec<Answered>,
-        /// The agent that does it with its own hands, where the one that leads the run does.
+        /// Name of the agent that leads the run, if it does the work itself.
         by: Option<AgentName>,
-        /// The files that its coder may change, where the agent that leads the run has named them.
+        /// Files that the coder may change, if the agent that leads the run has named them.
         declared: Vec<String>,
-        /// What was said to who tries the task again; empty where nothing was.
+        /// Note for the retry; empty if there is none.
         note: String,
     },
-    /// Make the worker's change one commit. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
+    /// Commit the worker's change. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
     /// is the one that the attempt began with.
     Capture {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Who worked.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The commit with which its tree may be left as it is: the change of the step before in a chain.
+        /// Commit at which the tree may be left unchanged: the change of the step before in a chain.
         carried: Option<String>,
     },
-    /// Take the answer of a worker whose turn is over, and what it wrote where it may write. Answered by `StepAnswered`, with `ChangeCaptured` or
-    /// `NothingChanged` where it may write, or by `AnswerRefused`.
+    /// Take the answer of a worker whose turn is over, and the files it wrote if it may write. Answered by `StepAnswered`, with
+    /// `ChangeCaptured` or `NothingChanged` if it may write, or by `AnswerRefused`.
     TakeAnswer {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// What the step wants of its worker.
+        /// What the step requires of its worker.
         work: StepWork,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Who worked.
+        /// Id of the worker.
         worker: WorkerId,
-        /// Digest of what the answer is about, to be given back.
+        /// Digest of what the answer is about, to be repeated in the event.
         input: Digest,
     },
-    /// Have the change judged by all gates that judge this tree. Answered by one `GateReported` per gate.
+    /// Have the change judged by all gates for its tree. Answered by one `GateReported` per gate.
     RunChecks {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// The commit below it, from which new findings are told; empty where the record doesn't say.
+        /// Parent of the commit, with which findings are compared; empty if it is not recorded.
         base: String,
-        /// The task in whose work tree it stands: another one where its change was chosen.
+        /// Task in whose work tree the change is: another one if its change was chosen.
         tree_of: TaskId,
-        /// Gates that have not reported on it yet.
+        /// Gates that have not reported on the change yet.
         checks: Vec<CheckAsked>,
-        /// The files that its coder may change, where the agent that leads the run has named them.
+        /// Files that the coder may change, if the agent that leads the run has named them.
         declared: Vec<String>,
     },
     /// Run the plan's `lint_fix` command on the change. Answered by `ChangeFixed`.
     FixLint {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// The commit below it.
+        /// Parent of the commit.
         base: String,
     },
-    /// Do a step that is a command of our own. A rebase is answered by `ChangeRebased` or `MergeConflicted`.
+    /// Carry out a step that is one of Switchboard's own commands. A rebase is answered by `ChangeRebased` or `MergeConflicted`.
     RunCommand {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Which command.
+        /// The command.
         kind: CommandStep,
         /// The captured commit.
         commit: String,
-        /// The task in whose work tree it stands.
+        /// Task in whose work tree the change is.
         tree_of: TaskId,
     },
     /// Commit `MergeIntended`, then move the run's branch to the change, whose base is the branch's head. Answered by `TaskMerged`,
     /// by `BranchMoved` when the head is another, by `MergeHeld` when another agent has reserved files of it, or by `MergeConflicted`.
     Merge {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// The commit below it; empty where the record doesn't say, then the branch's head.
+        /// Parent of the commit; empty if it is not recorded, then the branch's head.
         base: String,
     },
-    /// Wait until nobody else has the files of a change. Answered by `MergeReleased`, or by `MergeHeld` when it is another lease by then.
+    /// Wait until no other agent has reserved files of a change. Answered by `MergeReleased`, or by `MergeHeld` if another lease holds it by
+    /// then.
     AwaitLease {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// The commit below it.
+        /// Parent of the commit.
         base: String,
-        /// What is known of the lease.
+        /// The lease, as far as it is known.
         lease: HeldBy,
     },
     /// Ask a person about a change. Answered by `ConfirmationAsked`.
     AskPerson {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// The commit below it.
+        /// Parent of the commit.
         base: String,
-        /// Digest of what it is about, to be given back.
+        /// Digest of what the question is about, to be repeated in the event.
         input: Digest,
-        /// The plan's question; `None` where only gates ask.
+        /// Question in the plan; `None` if only gates ask.
         question: Option<String>,
-        /// What gates have found that a person should look at.
+        /// Findings of gates that a person should look at.
         findings: Vec<String>,
     },
-    /// Wait until a person has answered. Answered by `PersonAnswered`.
+    /// Wait for a person's answer. Answered by `PersonAnswered`.
     AwaitAnswer {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
     },
-    /// Take a question back: its task is being stopped. Answered by `PersonAnswered`.
+    /// Withdraw a question because its task is being stopped. Answered by `PersonAnswered`.
     WithdrawQuestion {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
     },
     /// Stop a worker. Answered by `TurnEnded` or `WorkerLost`.
     StopWorker {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// Why.
+        /// Reason.
         cause: StopCause,
-        /// Milliseconds between asking its agent to end and killing its group, where somebody said so.
+        /// Milliseconds between asking the agent to end and killing its process group, if the request set it.
         grace_ms: Option<u64>,
     },
-    /// Put the tree of a worker on the head of its branch once the worker waits between two tools. Answered by `TreeRebased` or `TreeNotRebased`; by nothing where
-    /// the worker ends first.
+    /// Rebase the tree of a worker onto the head of its branch once the worker waits between two tools. Answered by `TreeRebased` or
+    /// `TreeNotRebased`; by nothing if the worker ends first.
     RebaseTree {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Whose tree.
+        /// Id of the worker.
         worker: WorkerId,
     },
     /// Commit `RunFinished`.
     Finish {
-        /// How it ended.
+        /// Outcome of the run.
         outcome: RunOutcome,
     },
 }
 
-/// What makes two effects the same piece of work.
+/// Key of an effect; two effects with the same key are the same piece of work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectKey {
     kind: u8,
     task: Option<TaskId>,
     attempt: u32,
-    /// The worker or the question.
+    /// Id of the worker or the question.
     of: Option<String>,
 }
 
 impl Effect {
-    /// The task that it is about, with its attempt where there is one.
+    /// Returns the task of the effect, with the attempt if there is one.
     #[must_use]
     pub fn attempt(&self) -> Option<(TaskId, u32)> {
         match self {
@@ -305,7 +306,7 @@ impl Effect {
         }
     }
 
-    /// The key under which at most one of these is under way.
+    /// Returns the key of the effect: at most one effect per key runs at a time.
     #[must_use]
     pub fn key(&self) -> EffectKey {
         let key = |kind, task: Option<&TaskId>, attempt, of: Option<&str>| EffectKey {

@@ -1,4 +1,4 @@
-//! What happens in a run.
+//! Events of a run.
 
 mod about;
 mod fitted;
@@ -17,139 +17,139 @@ use crate::plan::TaskId;
 
 pub use self::fitted::TEXT_BUDGET;
 
-/// Something that happened in a run. Folding all of them in order gives its state.
+/// An event of a run. Folding all events in order gives the run's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum RunEvent {
-    /// A run was set up. Comes before `run_started`, in the same commit.
+    /// A run was set up. Recorded before `run_started`, in the same commit.
     RunConfigured {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The plan's title, cut.
+        /// Title of the plan, shortened.
         title: String,
-        /// The ledger hash of the plan.
+        /// Ledger hash of the plan.
         plan_hash: String,
         /// Where the plan came from.
         source: String,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
-        /// The commit that the run starts from.
+        /// Commit that the run starts from.
         base: String,
-        /// The run's branch.
+        /// Name of the run's branch.
         branch: String,
-        /// Folder of its work trees.
+        /// Folder of the run's work trees.
         worktrees: String,
-        /// Who does the tasks that name nobody.
+        /// Agent of the tasks that name none.
         default_agent: Option<AgentName>,
         /// Whether to merge into the user's branch at the end.
         merge: bool,
-        /// How many tasks it has.
+        /// Number of tasks.
         tasks: u64,
-        /// How all of its workers are held, where the request said so.
+        /// Isolation of all of the run's workers, if the request set it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         isolation: Option<Isolation>,
-        /// Constrained workers start also where not all of it can be enforced.
+        /// True if constrained workers start even where not all restrictions can be enforced.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unenforced: bool,
-        /// Whether its workers take part in the mail.
+        /// Whether the run's workers take part in the mail.
         #[serde(default, skip_serializing_if = "Coordination::is_managed")]
         coordination: Coordination,
-        /// The user's work tree that it was started from: empty for the main one, else `worktrees/NAME`.
+        /// The user's work tree that the run was started from: empty for the main one, else `worktrees/NAME`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         tree: String,
-        /// How long each attempt may take, where the request said so.
+        /// Time limit of each attempt, if the request set it.
         #[serde(default, skip_serializing_if = "WorkerTimeout::is_empty")]
         timeout: WorkerTimeout,
         /// Whether a person is asked at the end whether to merge into the user's branch.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         confirms_merge: bool,
-        /// What its plan is known by, also once it is edited; empty for a job.
+        /// Key of the plan, which stays the same when the plan is edited; empty for a job.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         plan_key: String,
-        /// Digest of what was asked for: a repetition of it is answered with this run.
+        /// Digest of the request: a repeated request is answered with this run.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         asked: String,
     },
-    /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
+    /// The set-up commands of the run's new work trees were derived from lock files, because the plan names none. In the same commit as
     /// `run_configured`.
     SetupChosen {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The commands, in their order.
+        /// Commands, in order.
         commands: Vec<SetupCommand>,
     },
-    /// The loop that runs a plan unit by unit has started this run, or has its failed tasks tried again. In the same commit as what it does, before it.
+    /// The loop that runs a plan unit by unit started this run or retried its failed tasks. Recorded before that, in the same commit.
     LoopTurned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The number of the turn.
+        /// Number of the turn.
         turn: u32,
-        /// What it does.
+        /// Kind of the turn.
         turn_kind: AutoTurnKind,
-        /// The part of the plan; `None` is all of it.
+        /// Unit of the plan; `None` for the whole plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unit: Option<UnitId>,
-        /// The run whose work this one begins at; `None` for the user's branch, and for one that goes on.
+        /// Run whose work this one starts from; `None` for the user's branch, and for a run that is continued.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<RunId>,
-        /// Why, in a sentence; may be cut to fit.
+        /// Reason in a sentence; may be cut to fit.
         why: String,
     },
-    /// The run exists. Its tasks follow; nothing starts before the last of them is known.
+    /// The run was created. Its tasks follow; nothing starts before the last of them is recorded.
     RunStarted {
-        /// The plan's title.
+        /// Title of the plan.
         title: String,
-        /// SHA-256 in hex of all of the plan (`switchboard_pipeline::plan_hash::whole`).
+        /// SHA-256 of the whole plan, in hex (`switchboard_pipeline::plan_hash::whole`).
         plan_hash: String,
-        /// The commit that the run's branch begins at.
+        /// Commit that the run's branch starts at.
         base: String,
-        /// How many events that bring plan, ways and units will follow.
+        /// Number of events with plan, ways and units that follow.
         parts: u32,
-        /// Most workers at once; 1 means one whole task at a time, its gates and merge included.
+        /// Maximum number of workers at once; 1 means one whole task at a time, its gates and merge included.
         max_workers: u32,
     },
     /// A part of the plan's text; the parts together are the plan as JSON.
     PlanRecorded {
         /// Number of this part, from 1.
         part: u32,
-        /// How many parts there are.
+        /// Number of parts.
         of: u32,
-        /// The text.
+        /// Text of this part.
         text: String,
     },
     /// A part of a way's JSON. Each distinct way is recorded once, before the units that walk it.
     WayRecorded {
-        /// SHA-256 of all of its JSON.
+        /// SHA-256 of the way's whole JSON.
         way: Digest,
         /// Number of this part, from 1.
         part: u32,
-        /// How many parts there are.
+        /// Number of parts.
         of: u32,
-        /// The text.
+        /// Text of this part.
         text: String,
     },
-    /// A unit belongs to the run. Units come after all that they name.
+    /// A unit was added to the run. Units come after all units that they refer to.
     UnitAdded {
-        /// Which.
+        /// Id of the unit.
         unit: UnitId,
-        /// The group that it belongs to; what that group waits for, it waits for, too.
+        /// Group that the unit belongs to; the unit also waits for everything that the group waits for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<UnitId>,
-        /// The way that it walks.
+        /// Digest of the unit's way.
         way: Digest,
         /// Units that must be done first.
         after: Vec<UnitId>,
-        /// Files, folders and globs that it declares to write.
+        /// Files, folders and globs that the unit declares to write.
         writes: Vec<String>,
-        /// Files, folders and globs that it declares to read.
+        /// Files, folders and globs that the unit declares to read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<String>,
-        /// Longest time of one attempt in milliseconds, if there is a limit.
+        /// Time limit of one attempt, in milliseconds, if there is one.
         timeout_ms: Option<i64>,
     },
-    /// More of a unit's lists, where they don't fit into one event; comes directly after its `UnitAdded`.
+    /// More of a unit's lists that don't fit into one event; comes directly after its `UnitAdded`.
     UnitExtended {
-        /// Which.
+        /// Id of the unit.
         unit: UnitId,
         /// Number of this part, from 2; `UnitAdded` is the first.
         part: u32,
@@ -161,560 +161,563 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<String>,
     },
-    /// A worker is about to be started: written before it is.
+    /// A worker is about to be started. Recorded before its start.
     WorkerIntended {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// For which step of its way.
+        /// Id of the step in the task's way.
         #[serde(default = "StepId::work")]
         step: StepId,
-        /// For which attempt, from 1.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The worker that will be.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// The worker runs.
+    /// A worker runs.
     WorkerStarted {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
     },
-    /// The worker is gone without having ended its turn, or never came to be. Not an attempt of the agent.
+    /// A worker is gone without having ended its turn, or never started. Does not count as an attempt of the agent.
     WorkerLost {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// What is known about it.
+        /// What is known about the loss.
         reason: String,
     },
-    /// The tree of a worker could not be set up, so the worker was not started: neither an attempt of the agent nor a loss. The task is blocked.
+    /// The tree of a worker could not be set up, so the worker was not started: counts neither as an attempt nor as a loss. The task is
+    /// blocked.
     TreeSetupFailed {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who would have worked in it.
+        /// Id of the worker that was to work in it.
         worker: WorkerId,
-        /// Which command and how it ended, with the end of its output and where the rest is.
+        /// The command and how it ended, with the end of its output and the location of the rest.
         reason: String,
     },
-    /// The agent says its turn is over, or was made to end it.
+    /// The agent ended its turn, or was made to end it.
     TurnEnded {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Who.
+        /// Id of the worker.
         worker: WorkerId,
-        /// How.
+        /// Outcome of the turn.
         outcome: TurnOutcome,
-        /// What the agent or the driver said about it.
+        /// Explanation of the agent or the driver.
         reason: String,
     },
-    /// What the worker left in its tree is one commit now, on top of the task's base.
+    /// The contents of the worker's tree were committed as one commit on top of the task's base.
     ChangeCaptured {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The commit.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
-        /// The commit below it; empty in runs that were recorded before ways.
+        /// Parent of the commit; empty in runs that were recorded before ways.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         base: String,
         /// Changed files; may be cut to fit ([`RunEvent::fitted`]).
         files: Vec<String>,
-        /// How many files there are in truth.
+        /// Total number of changed files.
         files_total: u32,
-        /// Lines added and removed; 0 in runs that were recorded before candidates were compared.
+        /// Number of added and removed lines; 0 in runs that were recorded before candidates were compared.
         #[serde(default, skip_serializing_if = "super::change::is_zero")]
         lines: u32,
     },
-    /// The worker ended without what it was denied, and the task waits for a person. Spends no attempt. In the same commit as `need_asked`.
+    /// The worker ended without a permission that was denied, and the task waits for a person. Counts as no attempt. In the same commit as
+    /// `need_asked`.
     PersonAsked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Whose worker.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
         /// What was denied.
         reason: String,
     },
-    /// The change waits for a person's yes. In the same commit as `need_asked`.
+    /// The change waits for a person's approval. In the same commit as `need_asked`.
     ConfirmationAsked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
-        /// Digest of what it is about.
+        /// Digest of what the question is about.
         input: Digest,
-        /// The question in words, and what gates have found.
+        /// Text of the question, and findings of the gates.
         reason: String,
     },
-    /// A person, or the clock, has answered what a task waited for.
+    /// A question that a task waited for was answered or expired.
     PersonAnswered {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// The question.
+        /// Id of the question.
         need: NeedId,
-        /// What follows.
+        /// The answer.
         answer: PersonAnswer,
-        /// What the person wants done differently, where a change is refused; may be cut to fit.
+        /// What the person wants done differently, if a change is refused; may be cut to fit.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
-    /// A turn of a debate is not held, because all who replied in the round before have agreed. It counts as done.
+    /// A turn of a debate is omitted because all who replied in the round before agree. It counts as done.
     TurnOmitted {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
     },
-    /// A worker's answer is the verdict of its step.
+    /// A worker's answer became the verdict of its step.
     StepAnswered {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Who has answered.
+        /// Id of the worker.
         worker: WorkerId,
         /// Digest of what the answer is about.
         input: Digest,
-        /// Its verdict.
+        /// The verdict.
         verdict: Verdict,
-        /// What it says, for the next prompt and for people; may be cut to fit.
+        /// Reasons, for the next prompt and for people; may be cut to fit.
         reasons: Vec<String>,
-        /// The change with what the worker has written, where its verdict refuses the change: the next attempt begins with it. It stands on what
-        /// the change stands on.
+        /// The change with the files that the worker has written, if its verdict refuses the change: the next attempt starts from it. It
+        /// has the same parent as the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<Change>,
     },
-    /// A worker's answer can't be used: it is asked for again, and counts as no answer in the end.
+    /// A worker's answer was unusable: it is asked for again, and finally counts as no answer.
     AnswerRefused {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Whose answer it is.
+        /// Id of the worker.
         worker: WorkerId,
-        /// What is wrong with it; may be cut to fit.
+        /// What is wrong with the answer; may be cut to fit.
         reason: String,
     },
-    /// A step of a worker is not done, since nothing in the change calls for it.
+    /// A worker's step was skipped because nothing in the change requires it.
     StepSkipped {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step of its way.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Digest of what was looked at.
+        /// Digest of what was examined.
         input: Digest,
-        /// Why; may be cut to fit.
+        /// Reason; may be cut to fit.
         reason: String,
     },
-    /// The worker left its tree as it was.
+    /// The worker left its tree unchanged.
     NothingChanged {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The step whose worker may leave the change as it is; `None` where the worker had to change something.
+        /// Step whose worker may leave the change as it is; `None` if the worker had to change something.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<StepId>,
-        /// What may have kept it from that, as far as it is known; may be cut to fit.
+        /// Possible cause, as far as it is known; may be cut to fit.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },
-    /// A gate has judged the captured change.
+    /// A gate judged the captured change.
     GateReported {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Which gate.
+        /// Name of the gate.
         gate: String,
-        /// Digest of what it judged; absent in runs that were recorded before ways.
+        /// Digest of the gate's input; absent in runs that were recorded before ways.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Digest>,
-        /// Its verdict.
+        /// The verdict.
         verdict: Verdict,
-        /// Whether a person should look at what it found before the change is merged.
+        /// True if a person should look at the findings before the change is merged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         asks: bool,
-        /// Whether the run is to stop because of what it found.
+        /// True if the run stops because of the findings.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         halts: bool,
-        /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
+        /// Reasons, for the next prompt and for people; hold no secret; may be cut to fit.
         reasons: Vec<String>,
     },
     /// The plan's `lint_fix` command was run on the change, before its gates.
     ChangeFixed {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The commit with what it has mended; the captured one where that is nothing.
+        /// Commit with the fixes; the captured commit if there are none.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
-        /// Files of the change that it has mended, from the root of the repository; may be cut to fit.
+        /// Files of the change that were fixed, relative to the repository's root; may be cut to fit.
         files: Vec<String>,
-        /// How many these are.
+        /// Total number of these files.
         files_total: u32,
-        /// What else is to be said of it: an exit code that is not 0, files beside the change that it touched and that stay as they were.
+        /// Remarks: an exit code other than 0; files outside of the change that the command edited and that were restored.
         told: Vec<String>,
     },
-    /// The change was put on top of the run branch's head; what judges its tree judges it again.
+    /// The change was rebased onto the head of the run's branch; gates for its tree judge it again.
     ChangeRebased {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The commit on top of the head.
+        /// Commit on top of the head.
         commit: String,
-        /// Its tree.
+        /// Tree of the commit.
         tree: String,
-        /// The head.
+        /// Head of the run's branch.
         onto: String,
     },
-    /// The run's branch stands elsewhere than below the change that was to be merged, so that it has to be rebased first.
+    /// The head of the run's branch is not the parent of the change to be merged, so the change has to be rebased first.
     BranchMoved {
-        /// The task whose turn it was.
+        /// Id of the task whose change was to be merged.
         task: TaskId,
-        /// The head that was expected.
+        /// Expected head.
         from: String,
-        /// The branch's head.
+        /// Actual head of the run's branch.
         head: String,
     },
-    /// The merge of a change waits, because another agent has reserved files of it. Spends no attempt.
+    /// The merge of a change waits because another agent has reserved files of it. Counts as no attempt.
     MergeHeld {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Who has reserved what.
+        /// The lease that reserves the files.
         lease: HeldBy,
     },
-    /// Nobody else has the files any more: the task waits for its turn again.
+    /// No other agent has reserved the files any more: the task waits for its turn again.
     MergeReleased {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
     },
-    /// The change is about to be merged into the run's branch: written before it is.
+    /// The change is about to be merged into the run's branch. Recorded before the merge.
     MergeIntended {
-        /// Of which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
         /// The captured commit.
         commit: String,
         /// Head of the run's branch.
         onto: String,
     },
-    /// The change is in the run's branch.
+    /// The change was merged into the run's branch.
     TaskMerged {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The commit that the run's branch now ends with.
+        /// New head of the run's branch.
         commit: String,
     },
-    /// A task that is not merged by itself is done: a report, or a part of a task on which several work.
+    /// A task that is not merged separately is done: a report, or a part of a task with several workers.
     TaskDone {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// At which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The task that it is a subtask of.
+        /// Id of the task that it is a subtask of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<TaskId>,
     },
-    /// The best change of several workers has become the change of their task.
+    /// The best change of several workers became the change of their task.
     CandidateChosen {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Of which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Whose change it is.
+        /// Id of the subtask whose change it is.
         candidate: TaskId,
-        /// Its commit.
+        /// Commit of the change.
         commit: String,
-        /// Tasks whose changes it was chosen from.
+        /// Number of subtasks whose changes it was chosen from.
         among: u32,
     },
-    /// The change doesn't fit onto the run's branch, which is as it was before.
+    /// The change conflicts with the run's branch, which stays unchanged.
     MergeConflicted {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// Files in conflict; may be cut to fit.
+        /// Conflicting files; may be cut to fit.
         files: Vec<String>,
     },
-    /// A task can't go on: follows from the fifth refused attempt or the third lost worker, or was decided elsewhere.
+    /// A task is blocked: after the fifth refused attempt or the third lost worker, or by a decision elsewhere.
     TaskBlocked {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// At which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// How often a person had asked for a retry of the task when it was decided: a retry goes on in the same attempt, so that a block from before it is told from a
-        /// new one. `None` where a worker's loss beside it tells, and in older records.
+        /// Number of retries that a person had requested for the task when this was decided: a retry continues the same attempt, so the
+        /// number distinguishes an earlier block from a new one. `None` where a worker's loss in the same commit does, and in older
+        /// records.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retries: Option<u32>,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A task can't start because one that it needs, perhaps through others, was blocked or stopped.
+    /// A task can't start because one that it needs, directly or indirectly, was blocked or stopped.
     TaskDepFailed {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// The task at the root of it.
+        /// Id of the task that was blocked or stopped.
         root: TaskId,
     },
-    /// Somebody wants a task stopped.
+    /// A stop of a task was requested.
     TaskStopRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Milliseconds between asking its agent to end and killing its group, where that is not the usual time.
+        /// Milliseconds between asking the agent to end and killing its process group, if it is not the default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grace_ms: Option<u64>,
     },
-    /// Somebody wants all of the run stopped.
+    /// A stop of the whole run was requested.
     RunStopRequested,
-    /// What the run may cost from now on. Comes with the run's start where there is a ceiling, and whenever a person changes it.
+    /// The budget of the run was set. Recorded at the run's start if there is a ceiling, and whenever a person changes it.
     BudgetSet {
-        /// The budget; `None` lifts the ceiling.
+        /// The budget; `None` removes the ceiling.
         budget: Option<Budget>,
-        /// The ceiling for all runs of its plan, in millionths of a US dollar.
+        /// Ceiling of all runs of the plan, in millionths of a US dollar.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<u64>,
-        /// Whether there is a ceiling for all runs of a day.
+        /// True if there is a ceiling for all runs of a day.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         day: bool,
     },
-    /// What a task may cost from now on, with all its workers and subtasks. Goes before what the run's budget says of each task.
+    /// The ceiling of one task, with all its workers and subtasks, was set. It takes precedence over the task limit in the run's budget.
     TaskBudgetSet {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// The ceiling in millionths of a US dollar; `None` lifts it.
+        /// Ceiling in millionths of a US dollar; `None` removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<u64>,
     },
-    /// A worker has cost something.
+    /// The cost of a worker was recorded.
     CostCounted {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which worker.
+        /// Id of the worker.
         worker: WorkerId,
-        /// What it has cost in all, in millionths of a US dollar.
+        /// Total cost of the worker, in millionths of a US dollar.
         total_micro_usd: u64,
-        /// Whether that is the worker's reservation, since it ended without having told a cost.
+        /// True if this is the worker's reservation, because the worker ended without reporting a cost.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         estimated: bool,
     },
-    /// A further turn of a worker begins: from here on it has a reservation anew. Its first turn begins with its start.
+    /// Another turn of a worker begins, with a new reservation. Its first turn begins with its start.
     TurnBegun {
-        /// For which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which worker.
+        /// Id of the worker.
         worker: WorkerId,
-        /// Which turn, from 2.
+        /// Number of the turn, from 2.
         turn: u32,
     },
-    /// So much of the ceiling is spent: once for each of [`super::ALERTS`].
+    /// A share of the ceiling is spent: once for each of [`super::ALERTS`].
     BudgetAlert {
-        /// The share in percent.
+        /// Share in percent.
         percent: u8,
-        /// What is spent, in millionths of a US dollar.
+        /// Amount spent, in millionths of a US dollar.
         spent: u64,
-        /// The task whose ceiling it is; `None` is the run's.
+        /// Id of the task that the ceiling applies to; `None` if it applies to more than a task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Whose ceiling it is where `task` is `None`.
+        /// Scope of the ceiling if `task` is `None`.
         #[serde(default, skip_serializing_if = "BudgetOf::is_run")]
         of: BudgetOf,
     },
-    /// The run is paused: what is under way finishes, and no worker, gate or merge starts until it is resumed. A pause for want of budget holds back
-    /// workers only.
+    /// The run was paused: current work finishes, and no worker, gate or merge starts until the run is resumed. A pause because of the
+    /// budget stops only workers.
     RunPaused {
-        /// Why.
+        /// Reason.
         cause: PauseCause,
     },
-    /// A paused run goes on.
+    /// A paused run was resumed.
     RunResumed,
-    /// No worker, gate or merge of a task starts until it is resumed.
+    /// A task was paused: no worker, gate or merge of it starts until it is resumed.
     TaskPaused {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Why.
+        /// Reason.
         #[serde(default, skip_serializing_if = "TaskPauseCause::is_requested")]
         cause: TaskPauseCause,
     },
-    /// A paused task goes on.
+    /// A paused task was resumed.
     TaskResumed {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
     },
-    /// Whether an agent leads the run from now on: then a worker starts when it has begun its step.
+    /// An agent began or ceased to lead the run. In a led run a worker starts when the agent has begun its step.
     LedSet {
-        /// Whether one does.
+        /// True if an agent leads the run.
         is_led: bool,
     },
     /// The agent that leads the run begins a step of a task.
     StepBegun {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Which step.
+        /// Id of the step in the task's way.
         step: StepId,
-        /// Which attempt.
+        /// Attempt number, from 1.
         attempt: u32,
-        /// The agent itself, where it does the work with its own hands in the task's tree; a worker of ours does it otherwise.
+        /// Name of the agent if it does the work itself in the task's tree; otherwise a worker of the run does it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<AgentName>,
     },
-    /// The agent that leads the run names the files that a task's coder may change: no others than the plan names.
+    /// The agent that leads the run named the files that a task's coder may change, out of those in the plan.
     ScopeDeclared {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// The files.
+        /// Paths of the files.
         files: Vec<String>,
     },
-    /// Somebody wants the tree of a task's worker put on the present head of the branch that its change goes into.
+    /// A rebase of the tree of a task's worker was requested, onto the present head of the branch that its change is merged into.
     TaskRebaseRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
     },
-    /// The tree of a worker at work stands on that head, with all that it had written.
+    /// The tree of a current worker was rebased onto that head, with everything that the worker had written.
     TreeRebased {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Whose tree.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The head.
+        /// Head that it was rebased onto.
         onto: String,
-        /// The commit that the attempt now began as; leaving just that is no change.
+        /// Commit that the attempt now starts from; a tree equal to it is no change.
         start: String,
     },
-    /// It conflicts with what was merged meanwhile, and is as it was.
+    /// The tree conflicts with what was merged meanwhile and stays unchanged.
     TreeNotRebased {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// Whose tree.
+        /// Id of the worker.
         worker: WorkerId,
-        /// The head; empty where it could not be tried.
+        /// Head; empty if the rebase could not be tried.
         onto: String,
-        /// The files that conflict, or why it could not be tried.
+        /// Conflicting files, or the reason why the rebase could not be tried.
         files: Vec<String>,
     },
-    /// A person wants a blocked or stopped task tried again, with all attempts anew.
+    /// A person requested a retry of a blocked or stopped task, with all attempts available again.
     TaskRetryRequested {
-        /// Which task.
+        /// Id of the task.
         task: TaskId,
-        /// What its next worker is told about it; empty where nothing is.
+        /// Note for the next worker; empty if there is none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
     /// Nothing is left to do.
     RunFinished {
-        /// How it ended.
+        /// Outcome of the run.
         outcome: RunOutcome,
     },
-    /// The run's branch is about to be merged into the user's: written before anything moves.
+    /// The run's branch is about to be merged into the user's branch. Recorded before the merge.
     RunMergeIntended {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
-        /// Its head now.
+        /// Present head of the user's branch.
         from: String,
-        /// Its head afterwards.
+        /// Head of the user's branch after the merge.
         to: String,
-        /// Whether it takes a merge back.
+        /// True if this undoes a merge.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         undo: bool,
     },
-    /// The user's branch has the run's work.
+    /// The run's branch was merged into the user's branch.
     RunMerged {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
-        /// Its head before.
+        /// Head of the user's branch before the merge.
         from: String,
-        /// Its head now.
+        /// Head of the user's branch now.
         to: String,
     },
-    /// The user's branch is where it was before the run's work was merged.
+    /// The merge into the user's branch was undone; the branch has its earlier head again.
     RunMergeUndone {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The user's branch.
+        /// Name of the user's branch.
         target: String,
-        /// Its head with the run's work.
+        /// Head of the user's branch with the run's work.
         from: String,
-        /// Its head now.
+        /// Head of the user's branch now.
         to: String,
     },
-    /// The merge that was intended did not happen; the user's branch is where it was.
+    /// The intended merge did not happen; the user's branch is unchanged.
     RunMergeAbandoned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// What an ended run left of one task, or its own branch, is to be removed.
+    /// The remains of one task of an ended run, or the run's own branch, are about to be removed.
     RunCleanIntended {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// The task whose it is; `None` for the run's own branch.
+        /// Id of the task; `None` for the run's own branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The work tree; empty if there is none.
+        /// Path of the work tree; empty if there is none.
         worktree: String,
-        /// The branch; empty if there is none.
+        /// Name of the branch; empty if there is none.
         branch: String,
-        /// The branch's tip: what a branch of this name would have to be made at to bring it back.
+        /// Head of the branch, from which the branch could be restored.
         commit: String,
-        /// Bytes of the files in the work tree.
+        /// Size of the files in the work tree, in bytes.
         bytes: u64,
     },
-    /// It is gone.
+    /// The remains were removed.
     RunCleaned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// As above.
+        /// Id of the task; `None` for the run's own branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// As above.
+        /// Path of the work tree; empty if there is none.
         worktree: String,
-        /// As above.
+        /// Name of the branch; empty if there is none.
         branch: String,
-        /// As above.
+        /// Head of the branch, from which the branch could be restored.
         commit: String,
-        /// As above.
+        /// Size of the files in the work tree, in bytes.
         bytes: u64,
     },
-    /// It could not be removed, or not all of it.
+    /// The remains could not be removed, or not all of them.
     RunCleanAbandoned {
-        /// Which run.
+        /// Id of the run.
         run: RunId,
-        /// As above.
+        /// Id of the task; `None` for the run's own branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Why.
+        /// Reason.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Why a change that no gate refuses is not merged yet.
+//! The lease that delays the merge of a change that no gate refuses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use crate::time::Millis;
 /// The lease of another agent that a merge waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBy {
-    /// Who has reserved the files.
+    /// Name of the agent that has reserved the files.
     pub holder: AgentName,
     /// Files of the change that are reserved; may be cut to fit.
     pub files: Vec<String>,
-    /// When the lease ends unless it is renewed.
+    /// Time at which the lease ends unless it is renewed.
     pub until: Millis,
 }

@@ -1,28 +1,28 @@
-//! How often something may fail in a team's run before somebody else decides: one table, each row a setting.
+//! Limits of failures in a team's run: one table, each row a setting.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
 
-/// The limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/` format, so
-/// that settings carry over. Maxima bound the money that one task can cost.
+/// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/`
+/// format, so that settings carry over. The maxima bound what one task can cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeamLimits {
-    /// Refused changes of a task before a person decides, where neither its plan nor its agent says: 1 to 20. Default: 5.
+    /// Maximum number of refused changes of a task before a person decides, if neither its plan nor its agent sets it: 1 to 20. Default: 5.
     pub gate_retries: u32,
-    /// How often an answer that can't be used is asked for again: 0 to 5. Default: 2.
+    /// Maximum number of times an unusable answer is asked for again: 0 to 5. Default: 2.
     pub malformed_answers: u32,
-    /// How often a worker of a step that fails or takes too long is replaced: 0 to 5. Default: 1.
+    /// Maximum number of replacements for a worker of a step that fails or takes too long: 0 to 5. Default: 1.
     pub agent_errors: u32,
-    /// Workers of a step that may be lost: 1 to 10. Default: 3.
+    /// Maximum number of lost workers of a step: 1 to 10. Default: 3.
     pub lost_workers: u32,
-    /// Transient errors of models in a row that are waited out, or go to a fallback model: 1 to 20. Default: 5.
+    /// Maximum number of transient model errors in a row that are waited out or passed to a fallback model: 1 to 20. Default: 5.
     pub transient_errors: u32,
 }
 
-/// A row of the table: its name, its value, and the smallest and the largest that it can have.
+/// A row of the table: name, value, and range (minimum, maximum).
 type Row = (&'static str, u32, (u32, u32));
 
 // === impl TeamLimits ===
@@ -40,13 +40,13 @@ impl Default for TeamLimits {
 }
 
 impl TeamLimits {
-    /// Whether all are the usual ones.
+    /// Returns true if all limits have their defaults.
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The table.
+    /// Returns the rows of the table.
     #[must_use]
     pub const fn rows(&self) -> [Row; 5] {
         [
@@ -58,7 +58,7 @@ impl TeamLimits {
         ]
     }
 
-    /// Returns what is out of its range, in words.
+    /// Returns a message about a value that is out of range.
     #[must_use]
     pub fn out_of_range(&self) -> Option<String> {
         let bad = self.rows().into_iter().find(|(_, value, (min, max))| value < min || value > max);

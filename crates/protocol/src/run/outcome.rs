@@ -1,68 +1,69 @@
-//! How a turn, a step and a run end.
+//! Outcomes of turns, steps and runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an agent's turn ended. What the agent claims; the tree and the gates decide.
+/// Outcome of an agent's turn as the agent reports it; the tree and the gates decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
-    /// It says that it is done.
+    /// The agent reported that it is done.
     Finished,
-    /// It gave up, or its command failed.
+    /// The agent gave up, or its command failed.
     Failed,
-    /// It was told to stop, by a person or because the daemon was gone for too long.
+    /// The agent was stopped, by a person or because the daemon was gone for too long.
     Stopped,
-    /// It won't do it.
+    /// The agent refused the task.
     Refused,
-    /// It was stopped at the task's time limit.
+    /// The agent was stopped at the task's time limit.
     TimedOut,
-    /// It was interrupted because the run is paused: the same attempt goes on in the same tree later.
+    /// The turn was interrupted because the run is paused: the same attempt continues in the same tree later.
     Paused,
-    /// Its service wants its clients to wait: the same attempt goes on in the same tree after that.
+    /// The agent's service asked clients to wait: the same attempt continues in the same tree after that.
     RateLimited,
-    /// Its model can't be reached for now: the same attempt goes on in the same tree, with a fallback model or the same one later.
+    /// The agent's model is temporarily unavailable: the same attempt continues in the same tree, with a fallback model or later with the
+    /// same one.
     ModelFailed,
 }
 
-/// What a person says about a task whose worker ended without what it was denied, or about a change that waits for a yes.
+/// A person's answer about a task whose worker ended without a permission that was denied, or about a change that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonAnswer {
-    /// It is allowed: the next worker of the task gets it without asking, or the change goes on to its merge.
+    /// Approved: the next worker of the task has the permission, or the change is merged.
     Allow,
-    /// Another worker is to try again, without what was denied or with the change done differently.
+    /// Another worker is to try again, without the permission or with the change done differently.
     Retry,
-    /// The task is blocked.
+    /// The task becomes blocked.
     GiveUp,
-    /// Nobody answered in time: as `GiveUp`.
+    /// No answer came in time: as `GiveUp`.
     Expired,
     /// The task was stopped meanwhile.
     Withdrawn,
 }
 
-/// What a step came to; for a gate, what it says about one change.
+/// Verdict of a step; for a gate, its verdict on one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It found nothing.
+    /// No findings.
     Pass,
-    /// It found something that doesn't refuse the change.
+    /// Findings that don't refuse the change.
     Warn,
-    /// It refuses the change.
+    /// The change is refused.
     Fail,
-    /// It could not judge, so it has not passed.
+    /// The step could not judge, so the change has not passed.
     Error,
-    /// It was left out, by the plan or because it doesn't apply.
+    /// The step was left out, by the plan or because it doesn't apply.
     Skipped,
-    /// Nobody said how to run it: it neither passes nor refuses, and is shown.
+    /// The step has no configuration: it neither passes nor refuses, and is shown.
     NotConfigured,
     /// No answer came in time.
     NoReply,
 }
 
 impl Verdict {
-    /// Whether a change with this verdict of a gate may not be merged.
+    /// Returns true if a change with this verdict of a gate may not be merged.
     #[must_use]
     pub const fn refuses(self) -> bool {
         match self {
@@ -72,14 +73,14 @@ impl Verdict {
     }
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
     /// Every task is merged.
     Succeeded,
-    /// Some task is blocked, or can't start because of one that is.
+    /// At least one task is blocked, or can't start because of a blocked one.
     Failed,
-    /// Some task was stopped, and none is blocked.
+    /// At least one task was stopped, and none is blocked.
     Stopped,
 }

@@ -1,74 +1,74 @@
-//! What a run of a plan would do.
+//! Preview of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::TaskId;
 
-/// What a run of a plan would do, for `--dry-run`.
+/// Preview of a run of a plan, for `--dry-run`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Prepared {
-    /// Most workers at once.
+    /// Maximum number of workers at once.
     pub max_workers: u32,
-    /// Tasks that the run will do, each after all it depends on.
+    /// Tasks that the run will do, each after all tasks it depends on.
     pub eligible: Vec<TaskId>,
-    /// Pairs that nothing orders and of which one writes what the other writes or reads: they will not run at the same time.
+    /// Pairs of tasks without an order, of which one writes what the other writes or reads: they will not run at the same time.
     pub conflicts: Vec<Conflict>,
     /// Tasks that the run will not do, with the reason.
     pub skipped: Vec<Skipped>,
     /// Tasks that could start at once but have to wait for a worker or for a file.
     pub deferred: Vec<Skipped>,
-    /// Who would run at the same time if every task took equally long.
+    /// Tasks that would run at the same time if every task took equally long.
     pub waves: Vec<Vec<TaskId>>,
-    /// Whether `conflicts` or `waves` end early because there are too many.
+    /// True if `conflicts` or `waves` were cut off because there are too many.
     pub cut: bool,
 }
 
 /// Two tasks of which one writes files that the other writes or reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
-    /// The one that goes first if both are ready.
+    /// Task that goes first if both are ready.
     pub a: TaskId,
-    /// The other.
+    /// The other task.
     pub b: TaskId,
-    /// What they have in common.
+    /// Files that both use.
     pub paths: Vec<SharedPath>,
 }
 
-/// Files that two tasks have in common.
+/// Files that two tasks use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedPath {
-    /// The files, as `a` declares them.
+    /// Path of the files, as `a` declares them.
     pub path: String,
-    /// What `a` does with them.
+    /// Access of `a`.
     pub a: Access,
-    /// What `b` does with them.
+    /// Access of `b`.
     pub b: Access,
 }
 
-/// What a task does with files.
+/// How a task uses files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// It reads them, and does not write them.
+    /// The task reads the files and does not write them.
     Read,
-    /// It writes them.
+    /// The task writes the files.
     Write,
 }
 
-/// A task that waits for another because the plan says that it needs what the other makes.
+/// An order between two tasks that follows from the inputs and outputs in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DerivedEdge {
-    /// The task that waits.
+    /// Id of the task that waits.
     pub task: TaskId,
-    /// The task that it waits for.
+    /// Id of the task that it waits for.
     pub on: TaskId,
-    /// The input of the one that is an output of the other, as `task` declares it.
+    /// Path of the input that is an output of the other task, as `task` declares it.
     pub path: String,
 }
 
 impl Access {
-    /// The verb for it: `reads` or `writes`.
+    /// Returns the verb for the access: `reads` or `writes`.
     #[must_use]
     pub const fn verb(self) -> &'static str {
         match self {
@@ -78,51 +78,51 @@ impl Access {
     }
 }
 
-/// A task that is left out or put off.
+/// A task that is left out or deferred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
-    /// Which task.
+    /// Id of the task.
     pub id: TaskId,
-    /// Why, as a word.
+    /// Reason as a code.
     pub code: SkipCode,
-    /// Why, for a person.
+    /// Reason in words.
     pub detail: String,
 }
 
-/// Why a task is left out, put off, or has no worker.
+/// Reason why a task is left out, deferred, or has no worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipCode {
-    /// It is done.
+    /// The task is done.
     Complete,
     /// The plan marks it as blocked or closed.
     Parked,
-    /// It depends on one that is left out and not done.
+    /// The task depends on one that is left out and not done.
     DepUnmet,
     /// Another task that goes first writes the same files, or one of the two reads what the other writes.
     ConflictDeferred,
-    /// All workers are taken.
+    /// No worker is free.
     CapacityDeferred,
     /// A task that it needs has failed or was stopped.
     DepFailed,
-    /// It is paused, or its run is.
+    /// The task or its run is paused.
     Paused,
-    /// What is left below a ceiling is less than a worker's reservation.
+    /// The rest of a ceiling is less than a worker's reservation.
     Budget,
-    /// Its agent's account is at a limit of its service.
+    /// The agent's account has reached a rate limit of its service.
     RateLimited,
-    /// The settings that all runs have in common can't be read.
+    /// The settings for all runs can't be read.
     SettingsUnreadable,
-    /// The agent that leads the run has not begun its step.
+    /// The agent that leads the run has not begun the task's step.
     NotBegun,
-    /// It was stopped before it began.
+    /// The task was stopped before it began.
     Stopped,
-    /// Another run works on it.
+    /// Another run works on the task.
     AlreadyRunning,
 }
 
 impl SkipCode {
-    /// Whether the task is put off, and not left out.
+    /// Returns true if the task is deferred, and not left out.
     #[must_use]
     pub const fn is_deferral(self) -> bool {
         match self {
@@ -139,7 +139,7 @@ impl SkipCode {
         }
     }
 
-    /// The code as it is written.
+    /// Returns the code as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,24 +1,24 @@
-//! Why an attempt was refused.
+//! Refusals of attempts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::way::StepId;
 
-/// Why an attempt was refused; the next one is told.
+/// Refusal of an attempt, which is passed to the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Which attempt, from 1.
+    /// Attempt number, from 1.
     pub attempt: u32,
-    /// Who refused it, and for what.
+    /// Cause of the refusal.
     #[serde(flatten)]
     pub cause: RefusalCause,
-    /// The details, one thing each.
+    /// Details, one entry each.
     pub reasons: Vec<String>,
 }
 
 impl RefusalCause {
-    /// Whether the agent or its command failed, rather than the change that it left.
+    /// Returns true if the agent or its command failed, and not the change.
     #[must_use]
     pub const fn is_of_agent(&self) -> bool {
         match self {
@@ -28,30 +28,30 @@ impl RefusalCause {
     }
 }
 
-/// What refused an attempt.
+/// Cause of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum RefusalCause {
     /// The agent gave up, or its command failed.
     AgentFailed,
-    /// The agent would not do it.
+    /// The agent refused the task.
     AgentRefused,
-    /// The attempt took longer than the task's limit.
+    /// The attempt exceeded the task's time limit.
     TimedOut,
-    /// The agent said it was done, and had changed nothing.
+    /// The agent reported that it was done but had changed nothing.
     NothingChanged,
     /// A required gate refused the change, or could not judge it.
     Gate {
-        /// Which gate.
+        /// Name of the gate.
         gate: String,
     },
-    /// The worker of a later step refused the change: a reviewer, or a test engineer.
+    /// The worker of a later step, such as a reviewer or test engineer, refused the change.
     Step {
-        /// Which step.
+        /// Id of the step.
         step: StepId,
     },
-    /// The change did not fit onto the run's branch; the reasons are the files.
+    /// The change conflicts with the run's branch; the reasons are the files.
     MergeConflict,
-    /// A person wants it done differently; the reason is their note.
+    /// A person wants the change done differently; the reason is the person's note.
     Person,
 }

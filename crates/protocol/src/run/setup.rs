@@ -1,4 +1,4 @@
-//! What a new work tree is set up with.
+//! Set-up commands of new work trees.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct SetupCommand {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// The lock file that it follows from: where the tree has no such file, it is not run. `None` if the plan asks for it.
+    /// Lock file that the command was derived from: it is not run where the tree has no such file. `None` if the plan names the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
 }

@@ -1,16 +1,16 @@
-//! How long an attempt may take.
+//! Time limits of attempts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long each attempt of a run may take, in milliseconds from its start.
+/// Time limits of each attempt of a run, in milliseconds from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerTimeout {
-    /// When its agent is told to finish; four fifths of its time without it. A command can't be told.
+    /// Time at which the agent is told to finish; by default four fifths of `hard`. A command can't be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soft: Option<u64>,
-    /// When it is ended; what the plan says, or an hour, without it.
+    /// Time at which the attempt is ended; by default what the plan says, or an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hard: Option<u64>,
 }
@@ -18,10 +18,10 @@ pub struct WorkerTimeout {
 // === impl WorkerTimeout ===
 
 impl WorkerTimeout {
-    /// Longest time that can be set: a week.
+    /// Maximum time that can be set, in milliseconds: a week.
     pub const MAX_MS: u64 = 7 * 24 * 60 * 60_000;
 
-    /// Whether nothing is said, which records leave out.
+    /// Returns true if no limit is set, which records leave out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

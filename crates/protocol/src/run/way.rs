@@ -1,4 +1,5 @@
-//! A way: the graph of steps that a unit of work walks, as it is recorded. What the steps mean is in `switchboard_pipeline::way`.
+//! Ways as they are recorded: the graph of steps that a unit of work walks. What the steps mean is defined in
+//! `switchboard_pipeline::way`.
 
 use std::fmt;
 
@@ -16,14 +17,14 @@ id!(GateId, "", "The name of a gate: `syntax_check`, `test_runner`.");
 id!(RoleId, "", "What a worker is in a step: `coder`, `reviewer`.");
 
 impl StepId {
-    /// The step of ways in which one worker does all the work, and of runs that were recorded before steps had names.
+    /// Returns the step of ways in which one worker does all the work, and of runs that were recorded before steps had names.
     #[must_use]
     pub fn work() -> Self {
         Self("work".to_owned())
     }
 }
 
-/// A unit of work: what walks a way.
+/// Id of a unit of work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitId {
@@ -31,9 +32,9 @@ pub enum UnitId {
     Task(TaskId),
     /// A slice: a named group of tasks in a phase.
     Slice {
-        /// Its phase.
+        /// Number of its phase.
         phase: u64,
-        /// Its name.
+        /// Name of the slice.
         name: String,
     },
     /// A phase.
@@ -41,7 +42,7 @@ pub enum UnitId {
 }
 
 impl UnitId {
-    /// The task, or `None` for a group of tasks.
+    /// Returns the id of the task, or `None` for a group of tasks.
     #[must_use]
     pub const fn task(&self) -> Option<&TaskId> {
         match self {
@@ -50,7 +51,7 @@ impl UnitId {
         }
     }
 
-    /// Whether a task of a phase is this unit or belongs to it.
+    /// Returns true if a task of the given phase is this unit or belongs to it.
     #[must_use]
     pub fn has(&self, phase: u64, task: &Task) -> bool {
         match self {
@@ -63,7 +64,7 @@ impl UnitId {
         }
     }
 
-    /// The plan with nothing but the tasks of this unit, in their phases.
+    /// Returns the plan reduced to the tasks of this unit, in their phases.
     #[must_use]
     pub fn of_plan(&self, plan: &Plan) -> Plan {
         let mut only = plan.clone();
@@ -86,7 +87,7 @@ impl fmt::Display for UnitId {
     }
 }
 
-/// A way: steps in an order in which each comes after all that it waits for.
+/// A way: steps, ordered so that each comes after all that it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Way {
     /// The steps.
@@ -94,7 +95,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// SHA-256 of the way's JSON: what units refer to it by.
+    /// Returns the SHA-256 of the way's JSON, by which units refer to it.
     ///
     /// # Errors
     /// When the way doesn't serialise: a defect of its type.
@@ -106,87 +107,87 @@ impl Way {
 /// One step of a way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Its name.
+    /// Id of the step.
     pub id: StepId,
-    /// What is done in it.
+    /// What the step does.
     #[serde(rename = "do")]
     pub does: Do,
     /// Steps that must have passed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<StepId>,
-    /// What its verdict depends on: when one of these changes, the step is open again.
+    /// Inputs of its verdict: when one of these changes, the step is open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Input>,
-    /// Whether it applies to this unit.
+    /// Whether the step applies to this unit.
     #[serde(default, skip_serializing_if = "When::is_always")]
     pub when: When,
-    /// Which verdicts let the unit go on.
+    /// Verdicts with which the unit can continue.
     pub need: Need,
-    /// The step that mends what this one refuses; `None` where only a person can.
+    /// Step that fixes what this one refuses; `None` if only a person can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<StepId>,
-    /// When the step is given up.
+    /// Limits at which the step is given up.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
 }
 
-/// What is done in a step.
+/// What a step does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Do {
-    /// A worker in a role, or whoever holds the seat of a led run.
+    /// A worker in a role, or the agent in the seat of a led run.
     Work {
-        /// The role.
+        /// Role of the worker.
         role: RoleId,
-        /// What it may change; nothing for one that only answers.
+        /// Zones that the worker may change; empty for one that only answers.
         writes: Vec<Zone>,
-        /// What its tree begins as after a refusal.
+        /// What its tree starts from after a refusal.
         #[serde(default, skip_serializing_if = "RetryFrom::is_change")]
         retry_from: RetryFrom,
-        /// The task whose change its tree begins with; `None` begins with the head of the run's branch.
+        /// Task whose change its tree starts from; `None` for the head of the run's branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         begins_on: Option<TaskId>,
-        /// Whether it may leave the tree as it began.
+        /// True if the worker may leave the tree unchanged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_keep: bool,
-        /// What it has to answer with, where its answer is the step's verdict.
+        /// Kind of answer, if the answer is the step's verdict.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<AnswerKind>,
     },
-    /// The best of the changes of other tasks becomes the unit's change; the next best where that was refused.
+    /// Makes the best of the changes of other tasks the unit's change, or the next best if that was refused.
     Choose {
-        /// The tasks.
+        /// Ids of the tasks.
         among: Vec<TaskId>,
     },
     /// A gate judges the captured tree.
     Check {
-        /// Which gate.
+        /// Name of the gate.
         gate: GateId,
     },
-    /// A command of our own.
+    /// One of Switchboard's own commands.
     Command {
-        /// Which.
+        /// The command.
         kind: CommandStep,
-        /// What it may change.
+        /// Zones that it may change.
         writes: Vec<Zone>,
     },
     /// A question to a person about the change.
     Ask {
-        /// The question; `None` asks only where a gate has found what a person should look at.
+        /// The question; `None` asks only if a gate has found something that a person should look at.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<String>,
     },
-    /// Units below this one.
+    /// The units below this one.
     Units {
         /// How many of them must have passed.
         join: Join,
     },
-    /// The run's branch moves to the tree that was judged.
+    /// Moves the run's branch to the judged tree.
     Merge,
 }
 
 impl Do {
-    /// The gate that judges in it, or `None` if it is no check.
+    /// Returns the gate of the step, or `None` if it is no check.
     #[must_use]
     pub const fn gate(&self) -> Option<&GateId> {
         match self {
@@ -200,7 +201,7 @@ impl Do {
         }
     }
 
-    /// Whether it makes the change or the report that the other steps are about.
+    /// Returns true if the step makes the change or report that the other steps are about.
     #[must_use]
     pub const fn makes_change(&self) -> bool {
         match self {
@@ -216,7 +217,7 @@ impl Do {
         }
     }
 
-    /// What a worker has to answer with in it, where the answer is its verdict.
+    /// Returns the kind of answer of the step's worker, if the answer is its verdict.
     #[must_use]
     pub const fn answer(&self) -> Option<AnswerKind> {
         match self {
@@ -230,7 +231,7 @@ impl Do {
         }
     }
 
-    /// What the step may change.
+    /// Returns the zones that the step may change.
     #[must_use]
     pub fn writes(&self) -> &[Zone] {
         match self {
@@ -241,15 +242,15 @@ impl Do {
     }
 }
 
-/// A command of our own in a way.
+/// One of Switchboard's own commands in a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandStep {
     /// Runs the plan's `lint_fix` command on the change.
     LintFix,
-    /// Puts the change on top of the run branch's head.
+    /// Rebases the change onto the head of the run's branch.
     Rebase,
-    /// Takes what a group has merged into its own branch as the change, put on top of the run branch's head.
+    /// Takes what a group has merged into its own branch as the change, rebased onto the head of the run's branch.
     Gather,
 }
 
@@ -263,11 +264,11 @@ pub enum Zone {
     Tests,
 }
 
-/// What a verdict may depend on.
+/// An input of a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// What the unit is to do.
+    /// The unit's description and settings.
     Spec,
     /// The plan.
     Plan,
@@ -279,7 +280,7 @@ pub enum Input {
     Tree,
     /// The head of the run's branch.
     Head,
-    /// What another step came to.
+    /// The verdict of another step.
     Output(StepId),
 }
 
@@ -287,15 +288,15 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// It does.
+    /// The step applies.
     #[default]
     Always,
-    /// It was left out, and is recorded as [`Verdict::Skipped`].
+    /// The step was left out, and is recorded as [`Verdict::Skipped`].
     Never {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// Nobody said how to do it: recorded as [`Verdict::NotConfigured`].
+    /// The step has no configuration and is recorded as [`Verdict::NotConfigured`].
     NotConfigured {
         /// What is missing.
         reason: String,
@@ -303,7 +304,7 @@ pub enum When {
 }
 
 impl When {
-    /// Whether the step applies.
+    /// Returns true if the step applies.
     #[must_use]
     pub const fn is_always(&self) -> bool {
         match self {
@@ -313,20 +314,20 @@ impl When {
     }
 }
 
-/// Which verdicts of a step let the unit go on.
+/// Verdicts of a step with which the unit can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// It must judge, and not refuse.
+    /// The step must judge, and not refuse.
     Required,
-    /// It must not refuse; it may say that it is not configured.
+    /// The step must not refuse; it may be not configured.
     IfConfigured,
-    /// Its verdict is shown and stops nothing.
+    /// The verdict is shown and stops nothing.
     Advisory,
 }
 
 impl Need {
-    /// Whether the unit goes on past a step with this verdict.
+    /// Returns true if the unit continues past a step with this verdict.
     #[must_use]
     pub const fn accepts(self, verdict: Verdict) -> bool {
         match verdict {
@@ -343,28 +344,28 @@ impl Need {
     }
 }
 
-/// When a step is given up and the unit held for a person; 0 means no limit.
+/// Limits at which a step is given up and the unit waits for a person; 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// How often its outcome may be refused, by itself or by a step that it mends.
+    /// Maximum number of refusals of its outcome, by itself or by a step whose refusals it fixes.
     #[serde(default)]
     pub attempts: u32,
-    /// How many workers may be lost; a loss is no attempt.
+    /// Maximum number of lost workers; a loss is no attempt.
     #[serde(default)]
     pub losses: u32,
-    /// How often it may be done at all.
+    /// Maximum number of executions.
     #[serde(default)]
     pub runs: u32,
-    /// How often its worker may fail in the same way, one attempt after the other.
+    /// Maximum number of times in a row that its worker fails in the same way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeats: u32,
-    /// How often its outcome may be refused for the same tree with the same words, one attempt after the other.
+    /// Maximum number of times in a row that its outcome is refused for the same tree with the same words.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refusals: u32,
-    /// How often the worker of a step that answers may fail, or run out of time.
+    /// Maximum number of times that the worker of an answering step fails or runs out of time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
-    /// How many transient errors of its models, one after the other, are waited out or go to a fallback model.
+    /// Maximum number of transient model errors in a row that are waited out or passed to a fallback model.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub transients: u32,
 }
@@ -375,7 +376,7 @@ const fn is_zero(number: &u32) -> bool {
 }
 
 impl Limits {
-    /// Whether there is no limit.
+    /// Returns true if there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         let Self { attempts, losses, runs, repeats, refusals, failures, transients } = *self;
@@ -389,11 +390,11 @@ impl Limits {
 pub enum Join {
     /// All units below this one.
     All,
-    /// So many of these tasks, once none of them is at work any more.
+    /// A number of these tasks, once no worker works on any of them.
     Quorum {
-        /// The tasks.
+        /// Ids of the tasks.
         of: Vec<TaskId>,
-        /// How many must be done.
+        /// Minimum number of tasks that must be done.
         least: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Agents: who is there.
+//! Verbs about agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use crate::agent::{Agent, AgentKind};
 use crate::id::AgentName;
 use crate::team::Team;
 
-/// Joins the team under a name, or updates the entry; what is left out stays as it was.
+/// Joins the team under a name, or updates the entry; fields that are left out keep their value.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterAgentRequest {
     /// Your name; names that differ only in case or spacing are one agent.
     pub name: AgentName,
-    /// What you are; `chat` unless you were here before.
+    /// Kind of agent; `chat` by default for a new name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
     /// Your role, such as `lead`, `coder` or `reviewer`.
@@ -28,15 +28,15 @@ pub struct RegisterAgentRequest {
     pub scripted: Option<bool>,
 }
 
-/// The agent as it now stands.
+/// The agent after the registration.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RegisterAgentReply {
-    /// The entry.
+    /// Entry in the roster.
     pub agent: Agent,
-    /// The number of this registration; it grows by one with each.
+    /// Number of this registration; it grows by one with each.
     pub epoch: u64,
-    /// Proves over HTTP that a later request is this agent's: to be sent in the header `Mcp-Session-Id`, or in `_meta` as
-    /// `switchboard/agentToken`. Only in the answer to an agent over HTTP that had none.
+    /// Token that proves over HTTP that a later request comes from this agent, to be sent in the header `Mcp-Session-Id`, or in `_meta` as
+    /// `switchboard/agentToken`. Only in the reply to an agent over HTTP that had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -47,75 +47,75 @@ verb! {
     RegisterAgentRequest => RegisterAgentReply
 }
 
-/// An agent in a terminal; what is left out stays as it was.
+/// An agent in a terminal; fields that are left out keep their value.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterTerminalRequest {
-    /// Its name.
+    /// Name of the agent.
     pub name: AgentName,
-    /// The terminal's process, which must run.
+    /// Process id of the terminal, which must run.
     pub pid: u32,
-    /// What the terminal is for, such as `coding` or `review`.
+    /// Purpose of the terminal, such as `coding` or `review`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// Its role, such as `lead`, `coder` or `reviewer`.
+    /// Role of the agent, such as `lead`, `coder` or `reviewer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// A second name that finds it when nobody is called so.
+    /// Second name, by which the agent is found if no agent has that name.
     #[serde(default, alias = "friendlyName", alias = "alias", skip_serializing_if = "Option::is_none")]
     pub friendly_name: Option<String>,
-    /// Name of the colour that editors show; by purpose when it was never said.
+    /// Name of the colour that editors show; by purpose if it was never set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Name of the icon that editors show; by purpose when it was never said.
+    /// Name of the icon that editors show; by purpose if it was never set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
 }
 
 verb! {
-    /// Put an agent that lives in a terminal on the roster, with the process of that terminal.
+    /// Put an agent in a terminal on the roster, with the process of that terminal.
     RegisterTerminal = "register_terminal", Synced, Identity, Found,
     RegisterTerminalRequest => RegisterAgentReply
 }
 
-/// An agent in an editor's chat; what is left out stays as it was.
+/// An agent in an editor's chat; fields that are left out keep their value.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterChatAgentRequest {
-    /// Its name.
+    /// Name of the agent.
     pub name: AgentName,
-    /// The editor or client that it lives in.
+    /// Editor or client that the agent runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// What it can do; `chat` when it was never said.
+    /// What the agent can do; `chat` if it was never set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
-    /// Its role, such as `lead`, `coder` or `reviewer`.
+    /// Role of the agent, such as `lead`, `coder` or `reviewer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// A second name that finds it when nobody is called so.
+    /// Second name, by which the agent is found if no agent has that name.
     #[serde(default, alias = "friendlyName", alias = "alias", skip_serializing_if = "Option::is_none")]
     pub friendly_name: Option<String>,
-    /// Name of the colour that editors show; `purple` when it was never said.
+    /// Name of the colour that editors show; `purple` if it was never set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Name of the icon that editors show; `comment-discussion` when it was never said.
+    /// Name of the icon that editors show; `comment-discussion` if it was never set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
 }
 
 verb! {
-    /// Put an agent that lives in an editor's chat on the roster.
+    /// Put an agent in an editor's chat on the roster.
     RegisterChatAgent = "register_chat_agent", Synced, Identity, Found,
     RegisterChatAgentRequest => RegisterAgentReply
 }
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetTeamRosterRequest {}
 
-/// Everybody.
+/// The roster.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GetTeamRosterReply {
     /// All agents, by name.
@@ -131,29 +131,29 @@ verb! {
     GetTeamRosterRequest => GetTeamRosterReply
 }
 
-/// How an agent is.
+/// Status of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetAgentStatusRequest {
-    /// Whose status; yourself when left out.
+    /// Name of the agent; yourself by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<AgentName>,
     /// One word: `active`, `away`, `planning`, `working`, `blocked` …
     pub status: String,
-    /// A sentence.
+    /// One-sentence explanation.
     #[serde(default)]
     pub message: String,
 }
 
-/// The agent as it now stands.
+/// The agent with its new status.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SetAgentStatusReply {
-    /// The entry.
+    /// Entry in the roster.
     pub agent: Agent,
 }
 
 verb! {
-    /// Say how you are in one word and a sentence.
+    /// Set your status: one word and a sentence.
     SetAgentStatus = "set_agent_status", Written, Identity, Listed,
     SetAgentStatusRequest => SetAgentStatusReply
 }

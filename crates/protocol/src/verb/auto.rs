@@ -1,4 +1,4 @@
-//! What a loop that runs a plan unit by unit does next.
+//! The verb that decides the next action of a loop that runs a plan unit by unit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,96 +10,97 @@ use crate::run::AutoTurn;
 use crate::run::way::UnitId;
 use crate::time::Millis;
 
-/// Which plan.
+/// The plan of the loop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NextUnitRequest {
-    /// The text of a plan.json or a plan.md.
+    /// Text of a plan.json or a plan.md.
     pub plan: String,
-    /// Where it came from, for people.
+    /// Where the plan came from, for people.
     #[serde(default)]
     pub source: String,
-    /// The only unit of the plan that is run; all of them by default.
+    /// Id of the only unit to run; the whole plan by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
-    /// The branch or commit that the loop is begun at, as `base` of `start_run`; what is checked out by default.
+    /// Branch or commit that the loop starts from, as `base` of `start_run`; by default what is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The number of the last turn before this loop began: what was wrong until then is a person's doing to start again. Without it, that of the last turn
-    /// that there is.
+    /// Number of the last turn before this loop began. After failures up to that turn the loop retries or asks a person where it would
+    /// otherwise stop. By default the number of the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u32>,
 }
 
-/// What to do next.
+/// Next action of the loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Next {
-    /// Start a unit: `start_run` with this scope and turn, or `retry_task` where a run is named.
+    /// Start a unit: `start_run` with this scope and turn, or `retry_task` if a run is named.
     Start(NextStart),
-    /// Wait for a run that is at work, or until a time.
+    /// Wait for a current run, or until a time.
     Wait {
-        /// The run.
+        /// Id of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
-        /// The time.
+        /// Time at which to continue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Millis>,
-        /// Why, in a sentence.
+        /// Reason in a sentence.
         why: String,
     },
-    /// Ask a person whether to go on, and only then start this.
+    /// Ask a person whether to continue, and only then start this.
     Ask {
-        /// What is wrong, in a sentence.
+        /// The problem, in a sentence.
         why: String,
-        /// What to start after a yes.
+        /// What to start after an approval.
         start: NextStart,
     },
-    /// Stop: going on would only cost.
+    /// Stop, because continuing would only cost money.
     Stop {
         /// Code of the error table.
         code: String,
-        /// Why, in a sentence.
+        /// Reason in a sentence.
         why: String,
     },
     /// Every task of the plan that can be done is merged.
     Done,
 }
 
-/// What is started.
+/// What the loop starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextStart {
-    /// The part of the plan; `None` is all of it.
+    /// Unit of the plan; `None` for the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<UnitId>,
-    /// The run whose failed tasks are tried again, instead of a new run.
+    /// Id of the run whose failed tasks are retried, instead of a new run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The turn, which belongs into the request.
+    /// The turn, to be sent with the request.
     pub turn: AutoTurn,
 }
 
-/// What to do next, and what that follows from.
+/// The next action, with the state that it was decided from.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NextUnitReply {
-    /// What to do.
+    /// The next action.
     pub next: Next,
-    /// The number of the last turn that there is; 0 before the first.
+    /// Number of the last turn; 0 before the first.
     pub turns: u32,
-    /// Tasks that earlier runs have merged into what the next run begins at.
+    /// Tasks that earlier runs have merged into the start point of the next run.
     pub done: Vec<TaskId>,
-    /// The run whose branch the next run begins at; `None` for the branch that is checked out.
+    /// Run whose branch the next run starts from; `None` for the branch that is checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<RunId>,
-    /// Position in the log: follow a run from here.
+    /// Position in the log from which to follow a run.
     pub cursor: u64,
-    /// Tasks that are left out because the plan marks them, or what they need, as blocked or closed.
+    /// Tasks that are left out because they, or tasks that they need, are marked as blocked or closed in the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<TaskId>,
 }
 
 verb! {
-    /// Say what a loop over a plan does next: start or retry a unit, wait, ask a person, stop, or nothing. Follows from the record alone and changes nothing.
+    /// Return the next action of a loop over a plan: start or retry a unit, wait, ask a person, or stop. Decided from the record alone;
+    /// changes nothing.
     NextUnit = "next_unit", Read, Run, Found,
     NextUnitRequest => NextUnitReply
 }

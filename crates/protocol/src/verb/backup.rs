@@ -1,4 +1,4 @@
-//! A copy of the store while it works.
+//! The verb that copies the store while the daemon runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 use super::verb;
 use crate::id::Digest;
 
-/// Where to.
+/// Target of the backup.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackupStoreRequest {
-    /// Absolute path: of a file that does not exist yet, or of an earlier one of this record, which is replaced.
+    /// Absolute path of a file that does not exist yet, or of an earlier backup of this record, which is replaced.
     pub path: String,
 }
 
-/// The backup, checked.
+/// The verified backup.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BackupStoreReply {
-    /// Where it lies.
+    /// Path of the backup.
     pub path: String,
-    /// Events in it.
+    /// Number of events.
     pub events: u64,
-    /// Hash of the last one.
+    /// Hash of the last event.
     pub head: Digest,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 verb! {
-    /// Copy the store into a new file while it works, and verify the copy; `switchboard restore FILE` puts it back.
+    /// Copy the store into a new file while the daemon runs, and verify the copy; `switchboard restore FILE` restores it.
     BackupStore = "backup_store", Read, Record, Never,
     BackupStoreRequest => BackupStoreReply
 }

@@ -1,4 +1,4 @@
-//! Mail.
+//! Verbs about mail.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,39 +13,39 @@ use crate::time::Millis;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessageRequest {
-    /// Who is to read it: a registered name, or a role or alias that only one agent has.
+    /// Recipient: a registered name, or a role or alias that only one agent has.
     pub recipient: AgentName,
     /// The text, at most 256 KiB.
     pub payload: String,
-    /// What it is for.
+    /// Purpose of the message.
     #[serde(default)]
     pub action: Action,
-    /// The message that this answers.
+    /// Id of the message that this one answers.
     #[serde(default, alias = "replyTo", skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// An id of your own choice: sending the same id again sends nothing new.
+    /// Id of your own choice: sending the same id again sends nothing new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MessageId>,
-    /// What it is about, in a few words.
+    /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// How urgent it is.
+    /// Priority of the message.
     #[serde(default)]
     pub priority: Priority,
-    /// How it is delivered.
+    /// Delivery options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<SendOptions>,
     /// Further fields: `phase_gate`, `dispatch_ttl_minutes`, `queue_mode` (`keep` or `replace`), `no_cooldown`, or your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub metadata: Option<Metadata>,
-    /// The part that you want played.
+    /// Persona that you ask the recipient to adopt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub persona: String,
 }
 
 impl SendMessageRequest {
-    /// A plain message, as [`Action::StatusUpdate`].
+    /// Makes a plain message, as [`Action::StatusUpdate`].
     #[must_use]
     pub fn new(recipient: AgentName, payload: impl Into<String>) -> Self {
         Self {
@@ -66,47 +66,47 @@ impl SendMessageRequest {
 /// Further fields of a message.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;
 
-/// How a message is delivered.
+/// Delivery options of a message.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SendOptions {
-    /// Its kind.
+    /// Kind of the message.
     pub kind: MessageKind,
-    /// Messages of one key keep their order; those of other keys pass them.
+    /// Order key: messages with the same key keep their order; messages with other keys may overtake them.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub order_key: String,
-    /// Deliver it only after so many milliseconds.
+    /// Milliseconds before which the message is not delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
-    /// Don't deliver it after so many milliseconds.
+    /// Milliseconds after which the message is no longer delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Deliveries before it is a dead letter, 5 unless said.
+    /// Maximum number of deliveries before it is a dead letter; 5 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    /// Your registration's epoch: a newer one of the same name makes this call fail.
+    /// Your registration's epoch: the call fails if there is a newer one of the same name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
 }
 
-/// The store has the message.
+/// The stored message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SendMessageReply {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
-    /// Who will read it, as registered.
+    /// Name of the recipient, as registered.
     pub recipient: AgentName,
-    /// `accepted`: it is on disk, not yet seen.
+    /// `accepted`: the message is on disk, not yet seen.
     pub state: DeliveryState,
     /// Position in the log.
     pub seq: u64,
-    /// The same was sent before; nothing new was.
+    /// True if the same message was sent before; nothing new was sent.
     #[serde(default)]
     pub duplicate: bool,
-    /// Messages that this one took the place of.
+    /// Ids of the messages that this one replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded: Vec<MessageId>,
-    /// How the units stood that a control is about.
+    /// For a control message: the units concerned and their state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlReply>,
 }
@@ -117,116 +117,116 @@ verb! {
     SendMessageRequest => SendMessageReply
 }
 
-/// Which side of the mail.
+/// Side of the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MailBox {
-    /// What was sent to the agent.
+    /// Messages to the agent.
     #[default]
     Inbox,
-    /// What the agent sent, with how far it has come.
+    /// Messages from the agent, with their delivery state.
     Outbox,
 }
 
-/// Which mail.
+/// Mail to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckInboxRequest {
-    /// Whose; your own when left out.
+    /// Name of the agent; yourself by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// Which side.
+    /// Side of the mail.
     #[serde(default, rename = "box")]
     pub mailbox: MailBox,
-    /// Only this action; `all` for every one.
+    /// Only messages with this action; `all` for every action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Only messages after this `seq`, in order of sending; else control and urgent ones come first.
+    /// Only messages after this `seq`, in order of sending; by default control and urgent messages come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// At most so many, 20 by default, 100 at most.
+    /// Maximum number of messages: 20 by default, 100 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// False for previews of 200 characters, which don't count as read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbose: Option<bool>,
-    /// Also messages that are done with.
+    /// Also acknowledged messages.
     #[serde(default)]
     pub include_acked: bool,
 }
 
-/// Mail.
+/// Messages that were found.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CheckInboxReply {
     /// The messages.
     pub messages: Vec<Message>,
-    /// Pass this as `since` to read on; nothing before it was left out.
+    /// Pass this as `since` to read on; no earlier message was left out.
     pub cursor: u64,
-    /// Messages that lie behind these, counted up to 100.
+    /// Number of further messages, counted up to 100.
     pub more: u64,
 }
 
 verb! {
-    /// Read your open messages; acknowledge each with ack_message when you have acted on it. The `outbox` shows how far your own have come.
+    /// Read your open messages; acknowledge each with ack_message when you have acted on it. The `outbox` shows the state of those you sent.
     CheckInbox = "check_inbox", Written, Inbox, Listed,
     CheckInboxRequest => CheckInboxReply
 }
 
-/// Which message.
+/// The message to acknowledge.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckMessageRequest {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
-    /// The delivery's token, when it came by receive_messages.
+    /// Token of the delivery, if it came by receive_messages.
     #[serde(default, alias = "token", skip_serializing_if = "Option::is_none")]
     pub lease_token: Option<u64>,
-    /// What it asks for is done, too.
+    /// True if what it asks for is done, too.
     #[serde(default)]
     pub done: bool,
 }
 
-/// The message is done with.
+/// The acknowledged message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AckMessageReply {
-    /// `acked` or `done`.
+    /// New state: `acked` or `done`.
     pub state: DeliveryState,
 }
 
 verb! {
-    /// Acknowledge a message that is addressed to you: you have read it and act on it.
+    /// Acknowledge a message to you: you have read it and act on it.
     AckMessage = "ack_message", Synced, Delivery, Listed,
     AckMessageRequest => AckMessageReply
 }
 
-/// Which messages.
+/// Messages to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListMessagesRequest {
-    /// Only those from or to this agent.
+    /// Only messages from or to this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// Only those of this state in their queue: `ready`, `leased`, `acked`, `dead`, `expired`, `cancelled`.
+    /// Only messages with this state in their queue: `ready`, `leased`, `acked`, `dead`, `expired`, `cancelled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<QueueState>,
-    /// At most so many, the newest; 50 by default, 1000 at most.
+    /// Maximum number of messages, the newest: 50 by default, 1000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Messages and their counts.
+/// Messages, and totals over all messages.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListMessagesReply {
-    /// Newest last.
+    /// Messages, newest last.
     pub messages: Vec<Message>,
-    /// Messages ever sent.
+    /// Number of messages ever sent.
     pub sent: u64,
-    /// Of these, acknowledged ones.
+    /// Number of those that were acknowledged.
     pub acked: u64,
-    /// Dead letters that nobody has looked after.
+    /// Number of unhandled dead letters.
     #[serde(default)]
     pub dead: u64,
-    /// When this was read.
+    /// Time of the reply.
     pub at: Millis,
 }
 

@@ -1,6 +1,6 @@
-//! The checks as verbs, with the arguments and result keys that agents know from swarm tools.
+//! The checks as verbs, with the argument and result keys that agents know from swarm tools.
 //!
-//! Paths are relative to the folder that is checked: the caller's work tree, unless `working_directory` names one below it.
+//! Paths are relative to the folder that is checked: the caller's work tree, unless `working_directory` names a folder below it.
 
 mod batch;
 mod command;
@@ -29,22 +29,22 @@ use crate::error::Failure;
 use crate::evidence::{FileSyntax, PlaceholderFinding};
 use crate::finding::{CheckFailure, CheckVerdict, SkippedFile};
 
-/// Which files of those named are looked at.
+/// Which of the named files to check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SyntaxMode {
-    /// Changed ones.
+    /// Only changed files.
     #[default]
     Changed,
-    /// All.
+    /// All files.
     All,
 }
 
-/// What to parse.
+/// Files to parse.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntaxCheckRequest {
-    /// Files to look at; everything that differs from the base when left out.
+    /// Files to check; by default everything that differs from the base.
     #[serde(default, alias = "files", alias = "paths")]
     pub changed_files: Files,
     /// `changed`, or `all` for every file whether it was changed or not.
@@ -53,7 +53,7 @@ pub struct SyntaxCheckRequest {
     /// Only these languages.
     #[serde(default)]
     pub languages: Words,
-    /// Revision that old errors are told from; where the branch left the main one when left out.
+    /// Revision to compare errors with; by default where the branch left the main one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// Folder to check.
@@ -64,13 +64,13 @@ pub struct SyntaxCheckRequest {
 /// Whether the files parse.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SyntaxCheckReply {
-    /// `skip` where there was nothing to parse.
+    /// Verdict; `skip` if there was nothing to parse.
     pub verdict: CheckVerdict,
-    /// Each file; `errors` are those that the change brought.
+    /// Result for each file; `errors` are those that the change introduced.
     pub files: Vec<FileSyntax>,
-    /// In a sentence.
+    /// One-sentence summary.
     pub summary: String,
-    /// Errors that the base had already.
+    /// Number of errors that the base had already.
     #[serde(default)]
     pub pre_existing: u64,
     /// What could not be checked; the rest holds for everything else.
@@ -84,11 +84,11 @@ verb! {
     SyntaxCheckRequest => SyntaxCheckReply
 }
 
-/// Where to look for secrets.
+/// Files to scan for secrets.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretscanRequest {
-    /// Folder to scan, all files of it; the working directory when left out.
+    /// Folder to scan, with all its files; the working directory by default.
     #[serde(default, alias = "scan_dir", alias = "path", skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Globs of files to leave out.
@@ -97,7 +97,7 @@ pub struct SecretscanRequest {
     /// Only these files.
     #[serde(default, alias = "files", alias = "paths")]
     pub changed_files: Files,
-    /// Tell new findings from those that this revision had; without it all are new.
+    /// Revision to compare findings with; without it all findings are new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// Folder to check.
@@ -108,46 +108,46 @@ pub struct SecretscanRequest {
 /// A secret in a file. The value is in none of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretFinding {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
     /// Line, from 1.
     pub line: u32,
-    /// What kind of secret.
+    /// Kind of secret.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `high`, `medium` or `low`.
+    /// Confidence: `high`, `medium` or `low`.
     pub confidence: String,
-    /// `critical`, `high`, `medium`, `low` or `info`.
+    /// Severity: `critical`, `high`, `medium`, `low` or `info`.
     pub severity: String,
-    /// What may be shown of it.
+    /// The part of the secret that may be shown.
     pub redacted: String,
     /// The line up to the secret, as far as it holds plain words.
     pub context: String,
-    /// Whether the base did not have it.
+    /// True if the base did not have the secret.
     pub is_new: bool,
-    /// Why it is accepted, if it is.
+    /// Reason why the finding is accepted, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<String>,
 }
 
-/// Secrets, and where was looked.
+/// Secrets that were found, and the files scanned.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SecretscanReply {
     /// Folder that was scanned.
     pub scan_dir: String,
-    /// Each of them.
+    /// Findings.
     pub findings: Vec<SecretFinding>,
-    /// How many there are, those that are not listed included.
+    /// Number of findings, including those that are not listed.
     pub count: u64,
-    /// How many files were looked at.
+    /// Number of files scanned.
     pub files_scanned: u64,
-    /// How many were not.
+    /// Number of files skipped.
     pub skipped_files: u64,
-    /// Which, and why; at most 1,000.
+    /// Skipped files with the reason; at most 1,000.
     pub skipped: Vec<SkippedFile>,
-    /// `fail` where one is new and not accepted.
+    /// Verdict; `fail` if a finding is new and not accepted.
     pub verdict: CheckVerdict,
-    /// In a sentence.
+    /// One-sentence summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What could not be checked; the rest holds for everything else.
@@ -161,20 +161,20 @@ verb! {
     SecretscanRequest => SecretscanReply
 }
 
-/// Where to look for unfinished code.
+/// Files to scan for unfinished code.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlaceholderScanRequest {
-    /// Files to look at, as a change; everything that differs from the base when left out.
+    /// Changed files to scan; by default everything that differs from the base.
     #[serde(default, alias = "files", alias = "paths")]
     pub changed_files: Files,
-    /// Globs of files in which placeholders are all right.
+    /// Globs of files in which placeholders are allowed.
     #[serde(default)]
     pub allow_globs: Words,
-    /// Patterns that take the place of the usual words, as regular expressions; matched in comments.
+    /// Regular expressions that replace the default words; matched in comments.
     #[serde(default)]
     pub deny_patterns: Words,
-    /// Revision that old findings are told from.
+    /// Revision to compare findings with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// Folder to check.
@@ -182,16 +182,16 @@ pub struct PlaceholderScanRequest {
     pub working_directory: Option<String>,
 }
 
-/// Unfinished places that the change brought.
+/// Unfinished places that the change introduced.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceholderScanReply {
-    /// `skip` where there was nothing to look at.
+    /// Verdict; `skip` if there was nothing to scan.
     pub verdict: CheckVerdict,
-    /// Each of them.
+    /// Findings.
     pub findings: Vec<PlaceholderFinding>,
-    /// In a sentence.
+    /// One-sentence summary.
     pub summary: String,
-    /// Places that the base had already.
+    /// Number of places that the base had already.
     #[serde(default)]
     pub pre_existing: u64,
     /// What could not be checked; the rest holds for everything else.
@@ -205,11 +205,11 @@ verb! {
     PlaceholderScanRequest => PlaceholderScanReply
 }
 
-/// Which notes.
+/// Files and tags to search for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TodoExtractRequest {
-    /// Files and folders; everything when left out.
+    /// Files and folders; everything by default.
     #[serde(default, alias = "path", alias = "files")]
     pub paths: Words,
     /// Only these tags, such as `TODO,FIXME`.
@@ -218,12 +218,12 @@ pub struct TodoExtractRequest {
     /// Globs of files to leave out.
     #[serde(default)]
     pub exclude: Words,
-    /// Folder to look in.
+    /// Folder to search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
 }
 
-/// How many notes of each priority.
+/// Number of notes by priority.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ByPriority {
     /// FIXME, HACK, XXX.
@@ -234,18 +234,18 @@ pub struct ByPriority {
     pub low: u64,
 }
 
-/// A note that somebody left in a comment.
+/// A note in a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoEntry {
-    /// Which file.
+    /// Path of the file.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// `TODO`, `FIXME`, …
+    /// Tag: `TODO`, `FIXME`, …
     pub tag: String,
-    /// From the tag to the end of its line, at most 200 characters.
+    /// Text from the tag to the end of its line, at most 200 characters.
     pub text: String,
-    /// `high`, `medium` or `low`.
+    /// Priority: `high`, `medium` or `low`.
     pub priority: String,
 }
 
@@ -253,11 +253,11 @@ pub struct TodoEntry {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoExtractReply {
-    /// How many there are.
+    /// Number of notes.
     pub total: u64,
-    /// How many of each priority.
+    /// Number of notes by priority.
     pub by_priority: ByPriority,
-    /// Each of them; at most 1,000.
+    /// Notes; at most 1,000.
     pub entries: Vec<TodoEntry>,
     /// What could not be checked; the rest holds for everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -270,31 +270,31 @@ verb! {
     TodoExtractRequest => TodoExtractReply
 }
 
-/// Asks the checking child for one of these verbs: one JSON object a line.
+/// Request for one of these verbs to the child process that runs checks: one JSON object per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckCall {
-    /// Told back in the answer.
+    /// Id that the answer repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The verb.
+    /// Name of the verb.
     pub verb: String,
-    /// The folder to check, absolute.
+    /// Folder to check, absolute.
     pub root: String,
-    /// The verb's arguments.
+    /// Arguments of the verb.
     pub args: Value,
 }
 
-/// Answers a [`CheckCall`]: one of `result` and `failure` is there.
+/// Answer to a [`CheckCall`], with either `result` or `failure`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckAnswer {
-    /// The id of the call.
+    /// Id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The verb's reply.
+    /// Reply of the verb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Why there is none.
+    /// Failure, if there is no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }

@@ -4,55 +4,55 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What a verb does to the log, and so when its answer is given.
+/// What a verb does to the log, and so when its reply is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Reads only.
+    /// Only reads.
     Read,
-    /// Answered after the write to the log: a kill loses nothing, a power cut may take the last of it.
+    /// Replies after the write to the log: a kill loses nothing, a power cut may lose the last events.
     Written,
-    /// Answered after fdatasync.
+    /// Replies after fdatasync.
     Synced,
 }
 
-/// What a verb is for, as the policy sees it: rules are written against classes, not against names of verbs.
+/// Policy class of a verb: rules are written for classes, not for names of verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Say who and how you are.
+    /// Register and set one's own status.
     Identity,
-    /// Write to others.
+    /// Send messages to others.
     Send,
     /// Read an inbox.
     Inbox,
-    /// Settle a message that was sent or delivered.
+    /// Acknowledge, return or cancel a message that was sent or delivered.
     Delivery,
-    /// Reserve files or agents for a while.
+    /// Reserve files or agents for a limited time.
     Lease,
-    /// See who is there and which tools there are.
+    /// List agents and tools.
     Directory,
-    /// See how everything is, without anybody's text.
+    /// See the state of everything, without the texts of others.
     Status,
-    /// See what waits for a person, and the evidence of the record.
+    /// See questions to a person, and the evidence of the record.
     Inspect,
     /// See a run and its tasks.
     Run,
-    /// Say how one's own task of a run stands, and propose further ones.
+    /// Report the state of one's own task in a run, and propose further tasks.
     Step,
-    /// Lead a run that a team carries out, as who has its architect's seat.
+    /// Lead a run from its architect's seat.
     Lead,
-    /// Look at files of the work tree.
+    /// Check files of the work tree.
     Check,
     /// Run commands that came with the repository.
     Build,
-    /// See everything, other agents' mail included.
+    /// See everything, including other agents' mail.
     Oversee,
-    /// Answer a question that was put to a person, or move a person's branch.
+    /// Answer a question to a person, or move a person's branch.
     Approve,
     /// Start, stop and merge work.
     Work,
-    /// Have other agents do something as a tool of one's own, and see what they said.
+    /// Use other agents as tools, and see their answers.
     Delegate,
     /// Export, back up or sign the record.
     Record,
@@ -62,7 +62,7 @@ pub enum Class {
     Upstream,
 }
 
-/// Where MCP clients meet a verb.
+/// How a verb is offered to MCP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
@@ -74,21 +74,21 @@ pub enum Profile {
     Never,
 }
 
-/// A verb's contract: its name, what goes in and what comes out.
+/// Contract of a verb: its name, request and reply.
 pub trait Verb {
-    /// Its one name, in snake case.
+    /// Name of the verb, in snake case.
     const NAME: &'static str;
-    /// What it does to the log.
+    /// What the verb does to the log.
     const ACCESS: Access;
-    /// What it is for, as the policy sees it.
+    /// Policy class of the verb.
     const CLASS: Class;
-    /// Where MCP clients meet it.
+    /// How the verb is offered to MCP clients.
     const PROFILE: Profile;
-    /// One or two sentences for agents and people.
+    /// Description for agents and people, in one or two sentences.
     const ABOUT: &'static str;
-    /// What goes in.
+    /// Type of the request.
     type Request: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
-    /// What comes out.
+    /// Type of the reply.
     type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }
 

@@ -1,4 +1,4 @@
-//! Leases: files that are one agent's for a while.
+//! Verbs about leases: files that are reserved for one agent for a limited time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,47 +7,47 @@ use super::verb;
 use crate::id::AgentName;
 use crate::lease::{Lease, LeaseId, Mode};
 
-/// Which files, and for how long.
+/// Files to reserve.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReserveFilesRequest {
     /// Paths or globs from the repository's root, at most 64; you get all or none.
     #[serde(alias = "paths")]
     pub globs: Vec<String>,
-    /// `shared` leaves room for other shared ones.
+    /// Mode of the lease; `shared` allows other shared leases.
     #[serde(default)]
     pub mode: Mode,
-    /// Seconds; 3,600 by default, 86,400 at most.
+    /// Duration in seconds: 3,600 by default, 86,400 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,
-    /// Why, for those who have to wait.
+    /// Reason, shown to agents that have to wait.
     #[serde(default)]
     pub reason: String,
 }
 
-/// The lease.
+/// The new lease.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReserveFilesReply {
-    /// What you hold; keep its id and token.
+    /// The lease; keep its id and token.
     pub lease: Lease,
 }
 
 verb! {
-    /// Reserve files before you edit them. A conflict says who holds them and for how long.
+    /// Reserve files before you edit them. A conflict names the holder and the time left.
     ReserveFiles = "reserve_files", Synced, Lease, Listed,
     ReserveFilesRequest => ReserveFilesReply
 }
 
-/// Which agent, and for how long.
+/// The agent to reserve.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReserveAgentRequest {
-    /// Its name.
+    /// Name of the agent.
     pub agent: AgentName,
-    /// Seconds; 3,600 by default, 86,400 at most.
+    /// Duration in seconds: 3,600 by default, 86,400 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,
-    /// Why, for those who have to wait.
+    /// Reason, shown to agents that have to wait.
     #[serde(default)]
     pub reason: String,
 }
@@ -55,25 +55,25 @@ pub struct ReserveAgentRequest {
 /// The lease on the agent.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReserveAgentReply {
-    /// What you hold; keep its id and token.
+    /// The lease; keep its id and token.
     pub lease: Lease,
 }
 
 verb! {
-    /// Have an agent to yourself: until you release the lease, execute and delegate_task reach it from you and from people only.
+    /// Reserve an agent for yourself: until you release the lease, execute and delegate_task reach it only from you and from people.
     ReserveAgent = "reserve_agent", Synced, Lease, Found,
     ReserveAgentRequest => ReserveAgentReply
 }
 
-/// Which lease, and for how long from now.
+/// The lease to renew.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenewLeaseRequest {
-    /// Its id.
+    /// Id of the lease.
     pub lease: LeaseId,
-    /// Its token.
+    /// Token of the lease.
     pub token: u64,
-    /// Seconds; as long as before by default.
+    /// Duration from now, in seconds; by default as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,
 }
@@ -81,49 +81,49 @@ pub struct RenewLeaseRequest {
 /// The lease with its new deadline.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RenewLeaseReply {
-    /// What you hold.
+    /// The lease.
     pub lease: Lease,
 }
 
 verb! {
-    /// Keep a lease for longer. `lease.lost` means that it is over: stop and reserve again.
+    /// Extend a lease. `lease.lost` means that it is over: stop and reserve again.
     RenewLease = "renew_lease", Synced, Lease, Found,
     RenewLeaseRequest => RenewLeaseReply
 }
 
-/// Which lease.
+/// The leases to release.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseFilesRequest {
-    /// Its id; all of yours when left out.
+    /// Id of the lease; all of yours by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseId>,
-    /// Its token; refused when it is not the lease's.
+    /// Token of the lease; the call is refused if it is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<u64>,
 }
 
-/// What is free again.
+/// The leases that were released.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReleaseFilesReply {
-    /// The leases that ended now; one that was over before is not among them.
+    /// Ids of the leases that ended now, without those that were over before.
     pub released: Vec<LeaseId>,
 }
 
 verb! {
-    /// Give reserved files back: one lease, or all of yours.
+    /// Release reserved files: one lease, or all of yours.
     ReleaseFiles = "release_files", Synced, Lease, Listed,
     ReleaseFilesRequest => ReleaseFilesReply
 }
 
-/// Which leases.
+/// Leases to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListLeasesRequest {
-    /// Only those of this agent.
+    /// Only leases of this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// At most so many, the oldest; 100 by default, 1000 at most.
+    /// Maximum number of leases, the oldest: 100 by default, 1000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -131,9 +131,9 @@ pub struct ListLeasesRequest {
 /// Live leases.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListLeasesReply {
-    /// Oldest first.
+    /// Leases, oldest first.
     pub leases: Vec<Lease>,
-    /// How many there are in all.
+    /// Total number of live leases.
     pub total: u64,
 }
 

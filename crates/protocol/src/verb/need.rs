@@ -1,4 +1,4 @@
-//! Questions to a person.
+//! Verbs about questions to a person.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use super::verb;
 use crate::id::NeedId;
 use crate::need::Need;
 
-/// Which questions.
+/// Questions to list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListNeedsRequest {
-    /// Also those that were settled.
+    /// Also closed questions.
     #[serde(default)]
     pub include_settled: bool,
 }
@@ -19,7 +19,7 @@ pub struct ListNeedsRequest {
 /// The questions.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ListNeedsReply {
-    /// Oldest first.
+    /// Questions, oldest first.
     pub needs: Vec<Need>,
 }
 
@@ -29,33 +29,34 @@ verb! {
     ListNeedsRequest => ListNeedsReply
 }
 
-/// Which question.
+/// The question to resolve.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolveRequest {
-    /// Its id, or the beginning of it if that is unambiguous.
+    /// Id of the question, or its beginning if that is unambiguous.
     pub id: String,
 }
 
-/// Which question, and what to say.
+/// The question and its answer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
-    /// Its id, or the beginning of it if that is unambiguous.
+    /// Id of the question, or its beginning if that is unambiguous.
     pub id: String,
-    /// The id of the option to choose.
+    /// Id of the chosen option.
     pub option: String,
-    /// What to tell the next worker, at most 2,000 bytes; only for the option `retry` of a question about a task, and for `text` and `revise` of a team's.
+    /// Note for the next worker, at most 2,000 bytes; only for the option `retry` of a question about a task, and for `text` and `revise` of
+    /// a team's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// The question is settled.
+/// The closed question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ResolveReply {
-    /// Its id.
+    /// Id of the question.
     pub id: NeedId,
-    /// `approved`, `denied` or `answered`.
+    /// Outcome: `approved`, `denied` or `answered`.
     pub outcome: String,
 }
 
@@ -66,7 +67,7 @@ verb! {
 }
 
 verb! {
-    /// Refuse what a worker asks for.
+    /// Deny what a worker asks for.
     Deny = "deny", Synced, Approve, Never,
     ResolveRequest => ResolveReply
 }

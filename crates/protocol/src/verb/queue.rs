@@ -1,4 +1,4 @@
-//! A recipient's queue: deliveries that are held until they are acknowledged, requests, broadcasts, and the feed.
+//! Verbs about a recipient's queue: deliveries held until they are acknowledged, requests, broadcasts, and the feed of events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use crate::message::{Action, DeliveryState, Message, Priority, QueueState};
 use crate::team::TeamName;
 use crate::time::Millis;
 
-/// What to take.
+/// Messages to take.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveMessagesRequest {
-    /// At most so many, 1 unless said, 100 at most.
+    /// Maximum number of messages: 1 by default, 100 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
-    /// How long you hold them in milliseconds: 30,000 unless said, 12 hours at most.
+    /// How long you hold the messages, in milliseconds: 30,000 by default, 12 hours at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// Wait so many milliseconds for a first one, 30,000 at most.
+    /// Maximum wait for a first message, in milliseconds; 30,000 at most.
     pub wait_ms: u64,
-    /// Your registration's epoch: a newer one of the same name makes this call fail.
+    /// Your registration's epoch: the call fails if there is a newer one of the same name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
 }
@@ -40,88 +40,88 @@ verb! {
     ReceiveMessagesRequest => ReceiveMessagesReply
 }
 
-/// Which delivery.
+/// The delivery to return.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NakMessageRequest {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// The delivery's token.
+    /// Token of the delivery.
     #[serde(alias = "token")]
     pub lease_token: u64,
-    /// Deliver it again only after so many milliseconds, 12 hours at most.
+    /// Milliseconds before it is delivered again, 12 hours at most.
     #[serde(default)]
     pub delay_ms: u64,
-    /// Why, in a few words.
+    /// Reason in a few words.
     #[serde(default)]
     pub why: String,
 }
 
-/// Where the message stands now.
+/// Present state of the message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct QueueReply {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// Its place in the queue.
+    /// State in the queue.
     pub queue: QueueState,
-    /// When it is delivered again at the earliest, or when the delivery lapses.
+    /// Earliest time of the next delivery, or the time at which the delivery lapses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Millis>,
 }
 
 verb! {
-    /// Give a delivery back: it comes again after a while, and after its last delivery it is a dead letter.
+    /// Return a delivery: it is delivered again after a while; after its last delivery it is a dead letter.
     NakMessage = "nak_message", Synced, Delivery, Found,
     NakMessageRequest => QueueReply
 }
 
-/// Which delivery, and how long.
+/// The delivery to extend.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtendMessageRequest {
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// The delivery's token.
+    /// Token of the delivery.
     #[serde(alias = "token")]
     pub lease_token: u64,
-    /// How long from now in milliseconds, 12 hours at most.
+    /// How long you hold it from now, in milliseconds; 12 hours at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }
 
 verb! {
-    /// Hold a delivery for longer, because you are still at work on it.
+    /// Hold a delivery for longer, because you still work on it.
     ExtendMessage = "extend_message", Synced, Delivery, Found,
     ExtendMessageRequest => QueueReply
 }
 
-/// Which message.
+/// The message to cancel.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CancelMessageRequest {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
-    /// Why, in a few words.
+    /// Reason in a few words.
     #[serde(default)]
     pub why: String,
 }
 
 verb! {
-    /// Take back a message that you sent and that nobody has acknowledged.
+    /// Withdraw a message that you sent and that was not acknowledged.
     CancelMessage = "cancel_message", Synced, Delivery, Found,
     CancelMessageRequest => QueueReply
 }
 
-/// Which message.
+/// The message to revive.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviveMessageRequest {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
 }
 
 verb! {
-    /// Put a dead letter back into its queue, with all its deliveries before it again.
+    /// Put a dead letter back into its queue, with all its deliveries available again.
     ReviveMessage = "revive_message", Synced, Admin, Found,
     ReviveMessageRequest => QueueReply
 }
@@ -130,20 +130,20 @@ verb! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendRequestRequest {
-    /// Who is to answer.
+    /// Agent that is to answer.
     pub recipient: AgentName,
     /// The text.
     pub payload: String,
-    /// What it is for.
+    /// Purpose of the message.
     #[serde(default)]
     pub action: Action,
-    /// What it is about.
+    /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Wait so many milliseconds for the answer, 60,000 unless said, ten minutes at most.
+    /// Maximum wait for the answer, in milliseconds: 60,000 by default, ten minutes at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// An id of your own choice: asking with it again waits for the same answer.
+    /// Id of your own choice: asking with it again waits for the same answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MessageId>,
 }
@@ -151,9 +151,9 @@ pub struct SendRequestRequest {
 /// The answer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SendRequestReply {
-    /// The request.
+    /// Id of the request.
     pub id: MessageId,
-    /// What came back.
+    /// The answer.
     pub reply: Message,
 }
 
@@ -163,31 +163,31 @@ verb! {
     SendRequestRequest => SendRequestReply
 }
 
-/// A message to many.
+/// A message to several agents.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendTeamMessageRequest {
-    /// The team; or name recipients.
+    /// Name of the team; or use `recipients`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<TeamName>,
-    /// The recipients, when it is no team.
+    /// Names of the recipients, if it is not a team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<AgentName>,
     /// The text.
     pub payload: String,
-    /// What it is for.
+    /// Purpose of the message.
     #[serde(default)]
     pub action: Action,
-    /// Only members of this role.
+    /// Only members with this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_filter: Option<String>,
-    /// What it is about.
+    /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// How urgent it is.
+    /// Priority of the message.
     #[serde(default)]
     pub priority: Priority,
-    /// How it is delivered.
+    /// Delivery options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub options: Option<SendOptions>,
@@ -197,21 +197,21 @@ pub struct SendTeamMessageRequest {
     pub metadata: Option<Metadata>,
 }
 
-/// Who will read it.
+/// The messages that were sent.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SendTeamMessageReply {
-    /// What the messages have in common.
+    /// Id that the messages share.
     pub broadcast: MessageId,
-    /// One message each.
+    /// One message for each recipient.
     pub messages: Vec<SentCopy>,
 }
 
-/// One recipient's message of a broadcast.
+/// The message to one recipient of a broadcast.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SentCopy {
-    /// Who will read it.
+    /// Name of the recipient.
     pub recipient: AgentName,
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
     /// Position in the log.
     pub seq: u64,
@@ -223,60 +223,61 @@ verb! {
     SendTeamMessageRequest => SendTeamMessageReply
 }
 
-/// From where.
+/// Part of the feed to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadInboxEventsRequest {
-    /// Whose mail; your own when left out.
+    /// Name of the agent; yourself by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// The cursor of the last answer; `start`, or `now` (which is meant when left out).
+    /// Cursor of the last reply; `start`, or `now` (the default).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// At most so many, 100 unless said, 1,000 at most.
+    /// Maximum number of events: 100 by default, 1,000 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Wait so many milliseconds for a first one, 30,000 at most.
+    /// Maximum wait for a first event, in milliseconds; 30,000 at most.
     pub wait_ms: u64,
 }
 
-/// One thing that happened to a message, without its text.
+/// An event about a message, without the message's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InboxEvent {
     /// Position in the log.
     pub seq: u64,
-    /// When.
+    /// Time of the event.
     pub ts: Millis,
-    /// `sent`, `offered`, `injected`, `leased`, `returned`, `acked`, `done`, `dead`, `expired`, `cancelled`, `revived`, `replied`.
+    /// Kind of event: `sent`, `offered`, `injected`, `leased`, `returned`, `acked`, `done`, `dead`, `expired`, `cancelled`, `revived`,
+    /// `replied`.
     pub what: String,
-    /// The message.
+    /// Id of the message.
     pub id: MessageId,
-    /// Who sent it.
+    /// Name of the sender.
     #[serde(rename = "from")]
     pub sender: AgentName,
-    /// Who is to read it.
+    /// Name of the recipient.
     #[serde(rename = "to")]
     pub recipient: AgentName,
-    /// What it is about.
+    /// Subject of the message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// How far it has come now.
+    /// Present delivery state.
     pub state: DeliveryState,
 }
 
-/// The feed's next part.
+/// The next part of the feed.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReadInboxEventsReply {
-    /// Oldest first.
+    /// Events, oldest first.
     pub events: Vec<InboxEvent>,
-    /// Pass this to read on.
+    /// Cursor with which to read on.
     pub cursor: String,
-    /// More lies behind it already.
+    /// True if more events are available already.
     pub more: bool,
 }
 
 verb! {
-    /// Follow what happens to your mail, sent and received, without its text: append-only, from a cursor that outlives restarts.
+    /// Follow the events of your mail, sent and received, without its text: append-only, from a cursor that stays valid across restarts.
     ReadInboxEvents = "read_inbox_events", Read, Inbox, Found,
     ReadInboxEventsRequest => ReadInboxEventsReply
 }

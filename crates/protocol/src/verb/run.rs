@@ -1,4 +1,4 @@
-//! Runs: start, look, stop, retry, merge.
+//! Verbs about runs: start, show, stop, retry, merge.
 
 mod choice;
 mod clean;
@@ -30,99 +30,101 @@ use crate::run::{
 use crate::time::Millis;
 use crate::worker::PauseState;
 
-/// A plan to run.
+/// The plan or job to run, and its settings.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartRunRequest {
-    /// The text of a plan.json or a plan.md; empty where a job is asked for.
+    /// Text of a plan.json or a plan.md; empty for a job.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
-    /// Work that is in no plan.
+    /// Work without a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
-    /// How its workers work together; by default as the plan says, and for a job `debate` with a topic, `single` with one task, `parallel` with several.
+    /// How the workers work together; by default as the plan says, and for a job `debate` with a topic, `single` with one task, `parallel`
+    /// with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Whether its workers take part in the mail.
+    /// Whether the workers take part in the mail.
     #[serde(default, skip_serializing_if = "Coordination::is_managed")]
     pub coordination: Coordination,
-    /// Where it came from, for people.
+    /// Where the plan came from, for people.
     #[serde(default)]
     pub source: String,
-    /// The agents that its tasks name, and the one for those that name none (`*`).
+    /// Agents that the tasks name, and the one for tasks that name none (`*`).
     #[serde(default)]
     pub agents: Vec<AgentChoice>,
     /// Name of the agent for tasks that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_agent: Option<AgentName>,
-    /// Whether a team carries the plan out: each change is reviewed and tested by others than who made it. A plan may say so itself.
+    /// Whether a team carries the plan out: each change is reviewed and tested by agents other than its author. A plan can set this itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub team: bool,
-    /// Who is what in the team.
+    /// Agents and settings of the team's roles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleChoice>,
-    /// Whether a change that is not critical has its gates only, without review and tests by others. A plan may say so itself.
+    /// Whether a change that is not critical passes only its gates, without review and tests by other agents. A plan can set this itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub turbo: bool,
-    /// How often something may fail in the team before somebody else decides.
+    /// Limits of failures in a team.
     #[serde(default, skip_serializing_if = "TeamLimits::is_usual")]
     pub team_limits: TeamLimits,
-    /// Whether a team leads it through all modes: from a request, or from the plan, to the end of its last phase.
+    /// Set if a team leads the run through all modes: from a request, or from the plan, to the end of its last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Drive>,
-    /// The part of the plan that is run; all of it by default.
+    /// Unit of the plan to run; the whole plan by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
-    /// Folder in the user's work tree that the run belongs to, absolute; the one that the caller stands in by default.
+    /// Folder in the user's work tree that the run belongs to, absolute; by default the caller's working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_path: Option<String>,
-    /// The branch, tag or commit that the run starts at; what is checked out by default. A branch is also what the run is merged into.
+    /// Branch, tag or commit that the run starts at; by default what is checked out. If it is a branch, the run is merged into it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// At most so many workers at once, 1 to 256; the plan's profile or two by default.
+    /// Maximum number of workers at once, 1 to 256; by default from the plan's profile, else two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
-    /// Folder for work trees, absolute; by default what the settings say, else the state folder's `worktrees`.
+    /// Folder for work trees, absolute; by default from the settings, else the state folder's `worktrees`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<String>,
-    /// Merge into the user's branch when all tasks are merged; the same as `auto_merge: auto`.
+    /// Whether to merge into the user's branch when all tasks are merged; the same as `auto_merge: auto`.
     #[serde(default)]
     pub merge: bool,
-    /// Whether its branch is merged into the user's when all tasks are merged; goes before what the plan says.
+    /// Whether the run's branch is merged into the user's when all tasks are merged; takes precedence over the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_merge: Option<AutoMerge>,
-    /// So many workers try each task by which nobody else is said to share it, 2 to 8; the gates choose among their changes.
+    /// Number of workers that try each task that has no other workers sharing it, 2 to 8; the gates choose among their changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
-    /// What it may cost; without it, whatever it costs.
+    /// Budget of the run; by default unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// What all runs of its plan may cost together, in millionths of a US dollar; what the plan says without it.
+    /// Budget of all runs of the plan together, in millionths of a US dollar; by default as the plan says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_budget: Option<u64>,
-    /// How long each attempt may take; goes before what the plan says.
+    /// Time limits of each attempt; take precedence over the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_timeout_ms: Option<WorkerTimeout>,
-    /// How all of its workers are held; goes before what plan and agents say.
+    /// Isolation of all workers; takes precedence over plan and agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Start constrained workers also where this machine can't enforce all of it; the record then names what it can't.
+    /// Whether to start constrained workers even if this machine can't enforce all restrictions; the record then names those it can't.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unenforced: bool,
-    /// Whether tasks that write the same files run one after the other (the default); else they are only shown, run beside each other, and are judged again
-    /// on the merged tree.
+    /// Whether tasks that write the same files run one after the other (the default). If false, the conflicts are only shown: the tasks run
+    /// in parallel and are judged again on the merged tree.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub use_execution_graph: bool,
-    /// What its workers should know of the work that it belongs to, at most 16 KiB: stands in each prompt and in the run's first event.
+    /// Context for the workers about the larger task, at most 16 KiB: part of each prompt and of the run's first event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_trace: Option<String>,
-    /// The turn of the loop that starts it (`next_unit` says which): it begins at what earlier runs of the plan have merged, and does none of that again.
+    /// Turn of the loop that starts the run (from `next_unit`): the run starts at what earlier runs of the plan have merged, and repeats
+    /// none of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AutoTurn>,
-    /// Say what would happen and start nothing.
+    /// Whether to only report what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// The daemon ends with this run when nothing else needs it.
+    /// Whether the daemon ends with this run when nothing else needs it.
     #[serde(default)]
     pub ends_daemon: bool,
 }
@@ -131,19 +133,19 @@ pub struct StartRunRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Drive {
-    /// What is wanted, at most 64 KiB, where there is no plan yet.
+    /// Request, at most 64 KiB, if there is no plan yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// Which of the steps are taken that may be left out.
+    /// Which of the optional steps are taken.
     pub steps: OptionalSteps,
-    /// Whether the next phase begins without a person being asked.
+    /// Whether the next phase begins without asking a person.
     pub auto: bool,
-    /// The agent that has the architect's seat from the start; the run needs a budget then.
+    /// Agent that has the architect's seat from the start; the run then needs a budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<AgentName>,
 }
 
-/// Most bytes of a request.
+/// Maximum size of a request, in bytes.
 pub const MAX_REQUEST: usize = 64 << 10;
 
 const fn yes() -> bool {
@@ -155,40 +157,40 @@ const fn is_yes(flag: &bool) -> bool {
     *flag
 }
 
-/// Most bytes of [`StartRunRequest::parent_trace`].
+/// Maximum size of [`StartRunRequest::parent_trace`], in bytes.
 pub const MAX_PARENT_TRACE: usize = 16 << 10;
 
-/// What was started, or what would be.
+/// The run that was started, or what a dry run would do.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StartRunReply {
-    /// The run; nothing on a dry run.
+    /// Id of the run; none for a dry run.
     pub run: Option<RunId>,
-    /// Whether that run was there before: it was started by the same request, and is not over.
+    /// True if the run existed: the same request had started it, and it is not over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub already: bool,
-    /// The branch that the run is merged into: the one that it starts at, or that the user's tree stands on.
+    /// Branch that the run is merged into: the one that it starts at, or that is checked out in the user's tree.
     pub target: String,
-    /// The commit that the run starts from.
+    /// Commit that the run starts from.
     pub base: String,
-    /// The run's own branch.
+    /// Name of the run's own branch.
     pub branch: String,
     /// Whether its branch is merged into `target` when all tasks are merged.
     #[serde(default)]
     pub auto_merge: AutoMerge,
-    /// Where its work trees lie.
+    /// Folder of its work trees.
     pub worktrees: String,
-    /// Who named that folder: `request`, the path of a settings file, or `default`.
+    /// Where that folder was set: `request`, the path of a settings file, or `default`.
     #[serde(default)]
     pub worktrees_from: String,
-    /// Tasks in the order in which they may start, those of one line side by side.
+    /// Tasks in the order in which they may start; those of one entry run in parallel.
     pub waves: Vec<Vec<String>>,
-    /// Pairs of tasks that nothing orders and of which one writes what the other writes or reads, at most 1,000.
+    /// Pairs of tasks without an order, of which one writes what the other writes or reads; at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// Tasks that wait for others because of their `inputs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived: Vec<DerivedEdge>,
-    /// Tasks that are left out, and those that could start at once and have to wait for a worker or a file, each with its code.
+    /// Tasks that are left out, and those that could start at once but have to wait for a worker or a file, each with its code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
     /// Agents and how they are driven, without the values of variables.
@@ -196,47 +198,48 @@ pub struct StartRunReply {
     /// Tasks that are left out or deferred, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Tasks whose workers are constrained.
+    /// Tasks with constrained workers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constrained: Vec<String>,
-    /// What of that this machine can't enforce, a sentence each.
+    /// Restrictions that this machine can't enforce, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
     /// At most so many workers at once.
     pub max_workers: u32,
-    /// Position in the log before the run's first event: follow from here.
+    /// Position in the log before the run's first event, from which to follow it.
     pub cursor: u64,
 }
 
 verb! {
-    /// Start a plan: agents work on its tasks in work trees of their own, held to gates, merged into the run's branch.
+    /// Start a plan: agents work on its tasks in separate work trees, gates judge their changes, and changes that pass are merged into the
+    /// run's branch.
     StartRun = "start_run", Synced, Work, Found,
     StartRunRequest => StartRunReply
 }
 
-/// Which run.
+/// The run to show.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRunRequest {
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Also what its branch changes.
+    /// Whether to include the changes of its branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff: bool,
-    /// Also how large its work trees are, all files of which are looked at for it.
+    /// Whether to include the sizes of its work trees, for which all their files are examined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sizes: bool,
 }
 
-/// A gate's word on one attempt.
+/// Report of a gate on one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateReport {
-    /// Its name.
+    /// Name of the gate.
     pub gate: String,
-    /// `pass`, `fail`, `skip`, `error` or `not_configured`.
+    /// Verdict: `pass`, `fail`, `skip`, `error` or `not_configured`.
     pub verdict: String,
-    /// Why, in one line each.
+    /// Reasons, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
@@ -244,89 +247,91 @@ pub struct GateReport {
 /// A task of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskReport {
-    /// Its id.
+    /// Id of the task.
     pub id: String,
-    /// The task that it is a subtask of.
+    /// Id of the task that it is a subtask of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// What is to be done.
+    /// What the task is to do.
     pub description: String,
-    /// Who does it.
+    /// Name of its agent.
     pub agent: String,
-    /// Whether that is a script.
+    /// True if the agent is a script.
     pub scripted: bool,
-    /// Why it is paused, in the state `paused`.
+    /// Reason for the pause, in the state `paused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<TaskPauseCause>,
-    /// How its worker is held.
+    /// Isolation of its worker.
     #[serde(default, skip_serializing_if = "Isolation::is_full")]
     pub isolation: Isolation,
-    /// `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `done` (not merged by itself), `blocked`, `dep_failed`, `stopped` …
+    /// State: `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `done` (not merged separately), `blocked`,
+    /// `dep_failed`, `stopped` …
     pub state: String,
-    /// What a held task waits for: who has reserved which of its files, and until when.
+    /// Lease that a held task waits for: which agent has reserved which of its files, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// What the gates said of the last attempt.
+    /// Reports of the gates on the last attempt.
     pub gates: Vec<GateReport>,
-    /// Why attempts were refused, oldest first.
+    /// Reasons why attempts were refused, oldest first.
     pub refusals: Vec<String>,
-    /// What reviewers and test engineers of a team said about the present attempt, by the names of their steps.
+    /// Reports of a team's reviewers and test engineers on the present attempt, by the names of their steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<GateReport>,
-    /// The step of a team that is at work or next: `review`, `tests` …
+    /// Current or next step of a team: `review`, `tests` …
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at_step: String,
-    /// Where a team's task is in the words of the swarm: `idle`, `coder_delegated`, `pre_check_passed`, `reviewer_run`, `tests_run` or `complete`; empty for other tasks.
+    /// State of a team's task in the words of the swarm: `idle`, `coder_delegated`, `pre_check_passed`, `reviewer_run`, `tests_run` or
+    /// `complete`; empty for other tasks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub swarm_state: String,
-    /// The commit that was merged into the run's branch.
+    /// Commit that was merged into the run's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Files that it changed.
+    /// Files that the task changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Ids of tasks it waits for.
+    /// Ids of the tasks it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<String>,
-    /// Its work tree, while it has one: an absolute path.
+    /// Absolute path of its work tree, while it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worktree: String,
-    /// Bytes of the files in its work tree; only where that is asked for.
+    /// Size of the files in its work tree, in bytes; only on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_bytes: Option<u64>,
-    /// Millionths of a US dollar; nothing when no agent named a price.
+    /// Cost in millionths of a US dollar; none if no agent reported a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// Tokens that its workers read; nothing when no agent counts them.
+    /// Input tokens of its workers; none if no agent counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens that its workers wrote.
+    /// Output tokens of its workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// The tool that its worker is using.
+    /// Tool that its worker is using.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doing: String,
-    /// Whether its worker was told to wait, or does.
+    /// Set if its worker is pausing or paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<PauseState>,
-    /// When its worker was last heard of.
+    /// Time of the last sign of life from its worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Millis>,
-    /// Why it has no worker, where it needs one.
+    /// Reason why a task that needs a worker has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_started: Option<Skipped>,
-    /// What it waits for beside the other tasks of its run, though it is ready.
+    /// What the ready task waits for, apart from the other tasks of its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
-    /// Whether its worker waits for a person's answer.
+    /// True if its worker waits for a person's answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_you: bool,
-    /// What its last worker has said of how it stands (`report_step`); the gates decide.
+    /// Last report of its worker about its state (`report_step`); the gates decide.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub step: String,
-    /// How many further tasks its last worker has proposed: `log` shows them.
+    /// Number of tasks that its last worker has proposed; `log` shows them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub proposed: u64,
 }
@@ -338,90 +343,90 @@ fn is_zero(count: &u64) -> bool {
 /// A run in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
-    /// Its id.
+    /// Id of the run.
     pub run: RunId,
-    /// The plan's title.
+    /// Title of the plan.
     pub title: String,
-    /// `running`, `succeeded`, `failed`, `stopped`.
+    /// State: `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,
-    /// The run's branch.
+    /// Name of the run's branch.
     pub branch: String,
-    /// The user's branch that it was started from.
+    /// Name of the user's branch that it was started from.
     pub target: String,
-    /// The commit that it started from.
+    /// Commit that it started from.
     pub base: String,
-    /// Tasks in all.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Merged ones.
+    /// Number of merged tasks.
     pub merged: u64,
-    /// What a run is at that a team leads.
+    /// Mode of a run that a team leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TeamMode>,
-    /// What it waits for.
+    /// What the run waits for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub now: String,
-    /// Blocked ones and those that wait for them in vain.
+    /// Number of tasks that are blocked or wait for a blocked one.
     pub blocked: u64,
-    /// Whether its branch has been merged into the user's.
+    /// True if its branch was merged into the user's.
     pub is_merged: bool,
-    /// When it started.
+    /// Time of its start.
     pub started_at: Millis,
-    /// When it ended.
+    /// Time of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
-    /// Millionths of a US dollar; nothing when no agent named a price.
+    /// Cost in millionths of a US dollar; none if no agent reported a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// Tokens that its workers read; nothing when no agent counts them.
+    /// Input tokens of its workers; none if no agent counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens that its workers wrote.
+    /// Output tokens of its workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// What workers count as having cost that told none, in millionths of a US dollar: their reservations. Only under a budget.
+    /// Estimated cost of workers that reported none, in millionths of a US dollar: their reservations. Only with a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_micro_usd: Option<u64>,
-    /// What it may cost.
+    /// Budget of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// How all of its workers are held, where the request said so.
+    /// Isolation of all of its workers, if the request set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Why nothing starts in it, if it is paused.
+    /// Reason for the pause, if the run is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseCause>,
 }
 
-/// A run in full.
+/// A run with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GetRunReply {
-    /// In a line.
+    /// Summary of the run.
     #[serde(flatten)]
     pub summary: RunSummary,
-    /// What it has cost in all, in millionths of a US dollar, estimates included.
+    /// Total cost in millionths of a US dollar, estimates included.
     pub total_micro_usd: u64,
-    /// Whether a ceiling that holds for it is reached.
+    /// True if a ceiling that applies to it is reached.
     pub is_budget_exceeded: bool,
-    /// The ceilings that hold for it, each with what is spent of it.
+    /// Ceilings that apply to it, each with the amount spent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Ceiling>,
-    /// Its tasks in plan order; of a run that a team leads, those of the phases that have begun.
+    /// Tasks in plan order; of a run that a team leads, those of the phases that have begun.
     pub list: Vec<TaskReport>,
-    /// The runs that a team has started for it, in their order.
+    /// Runs that a team has started for it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<RunPart>,
     /// Tasks of the plan that it has left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Messages that its agents sent and were sent while it ran.
+    /// Number of messages to and from its agents while it ran.
     pub messages_sent: u64,
-    /// Of these, acknowledged ones.
+    /// Number of those that were acknowledged.
     pub messages_acked: u64,
-    /// What to know before its branch is merged, a sentence each: links that lead out of the repository, large files that are no text,
-    /// submodules. Empty while it is at work and after it was merged.
+    /// Remarks to read before its branch is merged, one sentence each: links that lead out of the repository, large binary files,
+    /// submodules. Empty while it runs and after it was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What its branch changes against the commit that it started from, if that was asked for and the branch is there.
+    /// Changes of its branch since the commit that it started from, on request and if the branch exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
@@ -429,11 +434,11 @@ pub struct GetRunReply {
 /// A run that a team has started for another one: a question to a role, or the tasks of a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunPart {
-    /// Its id.
+    /// Id of the run.
     pub run: RunId,
-    /// What it does.
+    /// What the run does.
     pub what: String,
-    /// `running`, `succeeded`, `failed`, `stopped`.
+    /// State: `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,
 }
 
@@ -443,55 +448,55 @@ verb! {
     GetRunRequest => GetRunReply
 }
 
-/// Which task.
+/// The task to show.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShowTaskRequest {
-    /// `RUN/TASK`, or `TASK` of the newest run.
+    /// Task, as `RUN/TASK`, or `TASK` of the newest run.
     pub task: String,
-    /// Send the diff along.
+    /// Whether to include the diff.
     #[serde(default)]
     pub diff: bool,
-    /// Send along what its last worker has said, from this byte on.
+    /// Byte offset from which to include the output of its last worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_from: Option<u64>,
 }
 
-/// What a worker has said, or a part of it.
+/// Output of a worker, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// The text, at most 50 KiB of it: untrusted. Where more is there, ask again from the byte `next`.
+    /// The text, at most 50 KiB; untrusted. If there is more, ask again from the byte `next`.
     pub text: String,
-    /// Bytes that there are in all.
+    /// Total size in bytes.
     pub bytes: u64,
-    /// The byte after the text, if more is there.
+    /// Offset of the byte after the text, if there is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// The task.
+/// A task with details.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShowTaskReply {
-    /// Its run.
+    /// Id of its run.
     pub run: RunId,
     /// The task.
     pub task: TaskReport,
-    /// What the task changes against the commit it started from, at most 1 MiB.
+    /// Changes of the task since the commit it started from, at most 1 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What its last worker has said, if asked for.
+    /// Output of its last worker, on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// Folder of the last worker: raw output and frames.
+    /// Folder of the last worker, with raw output and frames.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
-    /// What its workers were told (`tell_worker`), oldest first and at most 100; of a managed run that is mail.
+    /// Texts sent to its workers (`tell_worker`), oldest first and at most 100; in a managed run these are mail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Message>,
 }
 
 verb! {
-    /// Show one task of a run, with its diff or what its worker has said if asked for.
+    /// Show one task of a run, with its diff or the output of its worker on request.
     ShowTask = "show_task", Read, Run, Found,
     ShowTaskRequest => ShowTaskReply
 }

@@ -1,4 +1,4 @@
-//! Looking for words in messages.
+//! The verb that searches messages for words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState};
 use crate::time::Millis;
 
-/// What to look for.
+/// Words and limits of the search.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchMessagesRequest {
@@ -20,31 +20,31 @@ pub struct SearchMessagesRequest {
     /// Only messages before this `seq`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// At most so many, 20 by default, 100 at most.
+    /// Maximum number of messages: 20 by default, 100 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// A message that holds the words.
+/// A message that contains the words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageHit {
-    /// Its id.
+    /// Id of the message.
     pub id: MessageId,
     /// Position in the log.
     pub seq: u64,
-    /// What it is for.
+    /// Purpose of the message.
     pub action: Action,
-    /// Who sent it.
+    /// Name of the sender.
     pub sender: AgentName,
-    /// Whether the sender proved who it is.
+    /// True if the sender's name is proven.
     pub sender_verified: bool,
-    /// Who is to read it.
+    /// Name of the recipient.
     pub recipient: AgentName,
-    /// How far it has come.
+    /// Delivery state.
     pub state: DeliveryState,
-    /// When the store took it.
+    /// Time at which the store accepted the message.
     pub created_at: Millis,
-    /// The text around the first match, at most 240 characters. Untrusted: it is what somebody wrote.
+    /// Text around the first match, at most 240 characters. Untrusted: it comes from the sender.
     pub excerpt: String,
 }
 
@@ -53,15 +53,15 @@ pub struct MessageHit {
 pub struct SearchMessagesReply {
     /// The messages.
     pub hits: Vec<MessageHit>,
-    /// Pass this as `before` to read on; nothing when there are no more.
+    /// Pass this as `before` to read on; none if there are no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
-    /// False while the index of a long log is still being made; ask again in a moment for the rest.
+    /// False while the index of a long log is still being built; ask again in a moment for the rest.
     pub is_whole: bool,
 }
 
 verb! {
-    /// Look for words in all messages, newest first.
+    /// Search all messages for words, newest first.
     SearchMessages = "search_messages", Read, Oversee, Found,
     SearchMessagesRequest => SearchMessagesReply
 }

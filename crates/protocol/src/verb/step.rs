@@ -1,4 +1,4 @@
-//! What a worker says about its own task, by which it changes nothing itself.
+//! Reports and proposals of a worker about its own task, which by themselves change nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,27 @@ use crate::action::{StepState, WorkerAction};
 use crate::id::{RunId, WorkerId};
 use crate::plan::TaskId;
 
-/// How the caller's own task stands.
+/// State of the caller's own task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportStepRequest {
-    /// `working`, `done` or `stuck`; the gates decide whether it is done.
+    /// State: `working`, `done` or `stuck`; the gates decide whether it is done.
     pub state: StepState,
-    /// A sentence or two, at most 2,000 bytes.
+    /// Explanation in a sentence or two, at most 2,000 bytes.
     pub note: String,
-    /// The answer that the caller's step wants, as its prompt shows it: a review, tests.
+    /// Answer that the caller's step asks for, in the form that its prompt shows: a review, tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// The caller's task; another one is refused.
+    /// Id of the caller's task; another task is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The caller's attempt; refused when the task has gone on to another one.
+    /// Attempt number of the caller; refused if the task is already in a later attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// The run, for who has its architect's seat: without a task, `answer` is what the architect is asked.
+    /// Id of the run, for the agent in its architect's seat: without a task, `answer` is the architect's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The seat's fence.
+    /// Fence number of the seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<u64>,
 }
@@ -38,49 +38,49 @@ pub struct ReportStepRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposeTaskRequest {
-    /// What is to be done, at most 2,000 bytes.
+    /// What the task is to do, at most 2,000 bytes.
     pub description: String,
-    /// Files that it would touch, at most 20.
+    /// Files that the task would change, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Tasks that it would come after, at most 20.
+    /// Tasks that have to be done before it, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
-    /// The caller's task; another one is refused.
+    /// Id of the caller's task; another task is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The caller's attempt; refused when the task has gone on to another one.
+    /// Attempt number of the caller; refused if the task is already in a later attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
 }
 
-/// Who a caller says that it is: a worker that has lost its task is refused.
+/// Task and attempt that a caller claims: a worker that was replaced in its task is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fence {
-    /// Its task.
+    /// Id of its task.
     pub task: Option<TaskId>,
-    /// Its attempt.
+    /// Attempt number.
     pub attempt: Option<u32>,
 }
 
-/// It is in the record.
+/// The recorded report or proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The task; empty where the architect of a run answered.
+    /// Id of the task; empty if it is an answer of a run's architect.
     pub task: String,
-    /// The worker.
+    /// Id of the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// Its attempt; 0 without a task.
+    /// Attempt number; 0 without a task.
     pub attempt: u32,
 }
 
 // === impl ReportStepRequest ===
 
 impl ReportStepRequest {
-    /// What is asked for, and by whom.
+    /// Returns the action, and the task and attempt that the caller claims.
     #[must_use]
     pub fn into_parts(self) -> (WorkerAction, Fence) {
         let Self { state, note, answer, task, attempt, run: _, fence: _ } = self;
@@ -91,7 +91,7 @@ impl ReportStepRequest {
 // === impl ProposeTaskRequest ===
 
 impl ProposeTaskRequest {
-    /// What is asked for, and by whom.
+    /// Returns the action, and the task and attempt that the caller claims.
     #[must_use]
     pub fn into_parts(self) -> (WorkerAction, Fence) {
         let Self { description, files, after, task, attempt } = self;
@@ -100,13 +100,14 @@ impl ProposeTaskRequest {
 }
 
 verb! {
-    /// Say how your own task stands, as a worker of a run: working, done or stuck, with a note for those who look at it. Who leads a run answers with it, too.
+    /// Report the state of your own task, as a worker of a run: working, done or stuck, with a note. The agent that leads a run also answers
+    /// with it.
     ReportStep = "report_step", Synced, Step, Found,
     ReportStepRequest => StepReply
 }
 
 verb! {
-    /// Propose a further task, as a worker of a run: it is recorded and shown, and a person may put it into a plan.
+    /// Propose a further task, as a worker of a run: it is recorded and shown, and a person may add it to a plan.
     ProposeTask = "propose_task", Synced, Step, Found,
     ProposeTaskRequest => StepReply
 }

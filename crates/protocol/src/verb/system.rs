@@ -1,4 +1,4 @@
-//! The daemon and its record.
+//! Verbs about the daemon and its record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,47 +10,47 @@ use crate::event::{Event, ReadFrom};
 use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetStatusRequest {}
 
-/// How everything is, what needs you first.
+/// State of everything; what needs you comes first.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GetStatusReply {
-    /// The daemon's version.
+    /// Version of the daemon.
     pub version: String,
-    /// Its process id.
+    /// Process id of the daemon.
     pub pid: u32,
-    /// When it became ready.
+    /// Time at which it became ready.
     pub started_at: Millis,
     /// Root of the repository.
     pub root: String,
     /// State folder.
     pub state_folder: String,
-    /// Where the loopback HTTP server listens.
+    /// Address of the loopback HTTP server.
     pub http: String,
-    /// Last event.
+    /// Number of the last event.
     pub lsn: u64,
-    /// What was noted of the record and is not in it: a loss until a person has accepted it.
+    /// Events that were noted outside of the record and are missing from it: a loss until a person has accepted it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
-    /// Open questions to a person, counted to 1,000.
+    /// Number of open questions to a person, counted to 1,000.
     pub needs: u64,
-    /// Registered agents.
+    /// Number of registered agents.
     pub agents: u64,
-    /// Unacknowledged messages.
+    /// Number of unacknowledged messages.
     pub unread: u64,
-    /// Messages that came to nothing and wait for a person; they are among `needs`.
+    /// Number of undeliverable messages that wait for a person; they are among `needs`.
     #[serde(default)]
     pub dead: u64,
-    /// Agents that have not seen mail for more than ten minutes.
+    /// Agents with mail that they have not seen for more than ten minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<UnseenMail>,
-    /// Workers of live runs that the daemon watches.
+    /// Number of workers of live runs that the daemon watches.
     #[serde(default)]
     pub workers: u64,
-    /// How many of them have their shim connected. After a restart of the daemon fewer, until it has adopted all.
+    /// Number of those whose shim is connected. After a restart of the daemon it is lower until all are adopted.
     #[serde(default)]
     pub connected: u64,
     /// Runs, newest first, at most 20.
@@ -60,64 +60,64 @@ pub struct GetStatusReply {
 /// Mail that its recipient has not seen for more than ten minutes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnseenMail {
-    /// Whose.
+    /// Name of the agent.
     pub agent: AgentName,
-    /// How many messages, counted up to 100.
+    /// Number of messages, counted up to 100.
     pub count: u64,
-    /// Since when the oldest one waits.
+    /// Time since which the oldest one waits.
     pub since: Millis,
 }
 
 verb! {
-    /// Show how everything is: open questions, runs and their tasks, agents, mail.
+    /// Show the state of everything: open questions, runs and their tasks, agents, mail.
     GetStatus = "get_status", Read, Status, Listed,
     GetStatusRequest => GetStatusReply
 }
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetCallerRequest {}
 
-/// What the daemon takes the caller for.
+/// The caller as the daemon identified it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GetCallerReply {
-    /// The name under which its calls are recorded.
+    /// Name under which its calls are recorded.
     pub name: AgentName,
-    /// `person`, `worker` or `agent`.
+    /// Kind: `person`, `worker` or `agent`.
     pub kind: String,
-    /// Whether a person is there to decide: in front of a terminal, in a page session, or in a CI session that was told `--yes`.
+    /// True if a person is there to decide: in front of a terminal, in a page session, or in a CI session that was started with `--yes`.
     pub is_present: bool,
-    /// How the daemon knows.
+    /// How the caller was identified.
     pub known_by: String,
 }
 
 verb! {
-    /// Say what the daemon takes the caller for, and how it knows.
+    /// Return how the daemon identified the caller.
     GetCaller = "get_caller", Read, Status, Found,
     GetCallerRequest => GetCallerReply
 }
 
-/// Which events.
+/// Events to read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadEventsRequest {
-    /// Events after this place: the cursor of the last answer, a number, `start` (unless said otherwise) or `now`.
+    /// Position after which to read: the cursor of the last reply, a number, `start` (the default) or `now`.
     #[serde(default)]
     pub after: ReadFrom,
-    /// Only of these kinds; all when empty.
+    /// Only these kinds; all if empty.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// Only of subjects that begin with this.
+    /// Only subjects that begin with this text.
     #[serde(default)]
     pub subject: String,
-    /// At most so many, 100 by default, 1000 at most.
+    /// Maximum number of events: 100 by default, 1000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Wait so many milliseconds for a first event when there is none yet; 30,000 at most.
+    /// Maximum wait for a first event if there is none yet, in milliseconds; 30,000 at most.
     #[serde(default)]
     pub wait_ms: u64,
-    /// Send bodies along.
+    /// Whether to include bodies.
     #[serde(default)]
     pub with_bodies: bool,
 }
@@ -125,37 +125,37 @@ pub struct ReadEventsRequest {
 /// Events, oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReadEventsReply {
-    /// The events.
+    /// Events that were read.
     pub events: Vec<Event>,
-    /// Pass this as `after` to read on: all up to here was looked at.
+    /// Pass this as `after` to read on; all events up to it were examined.
     pub cursor: String,
     /// Last position of the log.
     pub head: u64,
 }
 
 verb! {
-    /// Read the event log from a position, waiting a little for the next event if asked to.
+    /// Read the event log from a position, optionally waiting a little for the next event.
     ReadEvents = "read_events", Read, Oversee, Found,
     ReadEventsRequest => ReadEventsReply
 }
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyLogRequest {}
 
-/// What the verification found.
+/// Result of the verification.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyLogReply {
-    /// Whether everything fits.
+    /// True if the record has no fault.
     pub is_intact: bool,
-    /// `hash chain verified`, or what is wrong and with which event.
+    /// `hash chain verified`, or the fault and its event.
     pub summary: String,
-    /// Events looked at.
+    /// Number of events examined.
     pub events: u64,
-    /// Hash of the last one.
+    /// Hash of the last event.
     pub head: Digest,
-    /// Details of what is wrong.
+    /// Details of the faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
 }
@@ -166,22 +166,22 @@ verb! {
     VerifyLogRequest => VerifyLogReply
 }
 
-/// Where to.
+/// Target of the export.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportLogRequest {
-    /// Absolute path: of a file that does not exist yet, or of an earlier one of this record, which is replaced.
+    /// Absolute path of a file that does not exist yet, or of an earlier export of this record, which is replaced.
     pub path: String,
 }
 
 /// The export.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ExportLogReply {
-    /// Where it lies: JSON lines.
+    /// Path of the export, in JSON lines.
     pub path: String,
-    /// Events in it.
+    /// Number of events.
     pub events: u64,
-    /// Hash of the last one.
+    /// Hash of the last event.
     pub head: Digest,
 }
 
@@ -191,7 +191,7 @@ verb! {
     ExportLogRequest => ExportLogReply
 }
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignHeadRequest {}
@@ -201,7 +201,7 @@ pub struct SignHeadRequest {}
 pub struct SignHeadReply {
     /// DSSE envelope around the statement of the log's length, its last hash and its Merkle root.
     pub envelope: Value,
-    /// The public key in hex, to be kept where the machine can't change it.
+    /// Public key in hex, to be kept where this machine can't change it.
     pub public_key: String,
 }
 
@@ -211,21 +211,21 @@ verb! {
     SignHeadRequest => SignHeadReply
 }
 
-/// How to end.
+/// How the daemon ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShutdownRequest {
-    /// Leave the workers at work for the next daemon (`restart`) instead of stopping them (`down`).
+    /// Whether to leave the workers running for the next daemon (`restart`) instead of stopping them (`down`).
     #[serde(default)]
     pub keep_workers: bool,
 }
 
-/// The daemon ends after this answer.
+/// The daemon, which ends after this reply.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ShutdownReply {
-    /// Its process id, so that the caller can see it go.
+    /// Process id of the daemon, so that the caller can wait for its end.
     pub pid: u32,
-    /// Workers that were left at work.
+    /// Number of workers that were left running.
     pub workers: u64,
 }
 
@@ -235,7 +235,7 @@ verb! {
     ShutdownRequest => ShutdownReply
 }
 
-/// Nothing to say.
+/// Request without arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateSessionCodeRequest {}
@@ -245,14 +245,14 @@ pub struct CreateSessionCodeRequest {}
 pub struct CreateSessionCodeReply {
     /// The code.
     pub code: String,
-    /// Where it is exchanged: `POST` an object with it as `code`.
+    /// URL at which it is exchanged: `POST` an object with it as `code`.
     pub url: String,
-    /// When it is worth nothing any more.
+    /// Time at which the code expires.
     pub expires_at: Millis,
 }
 
 verb! {
-    /// Make a one-time code with which a page opens a session of the person who calls.
+    /// Create a one-time code with which a page opens a session of the calling person.
     CreateSessionCode = "create_session_code", Read, Approve, Never,
     CreateSessionCodeRequest => CreateSessionCodeReply
 }

@@ -1,4 +1,4 @@
-//! Teams: agents under one name.
+//! Verbs about teams.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,15 +7,15 @@ use super::verb;
 use crate::id::AgentName;
 use crate::team::{Team, TeamName};
 
-/// A team as it is to be.
+/// The new state of a team.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetTeamRequest {
-    /// Its name.
+    /// Name of the team.
     pub team: TeamName,
-    /// Its members, at most 64, all of them registered.
+    /// Names of the members, at most 64, all of them registered.
     pub members: Vec<AgentName>,
-    /// One agent stands for the whole team; it is then the only member.
+    /// Whether one agent stands for the whole team; it is then the only member.
     #[serde(default, alias = "isComposite")]
     pub is_composite: bool,
     /// What the team can do.
@@ -23,31 +23,31 @@ pub struct SetTeamRequest {
     pub capabilities: Vec<String>,
 }
 
-/// The team as it now stands.
+/// The team after the change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SetTeamReply {
-    /// The entry.
+    /// Entry in the roster.
     pub team: Team,
 }
 
 verb! {
-    /// Make a team of agents, or change who is in it.
+    /// Create a team of agents, or change its members.
     SetTeam = "set_team", Synced, Admin, Found,
     SetTeamRequest => SetTeamReply
 }
 
-/// Which team.
+/// The team to remove.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoveTeamRequest {
-    /// Its name.
+    /// Name of the team.
     pub team: TeamName,
 }
 
-/// The team is gone.
+/// The removed team.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RemoveTeamReply {
-    /// Its name.
+    /// Name of the team.
     pub team: TeamName,
 }
 

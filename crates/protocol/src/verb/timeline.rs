@@ -1,4 +1,4 @@
-//! The timeline of a run: what happened, how long it took, what it cost, and what made it happen.
+//! The verb that shows the timeline of a run: events with their duration, cost and cause.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use crate::id::{RunId, WorkerId};
 use crate::plan::TaskId;
 use crate::time::Millis;
 
-/// Most entries of one page, those of workers' turns and questions left out.
+/// Maximum number of entries on one page, without those of workers' turns and questions.
 pub const MAX_ENTRIES: u32 = 1_000;
 
-/// Entries of one page where the request says nothing.
+/// Default number of entries on one page.
 pub const USUAL_ENTRIES: u32 = 200;
 
-/// Most turns and questions that are shown of one worker.
+/// Maximum number of turns and questions that are shown for one worker.
 pub const MAX_TURNS: usize = 100;
 
-/// What an entry is about.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineKind {
@@ -31,105 +31,105 @@ pub enum TimelineKind {
     Turn,
     /// A question to a person.
     Question,
-    /// The verdict of a gate.
+    /// A verdict of a gate.
     Gate,
     /// The plan's `lint_fix` command was run on a change.
     LintFix,
-    /// A change was put on top of what others have merged.
+    /// A change was rebased onto what others have merged.
     Rebase,
-    /// The merge of a change waits for files that somebody else has reserved.
+    /// The merge of a change waits for files that another agent has reserved.
     Hold,
-    /// A change is merged into the run's branch.
+    /// A change was merged into the run's branch.
     Merge,
-    /// A task ended without a merge of its own.
+    /// A task ended without a separate merge.
     Task,
-    /// Somebody paused, resumed, stopped or tried again, or a ceiling was reached.
+    /// A pause, resumption, stop or retry was requested, or a ceiling was reached.
     Control,
-    /// The run's branch is merged into the user's, or that is taken back.
+    /// The run's branch was merged into the user's, or that merge was undone.
     Branch,
 }
 
-/// How what an entry is about stands.
+/// State of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineState {
-    /// It goes on.
+    /// In progress.
     Running,
-    /// It ended well.
+    /// Ended successfully.
     Done,
-    /// It ended otherwise.
+    /// Ended without success.
     Failed,
-    /// It was interrupted and goes on later.
+    /// Interrupted, to be continued later.
     Paused,
-    /// Somebody ended it.
+    /// Stopped on request.
     Stopped,
-    /// It was left out.
+    /// Left out.
     Skipped,
 }
 
-/// What made an entry happen.
+/// Cause of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineCause {
     /// The entry with this `id`.
     Entry(u64),
-    /// A person or an agent, or `daemon`.
+    /// A person or an agent, by name, or `daemon`.
     By(String),
 }
 
-/// One thing that happened in a run.
+/// An entry of a run's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineEntry {
-    /// The number of the event that began it in the log.
+    /// Number of the event in the log that began it.
     pub id: u64,
-    /// When it began.
+    /// Time of its beginning.
     pub at: Millis,
-    /// When it ended; absent while it goes on, and for what has no length.
+    /// Time of its end; absent while it is in progress, and for entries without duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
-    /// What it is about.
+    /// Kind of the entry.
     pub what: TimelineKind,
-    /// How that stands.
+    /// State of the entry.
     pub state: TimelineState,
-    /// Its task.
+    /// Id of its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Its attempt.
+    /// Attempt number, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Its worker.
+    /// Id of its worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// The number of the agent's turn, or of the loop's.
+    /// Number of the agent's turn, or of the loop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
-    /// The run, its agent, its gate, its branch, or what was asked for.
+    /// Name of the run, agent, gate or branch, or of the request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// How it ended or why, in a line.
+    /// Result or reason, in one line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// What it cost, in millionths of a US dollar; absent where nobody named a price.
+    /// Cost in millionths of a US dollar; absent if no price was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// What made it happen.
+    /// Cause of the entry.
     pub caused_by: TimelineCause,
-    /// Turns and questions of this worker that are left out, since it has more than 100.
+    /// Number of this worker's turns and questions that are left out, because it has more than 100.
     #[serde(default, skip_serializing_if = "crate::run::change::is_zero")]
     pub left_out: u32,
 }
 
-/// Of which run, and from where.
+/// The run, and the page to show.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetTimelineRequest {
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Entries after the one with this id: `next` of the page before.
+    /// Only entries after the one with this id: `next` of the page before.
     #[serde(default)]
     pub after: u64,
-    /// At most so many entries, 1 to 1000, beside the turns and questions of their workers; 200 by default.
+    /// Maximum number of entries, 1 to 1000, without the turns and questions of their workers; 200 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -137,19 +137,19 @@ pub struct GetTimelineRequest {
 /// A page of a timeline.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GetTimelineReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Its state: `running`, `succeeded`, `failed`, `stopped`.
+    /// State of the run: `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,
-    /// What happened, in order; what a worker did comes behind the worker. A run that goes on is shown as far as it is.
+    /// Entries in order; those of a worker follow the worker. A current run is shown up to now.
     pub entries: Vec<TimelineEntry>,
-    /// Where the next page begins, if there is more.
+    /// Value of `after` for the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
 verb! {
-    /// Show what happened in a run, with what caused it: dispatch, workers, their turns, gates, questions and merges, with durations and costs.
+    /// Show what happened in a run and why: dispatch, workers, their turns, gates, questions and merges, with durations and costs.
     GetTimeline = "get_timeline", Read, Run, Found,
     GetTimelineRequest => GetTimelineReply
 }

@@ -1,4 +1,4 @@
-//! Tools beyond the default list: found by words, then described.
+//! Verbs that find and describe tools beyond the default list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::{Access, Profile, verb};
 
-/// What to look for.
+/// Words of the search.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindToolsRequest {
-    /// Words; all tools by name when empty.
+    /// Words to search for; if empty, all tools by name.
     #[serde(default)]
     pub words: String,
-    /// At most so many, 10 by default, 50 at most.
+    /// Maximum number of tools: 10 by default, 50 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -21,54 +21,54 @@ pub struct FindToolsRequest {
 /// A tool in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
     /// What it does.
     pub about: String,
 }
 
-/// The tools, the best first.
+/// Tools that were found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindToolsReply {
-    /// The tools.
+    /// Tools, the best match first.
     pub tools: Vec<FoundTool>,
-    /// How many fit in all.
+    /// Total number of matching tools.
     pub total: u64,
 }
 
 verb! {
-    /// Find more tools by words; describe_tool then says how to call one.
+    /// Find more tools by words; describe_tool then explains how to call one.
     FindTools = "find_tools", Read, Directory, Listed,
     FindToolsRequest => FindToolsReply
 }
 
-/// Which tool.
+/// The tool to describe.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescribeToolRequest {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
 }
 
 /// A tool: call it by its name with `tools/call`, whether or not your list has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DescribeToolReply {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
     /// What it does.
     pub about: String,
     /// What it does to the log.
     pub effect: Access,
-    /// Whether it is in the default list, or found only.
+    /// Whether it is in the default list, or only found.
     pub profile: Profile,
     /// JSON schema of its arguments.
     pub request: Value,
-    /// JSON schema of its answer.
+    /// JSON schema of its reply.
     pub reply: Value,
 }
 
 verb! {
-    /// Describe a tool that find_tools found: its arguments and its answer.
+    /// Describe a tool that find_tools found: its arguments and its reply.
     DescribeTool = "describe_tool", Read, Directory, Listed,
     DescribeToolRequest => DescribeToolReply
 }

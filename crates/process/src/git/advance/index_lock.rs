@@ -1,4 +1,4 @@
-//! Git's own lock on the index, held with a note by which a later call knows its own unfinished work.
+//! Git's own lock on the index, with a note by which a later call recognises its own unfinished work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::file::{self, Mode, Sync};
 use crate::fingerprint::Fingerprint;
 use crate::{Error, Result};
 
-/// Longest note that is read.
+/// Maximum length of a note that is read, in bytes.
 const MAX_NOTE: u64 = 4096;
 
-/// `index.lock`, held by us.
+/// The `index.lock`, held by this process.
 #[derive(Debug)]
 pub(super) struct IndexLock {
     path: PathBuf,
@@ -30,9 +30,9 @@ struct Note {
 // === impl IndexLock ===
 
 impl IndexLock {
-    /// Takes the lock. One that a dead process of ours left for the same move is taken over; any other is respected.
+    /// Takes the lock. A lock that a dead process of ours left for the same move is taken over; any other is respected.
     ///
-    /// It is put in its place with the note in it, so that a process that is killed here leaves no lock, or one with its owner.
+    /// The lock file appears with the note already in it, so that a process killed here leaves either no lock, or one that names its owner.
     pub(super) fn take(git_dir: &Path, old: &Oid, new: &Oid) -> Result<Self> {
         let path = git_dir.join("index.lock");
         let note = Note { switchboard_advance: (old.clone(), new.clone()), holder: Fingerprint::own() };
@@ -51,7 +51,7 @@ impl IndexLock {
         Ok(Self { path, is_resumed: true })
     }
 
-    /// It was left by a process of ours that died half-way through the same move.
+    /// Returns true if a process of ours left the lock when it was killed during the same move.
     pub(super) fn is_resumed(&self) -> bool {
         self.is_resumed
     }

@@ -1,4 +1,4 @@
-//! Looks at every file that a move of the branch would touch, and distinguishes the user's work from files that may be written.
+//! Examines every file that a move of the branch would change, and distinguishes the user's work from files that may be written.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,20 +11,20 @@ use super::super::repo::{Repo, utf8};
 use super::super::types::{Change, Entry, Oid};
 use crate::Result;
 
-/// Most files that are named as being in the way.
+/// Maximum number of files that are listed as in the way.
 const MAX_BLOCKED: usize = 1000;
 
-/// Most entries of a folder that are looked at before it counts as in the way.
+/// Maximum number of a folder's entries that are examined before it counts as in the way.
 const MAX_WALK: usize = 10_000;
 
-/// What the touched paths look like on disk.
+/// State of the affected paths on disk.
 #[derive(Debug, Default)]
 pub(super) struct Survey<'a> {
-    /// The user's work, which would be lost.
+    /// Files of the user that would be lost.
     pub(super) blocked: Vec<PathBuf>,
-    /// Files that have the new content already: ours from before a kill, or the user's own.
+    /// Files that already have the new content: ours from before a kill, or the user's own.
     pub(super) done: Vec<&'a Change>,
-    /// Those of `done` that a kill left half-written.
+    /// Files of `done` that a kill left half-written.
     pub(super) torn: Vec<PathBuf>,
 }
 
@@ -90,7 +90,7 @@ impl Look<'_> {
         Ok(if staged.is_some() { Finding::Done } else { Finding::Free })
     }
 
-    /// A file that is not as the index has it, or that the index doesn't have.
+    /// Classifies a file that differs from the index or is not in it.
     fn at_unknown(&self, change: &Change) -> Result<Finding> {
         let is_new = change.before.is_none() && !self.staged.contains_key(&change.path);
         if is_new && self.is_free(&change.path) {
@@ -103,7 +103,7 @@ impl Look<'_> {
         Ok(if is_torn { Finding::Torn } else { Finding::Blocked })
     }
 
-    /// Nothing is in the way of a new file: not at its place, and no file where it needs a folder.
+    /// Returns true if nothing is in the way of a new file: no file at its path, and none where it needs a folder.
     fn is_free(&self, path: &Path) -> bool {
         let root = self.repo.root();
         match fs::symlink_metadata(root.join(path)) {
@@ -116,7 +116,7 @@ impl Look<'_> {
         }
     }
 
-    /// A folder of which nothing remains when the files that the move deletes are gone.
+    /// Returns true if a folder will be empty when the files that the move deletes are gone.
     fn will_be_empty(&self, folder: &Path) -> bool {
         let mut open = vec![folder.to_owned()];
         let mut seen = 0;
@@ -136,7 +136,7 @@ impl Look<'_> {
         true
     }
 
-    /// Is the file exactly what `entry` says, by git's own reading of it?
+    /// Returns true if the file is exactly what `entry` says, as git reads it.
     fn has(&self, path: &Path, entry: Option<&Entry>) -> Result<bool> {
         let file = self.repo.root().join(path);
         let found = fs::symlink_metadata(&file).ok();
@@ -157,7 +157,7 @@ impl Look<'_> {
     }
 }
 
-/// Is the file missing, or the beginning of what `entry` says, or all of it? Only asked when our own writing was interrupted.
+/// Returns true if the file is missing, or a prefix of what `entry` says, or all of it. Only used after our own writing was interrupted.
 pub(super) fn is_part_of(repo: &Repo, path: &Path, entry: Option<&Entry>) -> Result<bool> {
     let Some(entry) = entry.filter(|entry| !entry.is_submodule()) else { return Ok(false) };
     let file = repo.root().join(path);

@@ -1,9 +1,9 @@
-//! New work trees without `git worktree add`, which starts two more processes and looks at every work tree of the repository: the administrative
-//! folder is written here, and one call of git writes the index and the files, while another one makes the branches.
+//! Makes work trees without `git worktree add`, which starts two more processes and reads every work tree of the repository: the
+//! administrative folder is written here, and one git call writes the index and the files, while another one makes the branches.
 //!
-//! Git takes no notice of an administrative folder without the file `gitdir`, so that file is written last but one. Until the work tree is complete it is
-//! locked as git itself locks it, with a reason that is ours: `git worktree prune` leaves it alone, and after the death of whoever made it the next call
-//! makes it anew.
+//! Git ignores an administrative folder without the file `gitdir`, so that file is written second to last. Until the work tree is complete
+//! it is locked as git itself locks it, with a reason of ours: `git worktree prune` leaves it alone, and if its maker is killed the next
+//! call makes it anew.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,14 +15,14 @@ use crate::git::repo::{Repo, utf8};
 use crate::git::types::Oid;
 use crate::{Error, Result};
 
-/// Administrative folders of one name that are looked at before git is asked for another one.
+/// Maximum number of administrative folder names that are tried before the work is left to git.
 const MOST_NAMES: u32 = 1_000;
 
 // === impl Repo ===
 
 impl Repo {
-    /// Makes a work tree in an empty place, and the branch that it has checked out with those `beside` it that don't exist. `None` where the branch
-    /// exists already, or the repository is one for which git itself has to do it; everything is then as it was.
+    /// Makes a work tree in an empty folder, and the checked-out branch with those in `beside` that don't exist. Returns `None` if the branch
+    /// exists already, or the repository needs git itself for this; everything is then as before.
     pub(super) fn new_on_branch(
         &self,
         path: &Path,
@@ -48,7 +48,7 @@ impl Repo {
         }
     }
 
-    /// Makes a work tree of a commit in an empty place. `None` where git itself has to do it.
+    /// Makes a work tree of a commit in an empty folder. Returns `None` if git itself has to do it.
     pub(super) fn new_detached(&self, path: &Path, commit: &Oid) -> Result<Option<Worktree>> {
         let Some(tree) = self.register(path, commit.as_str())? else { return Ok(None) };
         match tree.check_out(commit) {
@@ -57,8 +57,8 @@ impl Repo {
         }
     }
 
-    /// Writes what git knows a work tree by, and its `.git` file. `None` where more than that belongs to a work tree: references that are not files, or
-    /// settings of each work tree's own.
+    /// Writes the files by which git recognises a work tree, and its `.git` file. Returns `None` if a work tree needs more: references that
+    /// are not files, or settings of each work tree.
     fn register(&self, path: &Path, head: &str) -> Result<Option<Worktree>> {
         let has_more = ["reftable", "config.worktree"].iter().any(|name| self.common_dir.join(name).exists());
         let place = registered_place(path)?;
@@ -73,7 +73,7 @@ impl Repo {
         }
     }
 
-    /// Makes an administrative folder that nobody else has. `None` where too many have its name.
+    /// Makes a new administrative folder. Returns `None` if too many have its name.
     fn make_admin(&self, name: &str) -> Result<Option<PathBuf>> {
         let folder = self.common_dir.join("worktrees");
         for number in 0..MOST_NAMES {
@@ -115,7 +115,7 @@ impl Worktree {
         Ok(())
     }
 
-    /// Writes index and files of a commit into a tree that has none.
+    /// Writes index and files of a commit into an empty tree.
     fn check_out(&self, commit: &Oid) -> Result<()> {
         self.call(["read-tree", "--reset", "-u", commit.as_str()])?.done()
     }
@@ -124,14 +124,14 @@ impl Worktree {
         remove_file(&self.admin.join(LOCK)).map(|()| self)
     }
 
-    /// Removes it with everything in it; the branch stays.
+    /// Removes the work tree with everything in it; the branch stays.
     pub(super) fn undo(&self) -> Result<()> {
         remove_tree(&self.path).map_err(Error::io(format!("remove {}", self.path.display())))?;
         self.repo.forget(&self.admin)
     }
 }
 
-/// Whether git would give the administrative folder of a work tree the name of its folder.
+/// Returns true if git would name the administrative folder of a work tree like the work tree's folder.
 fn is_plain(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     name.chars().all(is_word) && refs::full_name(name).is_ok()

@@ -1,5 +1,5 @@
-//! What is left of a work tree whose maker was killed before git knew its place, or whose place is gone since: its administrative folder, locked, so that
-//! `git worktree prune` leaves it alone for ever.
+//! Remains of a work tree whose maker was killed before git knew its path, or whose path is gone since: a locked administrative folder,
+//! which `git worktree prune` never removes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,8 +12,8 @@ use crate::{Error, Result};
 // === impl Repo ===
 
 impl Repo {
-    /// Forgets work trees that we began to make and that have no place, and returns how many. Nothing of ours may be in the making meanwhile; what
-    /// git itself makes, or somebody has locked, is left alone.
+    /// Unregisters incomplete work trees of ours that have no path, and returns their number. None of ours may be in the making meanwhile;
+    /// those that git itself makes, or that are locked otherwise, are left alone.
     ///
     /// # Errors
     /// [`Error::Io`].

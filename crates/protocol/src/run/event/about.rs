@@ -1,4 +1,4 @@
-//! What an event of a run is about.
+//! The task and worker of a run's event.
 
 use super::RunEvent;
 use crate::id::WorkerId;
@@ -7,7 +7,8 @@ use crate::plan::TaskId;
 // === impl RunEvent ===
 
 impl RunEvent {
-    /// Whether it is a step of the run's work; what is not says how the run was set up, what became of the user's branch, and what was removed after its end.
+    /// Returns true if the event is progress of the run's work; false for events about its set-up, the user's branch, and clean-up after its
+    /// end.
     #[must_use]
     pub const fn is_progress(&self) -> bool {
         !matches!(
@@ -25,7 +26,7 @@ impl RunEvent {
         )
     }
 
-    /// The task that the event is about, if it is about one.
+    /// Returns the id of the event's task, if it has one.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
@@ -92,7 +93,7 @@ impl RunEvent {
         }
     }
 
-    /// The worker that the event is about, if it names one.
+    /// Returns the id of the event's worker, if it has one.
     #[must_use]
     pub const fn worker(&self) -> Option<&WorkerId> {
         match self {

@@ -1,15 +1,15 @@
-//! How an event of a run is made to fit into the log.
+//! Shortens events of a run so that they fit into the log.
 
 use super::RunEvent;
 use crate::event::MAX_FACTS_BYTES;
 
-/// Bytes of JSON that free text may take in one event; the rest is for ids, hashes and names.
+/// Maximum size of free text in one event, in bytes of JSON; the rest is for ids, hashes and names.
 pub const TEXT_BUDGET: usize = MAX_FACTS_BYTES - 480;
 
 // === impl RunEvent ===
 
 impl RunEvent {
-    /// The event with its free text cut so that its facts fit into the log ([`MAX_FACTS_BYTES`]). Whole entries are dropped
+    /// Returns the event with its free text shortened so that its facts fit into the log ([`MAX_FACTS_BYTES`]). Whole entries are removed
     /// from the end of lists and replaced by their number; the full text belongs in the event's body and in the evidence.
     #[must_use]
     pub fn fitted(mut self) -> Self {
@@ -83,7 +83,7 @@ impl RunEvent {
     }
 }
 
-/// Most bytes of a change in an event beside texts: two object ids of SHA-256, a number and the names of the fields.
+/// Maximum size of a change in an event without its texts, in bytes: two object ids of SHA-256, a number and the field names.
 const CHANGE_BYTES: usize = 200;
 
 fn fit_list(list: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! The batch before a review.
+//! The batch of checks before a review.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,54 +7,54 @@ use serde_json::Value;
 use super::super::verb;
 use super::files::Files;
 
-/// What to check.
+/// Files to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreCheckBatchRequest {
-    /// The changed files; everything that differs from the base when left out.
+    /// Changed files; by default everything that differs from the base.
     #[serde(default, alias = "changed_files")]
     pub files: Files,
     /// Folder of the project.
     #[serde(default, alias = "working_directory", skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// Lowest severity at which `sast_scan` blocks: `high` when left out.
+    /// Lowest severity at which `sast_scan` blocks; `high` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sast_threshold: Option<String>,
-    /// The phase that it is for.
+    /// Number of the phase that the batch is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u64>,
     /// `enforce` (default), or `warn` to let `quality_budget` be exceeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quality_policy: Option<String>,
-    /// Parts that must have looked, such as `["lint"]`; one that did not then refuses.
+    /// Parts that must run, such as `["lint"]`; if one of them can't run, it refuses.
     #[serde(default)]
     pub required_parts: super::words::Words,
-    /// `false` keeps the repository's own linter from being run.
+    /// False to not run the repository's own linter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_run_commands: Option<bool>,
-    /// Revision that old findings are told from.
+    /// Revision to compare findings with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
 
-/// How a part of the batch came out.
+/// State of a part of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartState {
-    /// It looked and does not refuse.
+    /// The part ran and does not refuse.
     Passed,
-    /// It looked and refuses.
+    /// The part ran and refuses.
     Failed,
-    /// Nobody said how to do it, or this version does not have it: it neither passed nor refuses.
+    /// The part has no configuration, or this version does not have it: it neither passed nor refuses.
     NotConfigured,
-    /// There was nothing for it to look at.
+    /// The part had nothing to check.
     Skipped,
-    /// It should have looked and could not: it refuses.
+    /// The part should have run and could not: it refuses.
     Error,
 }
 
 impl PartState {
-    /// Whether the batch is refused because of the part.
+    /// Returns true if the batch is refused because of the part.
     #[must_use]
     pub const fn refuses(self) -> bool {
         match self {
@@ -67,42 +67,42 @@ impl PartState {
 /// One part of the batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// Whether it looked at all.
+    /// True if the part ran at all.
     pub ran: bool,
-    /// How it came out.
+    /// State of the part.
     pub state: PartState,
-    /// Whether it looked and does not refuse; false for a part that did not look.
+    /// True if the part ran and does not refuse.
     pub passed: bool,
-    /// What it says, in the form of its own verb.
+    /// Result of the part, in the form of its own verb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Why it did not look, or could not.
+    /// Reason why the part did not or could not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
-/// What the batch says.
+/// Result of the batch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PreCheckBatchReply {
-    /// At least one part looked, and none refuses. Nothing to check is no pass.
+    /// True if at least one part ran and none refuses. With nothing to check it is false.
     pub gates_passed: bool,
-    /// `pass` where all parts looked, `incomplete` where none refuses but some did not look, `fail`, or `nothing_to_check`.
+    /// `pass` if all parts ran, `incomplete` if none refuses but some did not run, `fail`, or `nothing_to_check`.
     pub status: String,
-    /// In a sentence.
+    /// One-sentence summary.
     pub message: String,
-    /// The repository's linter.
+    /// Part `lint`: the repository's linter.
     pub lint: Part,
-    /// Secrets.
+    /// Part `secretscan`: secrets.
     pub secretscan: Part,
-    /// Weaknesses.
+    /// Part `sast_scan`: security weaknesses.
     pub sast_scan: Part,
-    /// Thresholds of simplicity.
+    /// Part `quality_budget`: limits of complexity.
     pub quality_budget: Part,
-    /// Parts that did not look.
+    /// Names of the parts that did not run.
     pub not_available: Vec<String>,
-    /// Wall time; the parts run side by side.
+    /// Wall time in milliseconds; the parts run in parallel.
     pub total_duration_ms: u64,
     /// Weaknesses that the base had already.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,21 +8,21 @@ use super::files::Files;
 use crate::evidence::BuildRun;
 use crate::finding::TestTotals;
 
-/// Something that a command's output says about a file.
+/// A finding about a file in a command's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandFinding {
-    /// Which file, as the command names it.
+    /// Path of the file, as the command names it.
     pub path: String,
     /// Line, from 1.
     pub line: u32,
-    /// Column, from 1, where the command says one.
+    /// Column, from 1, if the command reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// `error`, `warning` or `info`.
+    /// Severity: `error`, `warning` or `info`.
     pub severity: String,
-    /// What it says.
+    /// Message of the command.
     pub message: String,
-    /// Its rule or code.
+    /// Rule or code of the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
@@ -31,21 +31,21 @@ pub struct CommandFinding {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LintMode {
-    /// Mends what it can.
+    /// Fixes what it can.
     Fix,
-    /// Looks only.
+    /// Changes nothing.
     #[default]
     Check,
 }
 
-/// How to lint.
+/// Options of the linter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LintRequest {
-    /// `check`, or `fix` to have files changed.
+    /// `check`, or `fix` to let the linter change files.
     #[serde(default)]
     pub mode: LintMode,
-    /// Longest time in milliseconds: 60,000 by default, 300,000 at most.
+    /// Time limit in milliseconds: 60,000 by default, 300,000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Folder to lint.
@@ -53,34 +53,34 @@ pub struct LintRequest {
     pub working_directory: Option<String>,
 }
 
-/// What the linter says.
+/// Result of the linter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LintReply {
-    /// It ran, and ended with exit code 0.
+    /// True if the linter ran and ended with exit code 0.
     pub success: bool,
-    /// What it was asked to do.
+    /// Mode in which it ran.
     pub mode: LintMode,
-    /// Which linter; none was found where this is empty.
+    /// Name of the linter; empty if none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linter: Option<String>,
-    /// What ran.
+    /// Command that ran.
     pub command: Vec<String>,
-    /// Its exit code; none where it did not start, or a signal or the time limit ended it.
+    /// Exit code; none if the linter did not start, or a signal or the time limit ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Start and end of what it printed, without secrets.
+    /// Beginning and end of the output, without secrets.
     pub output: String,
-    /// In a sentence.
+    /// One-sentence summary.
     pub message: String,
-    /// What its output says about files.
+    /// Findings about files in the output.
     pub findings: Vec<CommandFinding>,
-    /// The memory limit it ran under, or `not limited`.
+    /// Memory limit it ran under, or `not limited`.
     pub memory: String,
 }
 
 verb! {
-    /// Run the repository's own linter, to check or to mend, under limits of time and memory.
+    /// Run the repository's own linter, to check or to fix, under limits of time and memory.
     Lint = "lint", Read, Build, Found,
     LintRequest => LintReply
 }
@@ -93,25 +93,25 @@ pub enum BuildMode {
     Build,
     /// The type check.
     Typecheck,
-    /// Both, where both are known.
+    /// Both, if both are known.
     #[default]
     Both,
 }
 
-/// How to build.
+/// Options of the build.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildCheckRequest {
-    /// `all`, or `changed` to build only what the changed files are written in.
+    /// `all`, or `changed` to build only for the languages of the changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The changed files.
+    /// Changed files.
     #[serde(default, alias = "files")]
     pub changed_files: Files,
     /// `build`, `typecheck` or `both`.
     #[serde(default)]
     pub mode: BuildMode,
-    /// Longest time of each command in milliseconds: 300,000 by default and at most.
+    /// Time limit of each command in milliseconds: 300,000 by default and at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Folder to build.
@@ -119,46 +119,46 @@ pub struct BuildCheckRequest {
     pub working_directory: Option<String>,
 }
 
-/// What a build comes to.
+/// Verdict of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildVerdict {
     /// Every command ended with exit code 0.
     Pass,
-    /// One did not.
+    /// At least one command failed.
     Fail,
-    /// Nothing here is to be built.
+    /// There is nothing to build.
     Info,
-    /// Something is to be built and was not: a tool is not installed, or the build is not configured.
+    /// The build did not run: a tool is not installed, or the build is not configured.
     NotRun,
 }
 
-/// The commands, counted.
+/// Counts of the commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildSummary {
-    /// Files by which the commands were chosen.
+    /// Number of files by which the commands were chosen.
     pub files_scanned: u64,
-    /// Commands that ran.
+    /// Number of commands that ran.
     pub runs_count: u64,
-    /// Those that failed.
+    /// Number of commands that failed.
     pub failed_count: u64,
-    /// Why none ran, or which did not.
+    /// Reason why none ran, or names of those that did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped_reason: Option<String>,
 }
 
-/// What the build says.
+/// Result of the build.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct BuildCheckReply {
-    /// What it comes to.
+    /// Verdict of the build.
     pub verdict: BuildVerdict,
-    /// Each command.
+    /// Result of each command.
     pub runs: Vec<BuildRun>,
-    /// Counted.
+    /// Counts of the commands.
     pub summary: BuildSummary,
-    /// What the output says about files.
+    /// Findings about files in the output.
     pub findings: Vec<CommandFinding>,
-    /// The memory limit the commands ran under, or `not limited`.
+    /// Memory limit the commands ran under, or `not limited`.
     pub memory: String,
 }
 
@@ -168,41 +168,41 @@ verb! {
     BuildCheckRequest => BuildCheckReply
 }
 
-/// Which tests.
+/// Which tests to run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestScope {
     /// The whole suite; needs `allow_full_suite`.
     All,
-    /// Tests that are named like the files.
+    /// Tests named after the files.
     #[default]
     Convention,
     /// Tests that import the file.
     Graph,
-    /// Tests that the file's change may touch: those that import it, or what imports it.
+    /// Tests that the file's change may affect: those that import it, or import a file that imports it.
     Impact,
 }
 
-/// How to test.
+/// Options of the tests.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestRunnerRequest {
     /// `convention`, `graph`, `impact` or `all`.
     #[serde(default)]
     pub scope: TestScope,
-    /// The changed files, or test files themselves.
+    /// Changed files, or test files themselves.
     #[serde(default, alias = "changed_files")]
     pub files: Files,
-    /// Measure coverage, where the framework can.
+    /// Whether to measure coverage, if the framework can.
     #[serde(default)]
     pub coverage: bool,
-    /// Stop at the first failure.
+    /// Whether to stop at the first failure.
     #[serde(default)]
     pub bail: bool,
-    /// Longest time in milliseconds: 60,000 by default, 300,000 at most.
+    /// Time limit in milliseconds: 60,000 by default, 300,000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Yes, the whole suite.
+    /// Must be true to run the whole suite.
     #[serde(default)]
     pub allow_full_suite: bool,
     /// Folder to test.
@@ -210,68 +210,68 @@ pub struct TestRunnerRequest {
     pub working_directory: Option<String>,
 }
 
-/// What the tests come to.
+/// Outcome of the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    /// All passed.
+    /// All tests passed.
     Pass,
     /// There was nothing to run.
     Skip,
-    /// The tests were started, and there was not one.
+    /// The command ran, but found no test.
     NoTests,
-    /// Some failed.
+    /// Some tests failed.
     Regression,
-    /// More would have run than was asked for.
+    /// More tests would have run than requested.
     ScopeExceeded,
-    /// They could not be run to their end.
+    /// The tests could not be completed.
     Error,
 }
 
 /// One test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCase {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// `passed`, `failed` or `skipped`.
+    /// Status: `passed`, `failed` or `skipped`.
     pub status: String,
 }
 
-/// What the tests say.
+/// Result of the tests.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TestRunnerReply {
-    /// They ran, and all passed.
+    /// True if the tests ran and all passed.
     pub success: bool,
-    /// Which framework; none was found where this is empty.
+    /// Name of the framework; empty if none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework: Option<String>,
-    /// Which tests.
+    /// Which tests were requested.
     pub scope: TestScope,
-    /// What ran.
+    /// Command that ran.
     pub command: Vec<String>,
-    /// The time limit.
+    /// Time limit in milliseconds.
     pub timeout_ms: u64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Counted, where the output can be read.
+    /// Number of tests by result, if the output can be read.
     pub totals: TestTotals,
-    /// Covered lines in percent.
+    /// Covered lines, in percent.
     #[serde(rename = "coveragePercent", default, skip_serializing_if = "Option::is_none")]
     pub coverage_percent: Option<f64>,
-    /// Start and end of the output, without secrets.
+    /// Beginning and end of the output, without secrets.
     #[serde(rename = "rawOutput")]
     pub raw_output: String,
-    /// Each test that the output names; at most 1,000.
+    /// Tests that the output names; at most 1,000.
     #[serde(rename = "testCases")]
     pub test_cases: Vec<TestCase>,
-    /// What it comes to.
+    /// Outcome of the tests.
     pub outcome: TestOutcome,
-    /// The scope that was asked for, where nothing ran because of it.
+    /// Requested scope, if nothing ran because of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted_scope: Option<TestScope>,
-    /// In a sentence.
+    /// One-sentence summary.
     pub message: String,
-    /// The memory limit it ran under, or `not limited`.
+    /// Memory limit it ran under, or `not limited`.
     pub memory: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the evidence of a run says about its gates.
+//! Verbs that read the evidence of a run about its gates.
 
 use std::collections::BTreeMap;
 
@@ -9,90 +9,90 @@ use super::super::verb;
 use super::words::Words;
 use crate::evidence::GateEvidence;
 
-/// Which task.
+/// The task to look up.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckGateStatusRequest {
-    /// `1.2`, or `RUN/1.2`; the newest run when none is named.
+    /// Id of the task: `1.2` of the newest run, or `RUN/1.2`.
     #[serde(alias = "taskId", alias = "task")]
     pub task_id: String,
-    /// The repository; only this one can be asked about.
+    /// Path of the repository; only this one is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
 }
 
-/// How far a task has come.
+/// State of a task's gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {
-    /// Every gate that it needs has passed.
+    /// Every required gate has passed.
     AllPassed,
-    /// One is missing or refused.
+    /// At least one required gate is missing or refused.
     Incomplete,
-    /// No gate has spoken yet.
+    /// No gate has reported yet.
     NoEvidence,
 }
 
-/// What the last scan for secrets came to.
+/// Result of the last scan for secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretscanVerdict {
-    /// None were found.
+    /// No secrets were found.
     Pass,
-    /// Some were.
+    /// Secrets were found.
     Fail,
-    /// Nobody looked.
+    /// No scan was made.
     NotRun,
 }
 
-/// The gates of a task, from the same record that the run goes by.
+/// The gates of a task, from the same record that the run uses.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CheckGateStatusReply {
-    /// Which task.
+    /// Id of the task.
     #[serde(rename = "taskId")]
     pub task_id: String,
-    /// How far it has come.
+    /// State of the task's gates.
     pub status: GateStatus,
-    /// Gates that it needs.
+    /// Gates that the task needs.
     pub required_gates: Vec<String>,
-    /// Those that have passed.
+    /// Required gates that have passed.
     pub passed_gates: Vec<String>,
-    /// Those that have not.
+    /// Required gates that have not passed.
     pub missing_gates: Vec<String>,
-    /// Those that nobody said how to run: they neither pass nor refuse.
+    /// Gates without configuration: they neither pass nor refuse.
     #[serde(default)]
     pub not_configured: Vec<String>,
-    /// Those that were skipped: the plan leaves them out, or the change has no file that they judge.
+    /// Gates that were skipped: the plan leaves them out, or the change has no file that they judge.
     #[serde(default)]
     pub skipped: Vec<String>,
-    /// Who let it pass, and when.
+    /// Which agent let the task pass each gate, and when.
     pub gates: BTreeMap<String, GateEvidence>,
-    /// In a sentence.
+    /// One-sentence summary.
     pub message: String,
-    /// Open notes in the change; nothing where nobody looked.
+    /// Open notes in the change; none if no scan was made.
     #[serde(default)]
     pub todo_scan: Option<serde_json::Value>,
-    /// What the last scan for secrets came to.
+    /// Result of the last scan for secrets.
     pub secretscan_verdict: SecretscanVerdict,
 }
 
 verb! {
-    /// Say which gates a task has passed and which are missing.
+    /// Return which gates a task has passed and which are missing.
     CheckGateStatus = "check_gate_status", Read, Run, Found,
     CheckGateStatusRequest => CheckGateStatusReply
 }
 
-/// Which evidence.
+/// Evidence to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceCheckRequest {
-    /// Types that every finished task needs, such as `secretscan,syntax`; the gates of each task when left out.
+    /// Types that every finished task needs, such as `secretscan,syntax`; by default the gates of each task.
     #[serde(default)]
     pub required_types: Words,
-    /// Which tasks, with `*` as a wildcard; all when left out.
+    /// Id of the task, with `*` as a wildcard; all tasks by default.
     #[serde(default, alias = "task", skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
@@ -101,13 +101,13 @@ pub struct EvidenceCheckRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceGap {
-    /// Which task.
+    /// Id of the task.
     pub task_id: String,
-    /// What it is.
+    /// Description of the task.
     pub task_name: String,
-    /// Types that it lacks.
+    /// Types that are missing.
     pub missing: Vec<String>,
-    /// Types that it has.
+    /// Types that are present.
     pub present: Vec<String>,
 }
 
@@ -115,15 +115,15 @@ pub struct EvidenceGap {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCheckReply {
-    /// Tasks that are finished.
+    /// Ids of the finished tasks.
     pub completed_tasks: Vec<String>,
-    /// Those that have all that they need.
+    /// Ids of the finished tasks with all required evidence.
     pub tasks_with_full_evidence: Vec<String>,
-    /// Share of the finished tasks that do, 0 to 1; nothing where no task is finished.
+    /// Share of the finished tasks with all required evidence, 0 to 1; none if no task is finished.
     pub completeness: Option<f64>,
-    /// What was asked for.
+    /// Required types of the request.
     pub required_types: Vec<String>,
-    /// The others.
+    /// Finished tasks that lack evidence.
     pub gaps: Vec<EvidenceGap>,
 }
 

@@ -1,29 +1,29 @@
-//! Files as callers name them.
+//! Files in requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Files as a list, or one of them.
+/// A list of files, or a single one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Files {
     /// One file or folder.
     One(String),
-    /// Several.
+    /// Several files.
     List(Vec<ChangedFile>),
 }
 
-/// A file, with or without the number of its new lines.
+/// A file, with or without the number of added lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ChangedFile {
-    /// Its path.
+    /// Path of the file.
     Path(String),
-    /// Its path and how many lines the change adds.
+    /// Path of the file and number of added lines.
     Counted {
-        /// Path.
+        /// Path of the file.
         path: String,
-        /// Added lines.
+        /// Number of lines that the change adds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         additions: Option<u64>,
     },
@@ -36,7 +36,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Paths, each with how many lines were added if that is known.
+    /// Returns the paths, each with the number of added lines if it is known.
     #[must_use]
     pub fn list(&self) -> Vec<(String, Option<u64>)> {
         match self {
@@ -51,13 +51,13 @@ impl Files {
         }
     }
 
-    /// Paths only.
+    /// Returns only the paths.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         self.list().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Whether none is named.
+    /// Returns true if no file is named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list().is_empty()

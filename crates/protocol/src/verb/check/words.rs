@@ -1,9 +1,9 @@
-//! Words as callers give them.
+//! Lists of words in requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Words as a list, or as one text with commas between them.
+/// A list of words, or a text with commas between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Words {
@@ -20,7 +20,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// The words, without empty ones.
+    /// Returns the words, without empty ones.
     #[must_use]
     pub fn list(&self) -> Vec<String> {
         let words: Vec<&str> = match self {
@@ -30,7 +30,7 @@ impl Words {
         words.into_iter().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Whether there is no word.
+    /// Returns true if there is no word.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list().is_empty()

@@ -1,4 +1,4 @@
-//! Who works in a run: agents, roles and what their tokens cost, as the caller has resolved them.
+//! Agents and roles of a run and the prices of their tokens, as the caller has resolved them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,58 +10,58 @@ use crate::permission::Permissions;
 use crate::role::{Rights, RoleLimits};
 use crate::run::way::RoleId;
 
-/// An agent that the caller has resolved: what to start under which name.
+/// An agent that the caller has resolved: a name, and the program to start for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentChoice {
-    /// The name that the plan's tasks use.
+    /// Name that the plan's tasks use.
     pub name: AgentName,
-    /// How to drive it.
+    /// Driver and program.
     pub driver: DriverSpec,
     /// Whether it is a script that plays an agent.
     #[serde(default)]
     pub scripted: bool,
-    /// Names of environment variables that it may inherit from the caller, with their values.
+    /// Environment variables that it may inherit from the caller, as name and value.
     #[serde(default)]
     pub env: Vec<(String, String)>,
-    /// What it may do without asking a person, where the plan doesn't say.
+    /// What it may do without asking a person, if the plan doesn't say.
     #[serde(default)]
     pub permissions: Permissions,
-    /// The model, by the agent's own name for it.
+    /// Model, by the agent's own name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether that model goes before what the plan says: a flag does.
+    /// Whether that model takes precedence over the plan, as that of a flag does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_first: bool,
-    /// Arguments with which its program is told the model; `{model}` stands for it.
+    /// Arguments that pass the model to its program; `{model}` stands for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_args: Vec<String>,
-    /// Variables with which its program is told the model; `{model}` stands for it.
+    /// Environment variables that pass the model to its program; `{model}` stands for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_env: Vec<(String, String)>,
-    /// Arguments with which its program is told the temperature of a role; `{temperature}` stands for it.
+    /// Arguments that pass the temperature of a role to its program; `{temperature}` stands for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub temperature_args: Vec<String>,
-    /// How often its tasks are tried, where the plan doesn't say.
+    /// Maximum number of attempts of its tasks, if the plan doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// What its tokens cost, where it names no price itself.
+    /// Price of its tokens, if it reports no cost itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<TokenPrice>,
-    /// What it is told with every task, at most 32 KiB.
+    /// Instructions that it gets with every task, at most 32 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
-    /// How it is held at least; a plan may only hold it tighter.
+    /// Minimum isolation; a plan may only make it stricter.
     #[serde(default, skip_serializing_if = "Isolation::is_full")]
     pub isolation: Isolation,
-    /// Whether it has, or can be cut to, the four tools of constrained work.
+    /// Whether it has, or can be limited to, the four tools of constrained work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub four_tools: bool,
-    /// What it may touch when it is constrained.
+    /// What it may access when it is constrained.
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
-    /// Settings of its that only constrained workers heed, by name: a run in which it is not constrained names them. What `reach` and `tools` hold need not be
-    /// listed.
+    /// Names of its settings that only constrained workers use: a run in which it is not constrained reports them. Settings in `reach` and
+    /// `tools` need not be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_constrained: Vec<String>,
     /// Which of the four tools it has when it is constrained; empty for all.
@@ -69,34 +69,34 @@ pub struct AgentChoice {
     pub tools: Vec<Tool>,
 }
 
-/// Who has a role in a team, and what it is told.
+/// Agent, instructions and settings of a role in a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleChoice {
-    /// The role: `reviewer`, `test_engineer` …
+    /// Id of the role: `reviewer`, `test_engineer` …
     pub role: RoleId,
-    /// Which of the agents has it; the default agent's by default.
+    /// Name of the agent with that role; by default the default agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// The model, by the agent's own name for it; goes before what the agent's settings say.
+    /// Model, by the agent's own name for it; takes precedence over the agent's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is told about its role in place of the shipped text, at most 32 KiB.
+    /// Instructions that replace the built-in text of the role, at most 32 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
-    /// Models that take over one after the other while that one can't be reached, at most three.
+    /// Models that are used one after the other while that one can't be reached, at most three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback_models: Vec<String>,
-    /// The temperature, 0 to 2, as it is written to the agent's program.
+    /// Temperature, 0 to 2, as text for the agent's program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<String>,
-    /// Whether no worker may be started in it.
+    /// True if no worker may be started in this role.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
-    /// What it may do; as the shipped role where nothing is said.
+    /// Rights of the role; by default those of the built-in role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
-    /// What a worker in it may use up; as the shipped role where nothing is said.
+    /// Limits of a worker in the role; by default those of the built-in role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<RoleLimits>,
 }
@@ -104,7 +104,7 @@ pub struct RoleChoice {
 // === impl RoleChoice ===
 
 impl RoleChoice {
-    /// A role of which nothing else is said.
+    /// Makes a role with default settings.
     #[must_use]
     pub fn new(role: RoleId) -> Self {
         Self {
@@ -121,20 +121,20 @@ impl RoleChoice {
     }
 }
 
-/// What tokens cost, in millionths of a US dollar for a million of them.
+/// Price of tokens, in millionths of a US dollar per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenPrice {
-    /// A million tokens read.
+    /// Price of a million input tokens.
     pub input: u64,
-    /// A million tokens written.
+    /// Price of a million output tokens.
     pub output: u64,
 }
 
 // === impl TokenPrice ===
 
 impl TokenPrice {
-    /// What so many tokens cost in millionths of a US dollar, rounded up.
+    /// Returns the cost of a number of tokens in millionths of a US dollar, rounded up.
     #[must_use]
     pub fn of(&self, input_tokens: u64, output_tokens: u64) -> u64 {
         let of = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
@@ -143,19 +143,19 @@ impl TokenPrice {
     }
 }
 
-/// Stands for the model in arguments and variables of an agent.
+/// Placeholder for the model in arguments and variables of an agent.
 pub const MODEL: &str = "{model}";
 
-/// Stands for the temperature in arguments of an agent.
+/// Placeholder for the temperature in arguments of an agent.
 pub const TEMPERATURE: &str = "{temperature}";
 
 // === impl AgentChoice ===
 
 impl AgentChoice {
-    /// Most bytes of instructions: more would be most of what a small model can take.
+    /// Maximum size of instructions, in bytes: more would fill most of a small model's context.
     pub const MAX_INSTRUCTIONS: usize = 32 << 10;
 
-    /// An agent under a name, with the usual settings.
+    /// Makes an agent with a name and default settings.
     #[must_use]
     pub fn new(name: AgentName, driver: DriverSpec) -> Self {
         Self {
@@ -180,7 +180,7 @@ impl AgentChoice {
         }
     }
 
-    /// The same settings for a command in place of the agent's own program, which knows nothing of models.
+    /// Returns the same settings for a command in place of the agent's own program, without model settings.
     #[must_use]
     pub fn carried_out_by(self, driver: DriverSpec) -> Self {
         Self {
@@ -195,19 +195,19 @@ impl AgentChoice {
         }
     }
 
-    /// Arguments that tell its program the temperature.
+    /// Returns the arguments that pass the temperature to its program.
     #[must_use]
     pub fn told_temperature(&self, temperature: &str) -> Vec<String> {
         self.temperature_args.iter().map(|text| text.replace(TEMPERATURE, temperature)).collect()
     }
 
-    /// Whether its program is told the model when it is started.
+    /// Returns true if its program gets the model when it is started.
     #[must_use]
     pub fn takes_model(&self) -> bool {
         !self.model_args.is_empty() || !self.model_env.is_empty()
     }
 
-    /// Arguments and variables that tell its program the model.
+    /// Returns the arguments and variables that pass the model to its program.
     #[must_use]
     pub fn told_model(&self, model: &str) -> (Vec<String>, Vec<(String, String)>) {
         let told = |text: &String| text.replace(MODEL, model);
@@ -215,7 +215,7 @@ impl AgentChoice {
         (self.model_args.iter().map(told).collect(), env.collect())
     }
 
-    /// The model for a task whose plan names this one, or none.
+    /// Returns the model for a task whose plan names this one, or none.
     #[must_use]
     pub fn model_for(&self, planned: Option<&str>) -> Option<String> {
         let planned = planned.map(str::to_owned);

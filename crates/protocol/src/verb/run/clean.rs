@@ -1,4 +1,4 @@
-//! The verb that removes what ended runs left.
+//! The verb that removes what ended runs left behind.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,83 +10,83 @@ use crate::id::RunId;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CleanRunsRequest {
-    /// One run by its id or the beginning of it; all that have ended when left out.
+    /// Id of one run, or its beginning; by default all that have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Remove; without it they are only listed.
+    /// Whether to remove; by default they are only listed.
     #[serde(default)]
     pub remove: bool,
-    /// Also what holds work that is merged nowhere: its commits and files are archived first.
+    /// Whether to remove unmerged work, too: its commits and files are archived first.
     #[serde(default)]
     pub unmerged: bool,
-    /// Makes a branch of something archived, by its name or the beginning of it, and removes nothing.
+    /// Name of archived work, or its beginning, from which to make a branch; removes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<String>,
 }
 
-/// A work tree or a branch that a run left.
+/// A work tree or a branch that a run left behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOver {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The task whose it is; nothing for the run's own branch.
+    /// Id of the task; empty for the run's own branch.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
-    /// Its work tree, if it has one.
+    /// Path of its work tree, if it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worktree: String,
-    /// Its branch, if it has one.
+    /// Name of its branch, if it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub branch: String,
-    /// What of it is merged nowhere, in words; empty if nothing is.
+    /// Description of its unmerged work; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unmerged: String,
-    /// Bytes of the files in its work tree.
+    /// Size of the files in its work tree, in bytes.
     #[serde(default)]
     pub bytes: u64,
-    /// Whether this call has removed it.
+    /// True if this call removed it.
     #[serde(default)]
     pub removed: bool,
-    /// Under which name this call has archived it; empty where nothing of it was merged nowhere.
+    /// Name under which this call archived it; empty if it had no unmerged work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub archived: String,
 }
 
-/// Work that was merged nowhere when it was removed.
+/// Work that was not merged when it was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Archived {
-    /// `RUN/TASK`, or `RUN/_run` for the branch of a run.
+    /// Name: `RUN/TASK`, or `RUN/_run` for the branch of a run.
     pub name: String,
-    /// The commit that has all of it.
+    /// Commit that contains all of it.
     pub commit: String,
 }
 
-/// A branch that was made of something archived.
+/// A branch that was made from archived work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Restored {
-    /// Its name in the archive.
+    /// Name in the archive.
     pub name: String,
-    /// The branch.
+    /// Name of the branch.
     pub branch: String,
-    /// Where it stands.
+    /// Commit of the branch.
     pub commit: String,
 }
 
-/// What ended runs left.
+/// What ended runs left behind.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CleanRunsReply {
     /// Work trees and branches, newest run first.
     pub left: Vec<LeftOver>,
-    /// What earlier calls have archived.
+    /// Work that earlier calls have archived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<Archived>,
-    /// The branch that this call has made.
+    /// Branch that this call made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restored>,
 }
 
 verb! {
-    /// List the work trees and branches that ended runs left, or remove them; what is merged nowhere stays unless it is asked for.
+    /// List the work trees and branches that ended runs left, or remove them; unmerged work stays unless its removal is requested.
     CleanRuns = "clean_runs", Synced, Work, Found,
     CleanRunsRequest => CleanRunsReply
 }

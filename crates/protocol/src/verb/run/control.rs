@@ -1,4 +1,4 @@
-//! Runs that are under way: stopped, paused, given another budget, tried again and resumed.
+//! Verbs that stop, pause, retry and resume current runs and change their budget.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,34 +7,34 @@ use super::super::verb;
 use crate::id::{AgentName, MessageId, RunId};
 use crate::run::{AutoTurn, Budget};
 
-/// What to stop.
+/// The run or tasks to stop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopRunRequest {
-    /// `RUN` or `RUN/TASK`.
+    /// Run or task, as `RUN` or `RUN/TASK`.
     pub what: String,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// Milliseconds between asking an agent to end and killing its process group: 5,000 if nothing is said, 600,000 at most.
+    /// Milliseconds between asking an agent to end and killing its process group: 5,000 by default, 600,000 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ms: Option<u64>,
 }
 
-/// Longest grace of a stop, in milliseconds: ten minutes.
+/// Maximum grace of a stop, in milliseconds: ten minutes.
 pub const MAX_GRACE_MS: u64 = 600_000;
 
 /// A change that takes effect on the next step of the run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Its state now; `stopping` where all of it is stopped, and not only tasks of it.
+    /// Its state now; `stopping` if the whole run is stopped, and not only tasks of it.
     pub state: String,
-    /// The tasks that it concerns, in their order, at most 50.
+    /// Tasks concerned, in order, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<ConcernedTask>,
-    /// How many more there are.
+    /// Number of further tasks concerned.
     #[serde(default, skip_serializing_if = "is_none_left")]
     pub more: u64,
 }
@@ -46,13 +46,13 @@ fn is_none_left(more: &u64) -> bool {
 /// A task that a call concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConcernedTask {
-    /// Its id.
+    /// Id of the task.
     pub id: String,
-    /// What is to be done.
+    /// What the task is to do.
     pub description: String,
-    /// Its state when the call came.
+    /// State of the task when the call came.
     pub state: String,
-    /// Whether it only waits for another one of them, which will not be done.
+    /// True if it only waits for another one of them, which will not be done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
 }
@@ -63,11 +63,11 @@ verb! {
     StopRunRequest => RunReply
 }
 
-/// What to pause.
+/// The run or tasks to pause.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseRunRequest {
-    /// `RUN` or `RUN/TASK`.
+    /// Run or task, as `RUN` or `RUN/TASK`.
     pub what: String,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,16 +75,17 @@ pub struct PauseRunRequest {
 }
 
 verb! {
-    /// Pause a run or tasks of it: workers wait at their next tool or the end of their turns, alive, and nothing new starts or merges until it is resumed.
+    /// Pause a run or tasks of it: workers wait, alive, at their next tool or the end of their turns, and nothing new starts or merges until
+    /// it is resumed.
     PauseRun = "pause_run", Synced, Work, Found,
     PauseRunRequest => RunReply
 }
 
-/// What to rebase.
+/// The run or tasks to rebase.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RebaseRunRequest {
-    /// `RUN` or `RUN/TASK`; the newest run when left out.
+    /// Run or task, as `RUN` or `RUN/TASK`; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     /// Further tasks of that run.
@@ -93,123 +94,124 @@ pub struct RebaseRunRequest {
 }
 
 verb! {
-    /// Put the trees of workers at work on what was merged meanwhile, each as soon as its worker is between two tools. Conflicts are told to the worker, whose tree then stays as it is.
+    /// Rebase the trees of current workers onto what was merged meanwhile, each as soon as its worker is between two tools. On a conflict
+    /// the worker is informed and its tree stays unchanged.
     RebaseRun = "rebase_run", Synced, Work, Found,
     RebaseRunRequest => RunReply
 }
 
-/// What a run may cost from now on.
+/// The new budget of a run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetBudgetRequest {
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The budget; without it the ceiling is lifted.
+    /// The budget; removes the ceiling if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// What all runs of its plan may cost together, in millionths of a US dollar; stays as it is without it.
+    /// Budget of all runs of its plan together, in millionths of a US dollar; unchanged if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<u64>,
-    /// The ceiling of one task instead, before what the budget says of each; the run's and the plan's stay as they are.
+    /// Ceiling of one task instead, which takes precedence over the task limit in the budget; the run's and the plan's stay unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskCeiling>,
 }
 
-/// What one task may cost, with all its workers and subtasks.
+/// Ceiling of one task, with all its workers and subtasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCeiling {
-    /// Its id.
+    /// Id of the task.
     pub task: String,
-    /// The ceiling in millionths of a US dollar; without it the ceiling is lifted.
+    /// Ceiling in millionths of a US dollar; removes the ceiling if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<u64>,
 }
 
 verb! {
-    /// Set what a run, or one task of it, may cost. What was paused for want of budget goes on where there is room now.
+    /// Set the ceiling of a run or of one task of it. Work that was paused because of the budget continues if the new ceiling allows it.
     SetBudget = "set_budget", Synced, Approve, Found,
     SetBudgetRequest => RunReply
 }
 
-/// What to try again.
+/// The tasks to retry.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryTaskRequest {
-    /// `RUN/TASK`, or `RUN` for all of its blocked tasks.
+    /// Task, as `RUN/TASK`, or `RUN` for all of its blocked tasks.
     pub what: String,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The turn of the loop that wants it (`next_unit` says which).
+    /// Turn of the loop that retries (from `next_unit`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AutoTurn>,
 }
 
 verb! {
-    /// Try a blocked or stopped task again with fresh attempts.
+    /// Retry a blocked or stopped task with all attempts available again.
     RetryTask = "retry_task", Synced, Work, Found,
     RetryTaskRequest => RunReply
 }
 
-/// Which run.
+/// The run or tasks to resume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRunRequest {
-    /// Its id or the beginning of it, or `RUN/TASK` for a task that was paused; the newest run when left out.
+    /// Id of the run, or its beginning, or `RUN/TASK` for a paused task; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The daemon ends with this run when nothing else needs it.
+    /// Whether the daemon ends with this run when nothing else needs it.
     #[serde(default)]
     pub ends_daemon: bool,
 }
 
-/// Where to follow.
+/// The resumed run, and where to follow it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ResumeRunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Its state.
+    /// State of the run.
     pub state: String,
-    /// Position in the log: follow from here.
+    /// Position in the log from which to follow it.
     pub cursor: u64,
 }
 
 verb! {
-    /// Go on with a run that a pause, a stop or a crash interrupted, or with a task that was paused.
+    /// Continue a run that a pause, a stop or a crash interrupted, or a paused task.
     ResumeRun = "resume_run", Synced, Work, Found,
     ResumeRunRequest => ResumeRunReply
 }
 
-/// What to tell whom.
+/// The task, and the text for its worker.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TellWorkerRequest {
-    /// `RUN/TASK`, or `TASK` of the newest run.
+    /// Task, as `RUN/TASK`, or `TASK` of the newest run.
     pub task: String,
-    /// What, at most 256 KiB.
+    /// The text, at most 256 KiB.
     pub text: String,
 }
 
-/// It is on the disk.
+/// The stored message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TellWorkerReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The task.
+    /// Id of the task.
     pub task: String,
-    /// Who works on it.
+    /// Name of the agent that works on it.
     pub agent: AgentName,
-    /// The id of the message: `show_task` and the outbox say how far it has come.
+    /// Id of the message: `show_task` and the outbox show its delivery state.
     pub id: MessageId,
 }
 
 verb! {
-    /// Tell the worker of a task something: by mail where its run is managed, else with the next turn of its agent. A running tool is not broken off for it.
+    /// Send a text to the worker of a task: by mail in a managed run, else with the agent's next turn. A running tool is not interrupted.
     TellWorker = "tell_worker", Synced, Work, Found,
     TellWorkerRequest => TellWorkerReply
 }

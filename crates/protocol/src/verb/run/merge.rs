@@ -1,4 +1,4 @@
-//! Verbs that move the user's branch to a run's work, and back.
+//! Verbs that merge a run's branch into the user's branch, and undo that.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use super::super::verb;
 use crate::id::RunId;
 
-/// Which run.
+/// The run to merge.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MergeRunRequest {
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Also where not all of its tasks are done; without it such a run is refused.
+    /// Whether to merge a run of which not all tasks are done; by default it is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
 
-/// The user's branch has the run's work.
+/// The merge into the user's branch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MergeRunReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The branch that moved.
+    /// Name of the user's branch.
     pub target: String,
-    /// From this commit.
+    /// Head of the branch before the merge.
     pub from: String,
-    /// To this one.
+    /// Head of the branch after the merge.
     pub to: String,
     /// Files that changed.
     pub files: Vec<String>,
-    /// Whether the branch had the run's work before this call, which then did nothing.
+    /// True if the branch already had the run's work, so that this call did nothing.
     #[serde(default)]
     pub already: bool,
-    /// What is to be known of it, a sentence each: links, large files and submodules that came with it, and hooks and signatures of the user's
+    /// Remarks, one sentence each: links, large files and submodules that came with the merge, and hooks and signatures of the user's
     /// git that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -46,32 +46,32 @@ verb! {
     MergeRunRequest => MergeRunReply
 }
 
-/// Which merge to take back.
+/// The merge to undo.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UndoMergeRequest {
-    /// The run's id or the beginning of it; the newest run when left out.
+    /// Id of the run, or its beginning; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }
 
-/// The user's branch is where it was before the merge.
+/// The undone merge of the user's branch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UndoMergeReply {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The branch that moved.
+    /// Name of the user's branch.
     pub target: String,
-    /// From this commit, which has the run's work.
+    /// Head of the branch with the run's work.
     pub from: String,
-    /// To this one.
+    /// Head of the branch now.
     pub to: String,
     /// Files that changed.
     pub files: Vec<String>,
 }
 
 verb! {
-    /// Take the last merge of a run back: its branch is where it was before. Refused where it has moved on.
+    /// Undo the last merge of a run: its target branch has its earlier head again. Refused if the branch has moved since.
     UndoMerge = "undo_merge", Synced, Approve, Found,
     UndoMergeRequest => UndoMergeReply
 }

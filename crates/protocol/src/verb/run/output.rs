@@ -1,4 +1,4 @@
-//! What a worker's agent has printed, read in bounds.
+//! The verb that reads the raw output of a worker's agent, in bounded parts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::super::verb;
 use crate::id::{RunId, WorkerId};
 
-/// Bytes of raw output that one call returns where it says no number.
+/// Default maximum of raw output that one call returns, in bytes.
 pub const OUTPUT_BYTES: u64 = 50 << 10;
 
-/// Most bytes of raw output that one call returns.
+/// Maximum raw output that one call can return, in bytes.
 pub const MAX_OUTPUT_BYTES: u64 = 256 << 10;
 
 /// Which end of the output to read.
@@ -22,26 +22,26 @@ pub enum OutputPart {
     Tail,
 }
 
-/// Whose output, and which part of it: from an offset, one end, or, where neither is said, half from each end.
+/// The worker, and the part of its output: from an offset, one end, or, by default, half from each end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadOutputRequest {
-    /// `RUN/TASK`, or `TASK` of the newest run.
+    /// Task, as `RUN/TASK`, or `TASK` of the newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The worker of this attempt; the last one when left out.
+    /// Attempt number of the worker; the last attempt by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// A worker by its id, in place of the task.
+    /// Id of a worker, in place of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// The byte to read from: `next_offset` of the call before.
+    /// Byte offset to read from: `next_offset` of the call before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
-    /// Which end.
+    /// End of the output to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<OutputPart>,
-    /// Most bytes to return: from 4 to 256 KiB, 50 KiB by default.
+    /// Maximum number of bytes to return: from 4 to 256 KiB, 50 KiB by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
@@ -49,39 +49,39 @@ pub struct ReadOutputRequest {
 /// A piece of the output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputPiece {
-    /// Where it begins.
+    /// Offset at which it begins, in bytes.
     pub offset: u64,
-    /// The text: untrusted. Bytes that are no UTF-8 stand as U+FFFD.
+    /// The text; untrusted. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub text: String,
 }
 
 /// The output of a worker, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadOutputReply {
-    /// Its run.
+    /// Id of the worker's run.
     pub run: RunId,
-    /// Its task.
+    /// Id of the worker's task.
     pub task: String,
-    /// The worker.
+    /// Id of the worker.
     pub worker: WorkerId,
-    /// Its attempt.
+    /// Attempt number of the worker.
     pub attempt: u32,
-    /// What was read, in its order.
+    /// Pieces that were read, in order.
     pub pieces: Vec<OutputPiece>,
-    /// Bytes between the pieces, or between `from` and the first one, that are left out.
+    /// Number of bytes between the pieces, or between `from` and the first one, that are left out.
     pub elided_bytes: u64,
-    /// Bytes that the agent has printed so far.
+    /// Number of bytes that the agent has printed so far.
     pub total_bytes: u64,
-    /// Bytes of these that are no longer kept: the spool holds the newest 64 MiB of a worker.
+    /// Number of those that are no longer kept: the spool holds the newest 64 MiB of a worker.
     pub dropped_bytes: u64,
-    /// Where to read on.
+    /// Byte offset at which to read on.
     pub next_offset: u64,
-    /// Whether no more will come.
+    /// True if no more output will come.
     pub is_complete: bool,
 }
 
 verb! {
-    /// Read what a worker's agent printed, as it came: head, tail, or on from an offset while it grows. Secrets that are known are taken out.
+    /// Read the raw output of a worker's agent: beginning, end, or from an offset while it grows. Known secrets are removed.
     ReadOutput = "read_output", Read, Run, Found,
     ReadOutputRequest => ReadOutputReply
 }
