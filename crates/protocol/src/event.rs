@@ -1,12 +1,12 @@
 //! Events, the units of the log. Facts are small, chained and never dropped; a body holds only text.
 
+mod fact;
 mod limits;
 
+pub use self::fact::Fact;
 pub use self::limits::{MAX_BODY_BYTES, MAX_FACTS_BYTES};
 
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
-use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::Digest;
@@ -43,6 +43,7 @@ macro_rules! for_each_event {
             "message" $crate::message::MessageEvent,
             "mode" $crate::modes::ModeFact,
             "need" $crate::need::NeedEvent,
+            "record" $crate::record::RecordEvent,
             "run" $crate::run::RunEvent,
             "team" $crate::team::TeamEvent,
             "worker" $crate::worker::WorkerFact,
@@ -79,21 +80,19 @@ impl NewEvent {
     ///
     /// # Errors
     /// When the fact doesn't serialise to that shape: a defect of its type.
-    pub fn of<F: Serialize>(
+    pub fn of<F: Fact>(
         fact: &F,
         subject: impl Into<String>,
         actor: impl Into<String>,
     ) -> Result<Self, serde_json::Error> {
-        let not_tagged = || serde_json::Error::custom("a fact is an enum tagged by kind and facts");
-        let Value::Object(mut tagged) = serde_json::to_value(fact)? else { return Err(not_tagged()) };
-        let Some(Value::String(kind)) = tagged.remove("kind") else { return Err(not_tagged()) };
-        Ok(Self::new(kind, subject, actor, tagged.remove("facts").unwrap_or_default()))
+        let (kind, facts) = fact::split(fact.to_tagged()?)?;
+        Ok(Self::new(kind, subject, actor, facts))
     }
 
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
-    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
-        fact(&self.kind, &self.facts)
+    pub fn fact<F: Fact>(&self) -> Option<F> {
+        F::from_value(&self.kind, &self.facts)
     }
 
     /// Adds a body.
@@ -101,52 +100,6 @@ impl NewEvent {
     pub fn with_body(mut self, body: impl Into<String>) -> Self {
         self.body = Some(body.into());
         self
-    }
-}
-
-/// Fields of the shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
-enum Field<'a> {
-    Kind(&'a str),
-    Facts(&'a Value),
-    Text(&'a str),
-}
-
-impl<'a> IntoDeserializer<'a, serde_json::Error> for Field<'a> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Field<'de> {
-    type Error = serde_json::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self {
-            Self::Kind(kind) => visitor.visit_borrowed_str(kind),
-            Self::Facts(facts) => facts.deserialize_any(visitor),
-            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_any(visitor),
-        }
-    }
-
-    /// Reads the kind as the name of a variant.
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        match self {
-            Self::Kind(kind) => visitor.visit_enum(BorrowedStrDeserializer::new(kind)),
-            Self::Facts(facts) => facts.deserialize_enum(name, variants, visitor),
-            Self::Text(facts) => serde_json::Deserializer::from_str(facts).deserialize_enum(name, variants, visitor),
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -183,8 +136,8 @@ pub struct Event {
 impl Event {
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
-    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
-        fact(&self.kind, &self.facts)
+    pub fn fact<F: Fact>(&self) -> Option<F> {
+        F::from_value(&self.kind, &self.facts)
     }
 }
 
@@ -206,16 +159,7 @@ pub struct RawEvent {
 impl RawEvent {
     /// Reads the typed fact; `None` if the event belongs to another enum.
     #[must_use]
-    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
-        tagged(&self.kind, Field::Text(&self.facts))
+    pub fn fact<F: Fact>(&self) -> Option<F> {
+        F::from_text(&self.kind, &self.facts)
     }
-}
-
-fn fact<F: DeserializeOwned>(kind: &str, facts: &Value) -> Option<F> {
-    tagged(kind, Field::Facts(facts))
-}
-
-fn tagged<F: DeserializeOwned>(kind: &str, facts: Field<'_>) -> Option<F> {
-    let fields = [("kind", Field::Kind(kind)), ("facts", facts)];
-    F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
 }
