@@ -14,8 +14,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Pause after a failure of the store.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Expires questions whose time is over until `stop`, sleeping until the next one is due. Dead letters and held message
-/// files belong to parts that end them by their own clocks.
+/// Expires questions whose time is over until `stop`, sleeping until the next one is due.
 pub async fn expire(store: Store, stop: CancellationToken) {
     let mut asked = store.subscribe([Interest::Kind("need_asked".to_owned())]);
     loop {
@@ -37,11 +36,10 @@ pub async fn expire(store: Store, stop: CancellationToken) {
 /// Expires the questions that are due, and returns how long to sleep.
 async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let now = store.now();
-    let mut open = open_of_kind(store, NeedKind::Permission)?;
-    open.extend(open_of_kind(store, NeedKind::Denied)?);
-    open.extend(open_of_kind(store, NeedKind::Change)?);
-    open.extend(open_of_kind(store, NeedKind::Team)?);
-    open.extend(open_of_kind(store, NeedKind::Call)?);
+    let mut open = Vec::new();
+    for kind in NeedKind::ALL.into_iter().filter(|kind| expires_here(*kind)) {
+        open.extend(open_of_kind(store, kind)?);
+    }
     let (late, early): (Vec<Need>, Vec<Need>) = open.into_iter().partition(|need| need.expires_at <= now);
     for need in late {
         let (_, option) = choose(&need, Decision::Deny)?;
@@ -53,4 +51,18 @@ async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let next = early.iter().map(|need| need.expires_at.0 - now.0).min();
     let next = next.and_then(|left| u64::try_from(left).ok()).map(Duration::from_millis);
     Ok(next.map_or(LONGEST, |left| left.clamp(Duration::from_millis(10), LONGEST)))
+}
+
+/// Returns true for a kind of question that this loop expires. Dead letters and held message files are ended by the
+/// parts that hold them, with what they hold.
+const fn expires_here(kind: NeedKind) -> bool {
+    match kind {
+        NeedKind::Permission
+        | NeedKind::Denied
+        | NeedKind::Change
+        | NeedKind::Merge
+        | NeedKind::Team
+        | NeedKind::Call => true,
+        NeedKind::DeadLetter | NeedKind::HeldMessage => false,
+    }
 }

@@ -168,7 +168,7 @@ pub enum NeedEvent {
 
 impl NeedKind {
     /// All values.
-    const ALL: [Self; 8] = [
+    pub const ALL: [Self; 8] = [
         Self::Permission,
         Self::Denied,
         Self::Change,
