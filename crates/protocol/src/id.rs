@@ -1,6 +1,9 @@
 //! Identifiers: one macro defines their types, each with a readable prefix and the same rule for valid text.
 
-use std::fmt;
+use std::fmt::{self, Display};
+
+use serde::Deserializer;
+use serde::de::Visitor;
 
 /// Address of the coordinator. No agent may have this name.
 pub const COORDINATOR: &str = "coordinator";
@@ -76,21 +79,11 @@ fn one(what: &str) -> String {
 macro_rules! id {
     ($name:ident, $prefix:literal, $doc:literal) => {
         #[doc = $doc]
-        #[derive(
-            Debug,
-            Clone,
-            PartialEq,
-            Eq,
-            PartialOrd,
-            Ord,
-            Hash,
-            serde::Serialize,
-            serde::Deserialize,
-            schemars::JsonSchema,
-        )]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema)]
         #[schemars(with = "String")]
-        pub struct $name(String);
+        pub struct $name(std::sync::Arc<str>);
+
+        $crate::text_serde!($name);
 
         impl $name {
             /// Readable prefix of this kind of id; empty for names that people choose.
@@ -101,18 +94,21 @@ macro_rules! id {
             /// # Errors
             /// The rule that the text breaks.
             pub fn new(text: impl Into<String>) -> Result<Self, $crate::id::IdError> {
-                let text = text.into();
-                $crate::id::check(stringify!($name), &text)?;
-                Ok(Self(text))
+                Self::parse(&text.into())
+            }
+
+            fn parse(text: &str) -> Result<Self, $crate::id::IdError> {
+                $crate::id::check(stringify!($name), text)?;
+                Ok(Self(text.into()))
             }
 
             /// Makes an id from 64 random bits of the caller: `run_7f3a90c1d2e4b5a6`.
             #[must_use]
             pub fn from_bits(bits: u64) -> Self {
                 if Self::PREFIX.is_empty() {
-                    return Self(format!("{bits:016x}"));
+                    return Self(format!("{bits:016x}").into());
                 }
-                Self(format!("{}_{bits:016x}", Self::PREFIX))
+                Self(format!("{}_{bits:016x}", Self::PREFIX).into())
             }
 
             /// Returns the id as text.
@@ -137,10 +133,54 @@ macro_rules! id {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.to_string()
             }
         }
     };
+}
+
+/// Implements `Serialize` and `Deserialize` for a type that is one text, with its `as_str` and `parse`: without the copy
+/// that `#[serde(into = "String")]` makes of each value.
+#[macro_export]
+macro_rules! text_serde {
+    ($name:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::id::deserialize_text(deserializer, Self::parse)
+            }
+        }
+    };
+}
+
+/// Reads a text and makes a value of it.
+///
+/// # Errors
+/// If it is no text, or the reason why `parse` refuses it.
+pub fn deserialize_text<'de, D: Deserializer<'de>, T, E: Display>(
+    deserializer: D,
+    parse: fn(&str) -> Result<T, E>,
+) -> Result<T, D::Error> {
+    struct Text<T, E>(fn(&str) -> Result<T, E>);
+
+    impl<T, E: Display> Visitor<'_> for Text<T, E> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_str<F: serde::de::Error>(self, text: &str) -> Result<T, F> {
+            (self.0)(text).map_err(F::custom)
+        }
+    }
+
+    deserializer.deserialize_str(Text(parse))
 }
 
 id!(AgentName, "", "The name of an agent or a person; `Coder` and `coder` are the same agent.");
@@ -153,7 +193,7 @@ impl AgentName {
     /// Returns the name of the [`COORDINATOR`].
     #[must_use]
     pub fn coordinator() -> Self {
-        Self(COORDINATOR.to_owned())
+        Self(COORDINATOR.into())
     }
 
     /// Returns the form in which names are compared: lower case, runs of spaces and `_` as one `-`.

@@ -16,7 +16,7 @@ fn worker(number: u64) -> WorkerId {
 }
 
 /// Returns an event whose number is also its time in seconds.
-fn event(lsn: Lsn, actor: &str, fact: &impl serde::Serialize) -> Event {
+fn event(lsn: Lsn, actor: &str, fact: &impl switchboard_protocol::event::Fact) -> Event {
     let NewEvent { kind, v, subject, actor, facts, body } = NewEvent::of(fact, "run/run_1", actor).unwrap();
     let hash = Digest::ZERO;
     let (ts, rev) = (Millis(i64::try_from(lsn).unwrap() * 1000), lsn);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
@@ -9,9 +10,10 @@ use switchboard_protocol::time::Millis;
 use crate::{Error, Result};
 
 /// Id of an object: 40 hex digits, or 64 in a SHA-256 repository.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Oid(String);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Oid(Arc<str>);
+
+switchboard_protocol::text_serde!(Oid);
 
 /// Target of `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +75,7 @@ impl Oid {
     pub fn parse(text: &str) -> Result<Self> {
         let is_hex = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if is_hex && matches!(text.len(), 40 | 64) {
-            return Ok(Self(text.to_owned()));
+            return Ok(Self(text.into()));
         }
         Err(Error::BadName { text: cut(text, 100), expected: "an object id" })
     }
@@ -111,7 +113,7 @@ impl TryFrom<String> for Oid {
 
 impl From<Oid> for String {
     fn from(oid: Oid) -> Self {
-        oid.0
+        oid.0.to_string()
     }
 }
 

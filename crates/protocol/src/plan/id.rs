@@ -2,17 +2,18 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::MAX_TASK_ID_BYTES;
 
 /// The id of a task, `1.2`: unique in its plan, ordered by its numbers (1.2 before 1.10).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(with = "String")]
-pub struct TaskId(String);
+pub struct TaskId(Arc<str>);
+
+crate::text_serde!(TaskId);
 
 /// Reason why a text is not a task id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +28,10 @@ impl TaskId {
     /// # Errors
     /// When the text is not safe: see [`BadTaskId`].
     pub fn new(text: impl Into<String>) -> Result<Self, BadTaskId> {
-        let text = text.into();
+        Self::parse(&text.into())
+    }
+
+    fn parse(text: &str) -> Result<Self, BadTaskId> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let safe = text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.len() <= MAX_TASK_ID_BYTES
@@ -35,7 +39,7 @@ impl TaskId {
             && !text.contains("..")
             && !text.ends_with('.')
             && !text.ends_with(".lock");
-        if safe { Ok(Self(text)) } else { Err(BadTaskId) }
+        if safe { Ok(Self(text.into())) } else { Err(BadTaskId) }
     }
 
     /// Returns the id as text.
@@ -60,7 +64,7 @@ impl TryFrom<String> for TaskId {
 
 impl From<TaskId> for String {
     fn from(id: TaskId) -> Self {
-        id.0
+        id.0.to_string()
     }
 }
 

@@ -20,7 +20,7 @@ impl StepId {
     /// Returns the step of ways in which one worker does all the work, and of runs that were recorded before steps had names.
     #[must_use]
     pub fn work() -> Self {
-        Self("work".to_owned())
+        Self("work".into())
     }
 }
 
