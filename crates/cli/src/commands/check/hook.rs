@@ -21,7 +21,7 @@ pub(super) fn install(root: &Path, context: &mut Context) -> Outcome {
     let there = fs::symlink_metadata(&hook).is_ok();
     let is_ours = there && fs::read_to_string(&hook).is_ok_and(|text| text.contains(MARK));
     if there && !is_ours {
-        return Err(foreign(&hook, "a hook of somebody else's stands where ours would").into());
+        return Err(foreign(&hook, "another program's hook is already installed").into());
     }
     write(&hook, &script(&context.environment.program)).map_err(|error| {
         Failure::new("io.denied", "the hook can't be written").at(hook.display().to_string()).because(&error)
