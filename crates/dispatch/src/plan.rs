@@ -156,7 +156,7 @@ impl RunPlan {
             (Some(command), _) => {
                 let driver = DriverSpec::Exec { argv: command.argv() };
                 match &settings.agent {
-                    Some(name) => Ok(configured(name)?.carried_out_by(driver)),
+                    Some(name) => Ok(configured(name)?.with_command(driver)),
                     None => Ok(AgentChoice::new(command_name()?, driver)),
                 }
             }

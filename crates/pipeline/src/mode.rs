@@ -225,7 +225,7 @@ mod tests {
             let count = if mode == Mode::Single { 1 } else { 2 };
             let tasks = vec![JobTask { task: "do".to_owned(), ..JobTask::default() }; count];
             let topic = (mode == Mode::Debate).then(JobTask::default);
-            assert_eq!(Job { tasks, topic, ..Job::default() }.misfit(mode), None);
+            assert_eq!(Job { tasks, topic, ..Job::default() }.unsupported_field(mode), None);
             works += 1;
         }
         assert_eq!((works, refused), (11, 5));

@@ -150,7 +150,7 @@ impl Args {
         let tasks = (0..count).map(task).collect();
         let job = Job { tasks, topic, rounds: self.rounds, quorum: self.quorum, result, attempts: None };
         let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());
-        match job.misfit(mode) {
+        match job.unsupported_field(mode) {
             None => Ok((job, mode)),
             Some((field, why)) => Err(Failure::new("request.bad-args", why).at(field)),
         }

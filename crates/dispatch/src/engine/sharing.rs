@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::shared::{Alert, Standing, Wanted};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, BudgetOf, Effect, PauseCause, RunEvent};
+use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, PauseCause, RunEvent};
 use switchboard_protocol::time::Millis;
 
 use super::Engine;
@@ -111,11 +111,11 @@ impl Engine {
     }
 }
 
-fn paused(of: BudgetOf) -> Option<RunEvent> {
+fn paused(of: BudgetScope) -> Option<RunEvent> {
     let cause = match of {
-        BudgetOf::Plan => PauseCause::Plan,
-        BudgetOf::Day => PauseCause::Day,
-        BudgetOf::Run => return None,
+        BudgetScope::Plan => PauseCause::Plan,
+        BudgetScope::Day => PauseCause::Day,
+        BudgetScope::Run => return None,
     };
     Some(RunEvent::RunPaused { cause })
 }

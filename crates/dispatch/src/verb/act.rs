@@ -62,5 +62,5 @@ fn readable(row: &Row, action: &WorkerAction) -> Result<(), Failure> {
     let Some(kind) = row.get_text("wanted").and_then(AnswerKind::of) else {
         return Err(bad("your step wants no answer: the gates judge what you leave".to_owned()));
     };
-    Answer::read(kind, answer).map_or_else(|why| Err(bad(why.told(kind))), |_| Ok(()))
+    Answer::read(kind, answer).map_or_else(|why| Err(bad(why.message(kind))), |_| Ok(()))
 }

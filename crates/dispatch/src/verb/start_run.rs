@@ -23,7 +23,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::way::{Do, UnitId};
+use switchboard_protocol::run::way::{StepAction, UnitId};
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, StepWork, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
@@ -250,7 +250,7 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
         return bad("scope", "a job is run as a whole: it has no parts to choose from".to_owned());
     }
     let mode = request.mode.unwrap_or_else(|| job.usual_mode());
-    if let Some((field, why)) = job.misfit(mode) {
+    if let Some((field, why)) = job.unsupported_field(mode) {
         return bad(field, why);
     }
     plan::read(&job.plan(mode), "job.json")
@@ -516,7 +516,7 @@ fn judges(compiled: &Compiled) -> Vec<(TaskId, StepWork)> {
         let (Some(task), Some(way)) = (unit.unit.task(), ways.get(&unit.way)) else { continue };
         let applying = way.steps().iter().filter(|step| step.when.is_always());
         found.extend(applying.filter_map(|step| {
-            let Do::Work { role, writes, answer: Some(answer), .. } = &step.does else { return None };
+            let StepAction::Work { role, writes, answer: Some(answer), .. } = &step.does else { return None };
             let (role, writes, answer) = (role.clone(), writes.clone(), Some(*answer));
             Some((task.clone(), StepWork { role, writes, answer, input: Digest::ZERO }))
         }));

@@ -8,7 +8,7 @@ use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::Message;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
-use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
+use switchboard_protocol::run::{MAX_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
 use switchboard_protocol::worker::{PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
@@ -156,7 +156,7 @@ impl Watch {
 
     /// Has all workers of the account wait until its service is available again.
     fn limit_account(&self, retry_after_ms: Option<u64>) {
-        let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(LONGEST_RATE_WAIT_MS) + RATE_MARGIN_MS;
+        let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(MAX_RATE_WAIT_MS) + RATE_MARGIN_MS;
         let until = self.world.store.now().plus(i64::try_from(wait).unwrap_or(i64::MAX));
         if self.world.shared.state().limit_account(&self.account, until) {
             self.world.shared.announce();

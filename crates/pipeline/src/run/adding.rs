@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
+use switchboard_protocol::run::way::{Join, StepAction, UnitId, Way};
 
 use super::consequences::Consequences;
 use super::record::Record;
@@ -231,15 +231,15 @@ fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
 
 /// Rejects ways with steps that a run can't carry out.
 fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
-    let fits = |does: &Do| match does {
-        Do::Work { .. }
-        | Do::Choose { .. }
-        | Do::Check { .. }
-        | Do::Command { .. }
-        | Do::Ask { .. }
-        | Do::Merge
-        | Do::Units { join: Join::Quorum { .. } } => id.task().is_some(),
-        Do::Units { join: Join::All } => id.task().is_none(),
+    let fits = |does: &StepAction| match does {
+        StepAction::Work { .. }
+        | StepAction::Choose { .. }
+        | StepAction::Check { .. }
+        | StepAction::Command { .. }
+        | StepAction::Ask { .. }
+        | StepAction::Merge
+        | StepAction::Units { join: Join::Quorum { .. } } => id.task().is_some(),
+        StepAction::Units { join: Join::All } => id.task().is_none(),
     };
     match way.steps().iter().find(|step| !fits(&step.does)) {
         None => Ok(()),

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, BudgetOf, PauseCause, RunEvent, TaskPauseCause};
+use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, BudgetScope, PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::time::Millis;
 
 use super::account::share_of;
@@ -57,7 +57,7 @@ impl RunState {
         }
         let mut consequences: Vec<_> = shares
             .into_iter()
-            .map(|percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetOf::Run })
+            .map(|percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetScope::Run })
             .collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
@@ -86,7 +86,7 @@ impl RunState {
         record.alerted = share.max(before);
         let Some(task) = record.task().cloned() else { return Vec::new() };
         let new = ALERTS.into_iter().filter(|percent| *percent > before && *percent <= share);
-        let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(task.clone()), of: BudgetOf::Run };
+        let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(task.clone()), of: BudgetScope::Run };
         new.map(alert).collect()
     }
 

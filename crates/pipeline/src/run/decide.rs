@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::run::way::{CommandStep, Do, Step};
+use switchboard_protocol::run::way::{CommandStep, Step, StepAction};
 use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
@@ -49,12 +49,16 @@ impl RunState {
         let change = record.captured()?;
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match &record.unit.way().steps()[step].does {
-            Do::Command { kind, writes: _ } => {
+            StepAction::Command { kind, writes: _ } => {
                 let tree_of = record.chosen.last().unwrap_or(&task).clone();
                 Some(Effect::RunCommand { task, attempt, kind: *kind, commit, tree_of })
             }
-            Do::Merge => Some(Effect::Merge { task, attempt, commit, base }),
-            Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Ask { .. } | Do::Units { .. } => None,
+            StepAction::Merge => Some(Effect::Merge { task, attempt, commit, base }),
+            StepAction::Work { .. }
+            | StepAction::Choose { .. }
+            | StepAction::Check { .. }
+            | StepAction::Ask { .. }
+            | StepAction::Units { .. } => None,
         }
     }
 

@@ -6,7 +6,7 @@
 
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, StepId};
+use switchboard_protocol::run::way::{StepAction, StepId};
 
 use super::begun::{Begun, OpenStep};
 use super::consequences::Consequences;
@@ -131,7 +131,7 @@ impl Record {
 
     /// Returns the agent that does a step itself.
     pub(super) fn hands_of(&self, step: usize) -> Option<&AgentName> {
-        let makes = matches!(self.unit.way().steps()[step].does, Do::Work { .. });
+        let makes = matches!(self.unit.way().steps()[step].does, StepAction::Work { .. });
         self.begun.as_ref().filter(|_| makes && self.is_begun(step))?.by.as_ref()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{CommandStep, Do, Join, Step, StepId, UnitId};
+use switchboard_protocol::run::way::{CommandStep, Join, Step, StepAction, StepId, UnitId};
 use switchboard_protocol::run::{
     Change, GateReport, HeldBy, Refusal, StartFrom, StepReport, TaskPauseCause, TaskState, TaskView, Verdict,
 };
@@ -228,7 +228,7 @@ impl Record {
     /// Returns what the next attempt begins with if this change is refused.
     pub(super) fn retry_from(&self) -> RetryFrom {
         match self.maker() {
-            Some(Do::Work { retry_from, .. }) => *retry_from,
+            Some(StepAction::Work { retry_from, .. }) => *retry_from,
             Some(_) | None => RetryFrom::Change,
         }
     }
@@ -263,13 +263,13 @@ impl Record {
     }
 
     /// Returns the step action that makes its change or its report.
-    pub(super) fn maker(&self) -> Option<&Do> {
+    pub(super) fn maker(&self) -> Option<&StepAction> {
         self.unit.way().maker().map(|at| &self.unit.way().steps()[at].does)
     }
 
     /// Returns the task whose change its tree begins with.
     pub(super) fn begins_on(&self) -> Option<&TaskId> {
-        let Do::Work { begins_on, .. } = self.maker()? else { return None };
+        let StepAction::Work { begins_on, .. } = self.maker()? else { return None };
         begins_on.as_ref()
     }
 
@@ -277,7 +277,7 @@ impl Record {
     pub(super) fn quorums(&self) -> impl Iterator<Item = (usize, &[TaskId], u32)> {
         let steps = self.unit.way().steps().iter().enumerate();
         steps.filter_map(|(at, step)| {
-            let Do::Units { join: Join::Quorum { of, least } } = &step.does else { return None };
+            let StepAction::Units { join: Join::Quorum { of, least } } = &step.does else { return None };
             (!self.unit.has_passed(at)).then_some((at, of.as_slice(), *least))
         })
     }
@@ -285,12 +285,12 @@ impl Record {
     /// Returns true if some of the units that it waits for may fail.
     pub(super) fn is_tolerant(&self) -> bool {
         let first = self.unit.way().steps().first().map(|step| &step.does);
-        matches!(first, Some(Do::Units { join: Join::Quorum { .. } }))
+        matches!(first, Some(StepAction::Units { join: Join::Quorum { .. } }))
     }
 
     /// Returns true if it ends with a merge.
     pub(super) fn merges(&self) -> bool {
-        self.unit.way().steps().iter().any(|step| step.does == Do::Merge)
+        self.unit.way().steps().iter().any(|step| step.does == StepAction::Merge)
     }
 
     /// Returns the id of the task; `None` for a phase or a slice.
@@ -404,16 +404,21 @@ impl Record {
         let slots = self.unit.slots().iter().zip(self.unit.way().steps());
         let (slot, step) = slots.into_iter().find(|(slot, _)| slot.is_under_way())?;
         match (&step.does, slot) {
-            (Do::Work { .. }, Slot::Intended { .. }) => Some(TaskState::Starting { worker: worker()? }),
-            (Do::Work { .. }, Slot::Running { .. }) => Some(TaskState::Working { worker: worker()? }),
-            (Do::Work { .. }, Slot::Ended { .. }) => Some(TaskState::Capturing { worker: worker()? }),
-            (Do::Merge, _) => {
+            (StepAction::Work { .. }, Slot::Intended { .. }) => Some(TaskState::Starting { worker: worker()? }),
+            (StepAction::Work { .. }, Slot::Running { .. }) => Some(TaskState::Working { worker: worker()? }),
+            (StepAction::Work { .. }, Slot::Ended { .. }) => Some(TaskState::Capturing { worker: worker()? }),
+            (StepAction::Merge, _) => {
                 Some(TaskState::Merging { change: self.unit.change()?.clone(), onto: self.onto.clone()? })
             }
-            (Do::Work { .. }, Slot::Idle | Slot::Judged { .. })
-            | (Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. }, _) => {
-                None
-            }
+            (StepAction::Work { .. }, Slot::Idle | Slot::Judged { .. })
+            | (
+                StepAction::Choose { .. }
+                | StepAction::Check { .. }
+                | StepAction::Command { .. }
+                | StepAction::Ask { .. }
+                | StepAction::Units { .. },
+                _,
+            ) => None,
         }
     }
 
@@ -422,11 +427,11 @@ impl Record {
         let steps = self.unit.way().steps();
         let Some(change) = self.unit.change().cloned() else { return TaskState::Ready };
         let open = self.unit.open();
-        let is_open = |wanted: fn(&Do) -> bool| open.iter().any(|at| wanted(&steps[*at].does));
-        if is_open(|does| matches!(does, Do::Work { .. })) {
+        let is_open = |wanted: fn(&StepAction) -> bool| open.iter().any(|at| wanted(&steps[*at].does));
+        if is_open(|does| matches!(does, StepAction::Work { .. })) {
             return TaskState::Ready;
         }
-        if is_open(|does| matches!(does, Do::Check { .. })) {
+        if is_open(|does| matches!(does, StepAction::Check { .. })) {
             return if self.reports.is_empty() { TaskState::Captured { change } } else { TaskState::Gating { change } };
         }
         match self.lease.clone() {
@@ -446,7 +451,7 @@ impl Record {
 
     /// Returns the step whose worker's process may be running.
     pub(super) fn live_step(&self) -> Option<usize> {
-        let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, Do::Work { .. });
+        let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, StepAction::Work { .. });
         let is_live = |slot: &Slot| matches!(slot, Slot::Intended { .. } | Slot::Running { .. });
         (0..self.unit.slots().len()).find(|at| is_work(*at) && is_live(&self.unit.slots()[*at]))
     }
@@ -529,16 +534,16 @@ impl Record {
         let open = self.unit.open();
         let Some(first) = open.first() else { return OpenFor::Nothing };
         match &steps[*first].does {
-            Do::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
-            Do::Work { .. } => OpenFor::Worker { step: *first },
-            Do::Choose { .. } => OpenFor::Choice { step: *first },
-            Do::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
-            Do::Command { kind: CommandStep::LintFix, .. } => OpenFor::LintFix { step: *first },
-            Do::Check { .. } => OpenFor::Checks { steps: open },
-            Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
-            Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
-            Do::Ask { .. } => OpenFor::Person { step: *first },
-            Do::Units { .. } => OpenFor::Nothing,
+            StepAction::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
+            StepAction::Work { .. } => OpenFor::Worker { step: *first },
+            StepAction::Choose { .. } => OpenFor::Choice { step: *first },
+            StepAction::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
+            StepAction::Command { kind: CommandStep::LintFix, .. } => OpenFor::LintFix { step: *first },
+            StepAction::Check { .. } => OpenFor::Checks { steps: open },
+            StepAction::Command { .. } | StepAction::Merge if self.lease.is_some() => OpenFor::Lease,
+            StepAction::Command { .. } | StepAction::Merge => OpenFor::Turn { step: *first },
+            StepAction::Ask { .. } => OpenFor::Person { step: *first },
+            StepAction::Units { .. } => OpenFor::Nothing,
         }
     }
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{OnViolation, Phase, RetryFrom, Task, TaskId};
-use switchboard_protocol::run::way::{Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, Zone};
+use switchboard_protocol::run::way::{
+    GateId, Input, Join, Limits, Need, RoleId, Step, StepAction, StepId, UnitId, Way, Zone,
+};
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared, TeamLimits};
 
 use super::Graph;
@@ -229,7 +231,7 @@ impl Compiler {
     }
 
     fn group_way(&mut self) -> Option<Digest> {
-        let children = steps::step(step_id("children")?, Do::Units { join: Join::All });
+        let children = steps::step(step_id("children")?, StepAction::Units { join: Join::All });
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
@@ -285,7 +287,7 @@ fn step_id(name: &str) -> Option<StepId> {
 /// When a gate's name is not a valid id.
 pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_protocol::id::IdError> {
     let work = StepId::work();
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: RoleId::new("coder")?,
         writes: vec![Zone::Source, Zone::Tests],
         retry_from: RetryFrom::Change,
@@ -300,7 +302,7 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
         ..steps::step(work.clone(), does)
     }];
     for gate in gates {
-        let does = Do::Check { gate: GateId::new(gate.clone())? };
+        let does = StepAction::Check { gate: GateId::new(gate.clone())? };
         steps.push(Step {
             after: vec![work.clone()],
             reads: vec![Input::Tree],
@@ -314,7 +316,7 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
         after,
         reads: vec![Input::Tree],
         back: Some(work),
-        ..steps::step(StepId::new("merge")?, Do::Merge)
+        ..steps::step(StepId::new("merge")?, StepAction::Merge)
     });
     Ok(Way { steps })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Do, Input, Step, StepId, Way, Zone};
+use switchboard_protocol::run::way::{Input, Step, StepAction, StepId, Way, Zone};
 
 /// A way that units can walk. Steps are identified by their index.
 #[derive(Debug, Clone)]
@@ -133,7 +133,9 @@ impl Graph {
 
     /// Checks that the branch can only move to a tree that all steps have passed.
     fn check_merge(&self) -> Result<(), BadWay> {
-        let Some(merge) = self.steps.iter().position(|step| matches!(step.does, Do::Merge)) else { return Ok(()) };
+        let Some(merge) = self.steps.iter().position(|step| matches!(step.does, StepAction::Merge)) else {
+            return Ok(());
+        };
         let mut waits_for = vec![false; self.steps.len()];
         let mut next = vec![merge];
         while let Some(at) = next.pop() {

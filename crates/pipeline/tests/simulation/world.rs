@@ -6,7 +6,7 @@ use fastrand::Rng;
 use switchboard_pipeline::run::{OpenStep, Refused, RunState};
 use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, Need, StepId, UnitId, Way};
+use switchboard_protocol::run::way::{Need, StepAction, StepId, UnitId, Way};
 use switchboard_protocol::run::{
     AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
     StartFrom, StopCause, TaskPauseCause, TaskState, TurnOutcome, Verdict,
@@ -192,7 +192,7 @@ impl World {
 
     /// Records the way of a task, with a team in a third of the cases; returns its digest.
     fn record_way(&mut self, way: Way, known: &mut BTreeSet<Digest>, events: &mut Vec<RunEvent>) -> Digest {
-        let is_merged = way.steps.iter().any(|step| step.does == Do::Merge);
+        let is_merged = way.steps.iter().any(|step| step.does == StepAction::Merge);
         let way = if is_merged && chance(&mut self.rng, 400) { team::with_team(way, &mut self.rng) } else { way };
         let walked = self.mistake.map_or_else(|| way.clone(), |mistake| mistake.walks(way.clone()));
         ways::record(&walked, known, events);

@@ -8,7 +8,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::modes::ModeEvent;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TaskState};
-use switchboard_protocol::verb::lead::{BeginStepReply, BeginStepRequest, Hands};
+use switchboard_protocol::verb::lead::{BeginStepReply, BeginStepRequest, StepExecutor};
 use switchboard_store::Idempotency;
 
 use super::status::open_of;
@@ -50,11 +50,11 @@ impl Driver {
         };
         let open = open_of(ask);
         expect_step(request.step.as_deref(), &open.step, "the run")?;
-        if request.by == Hands::Seat {
+        if request.by == StepExecutor::Seat {
             let what = format!("the {} gives its answer itself: another one than who plans has to", ask.role());
             return Err(Failure::new("seat.not-open", what).at("by").hint("begin it without `by`").into());
         }
-        let answer = told((&self.run, None), open.step, Hands::Worker, "begun");
+        let answer = told((&self.run, None), open.step, StepExecutor::Worker, "begun");
         let answer = super::value(&answer)?;
         if matches!(state.next(), Action::AskRole { .. }) {
             return Ok(answer);
@@ -80,7 +80,7 @@ impl Driver {
             };
         };
         expect_step(request.step.as_deref(), open.step.as_str(), &format!("task {task}"))?;
-        let hands = (request.by == Hands::Seat).then(|| seat.clone());
+        let hands = (request.by == StepExecutor::Seat).then(|| seat.clone());
         if hands.is_some() {
             self.expect_hands(&run, &open)?;
         }
@@ -175,7 +175,7 @@ fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepReques
         return None;
     }
     let is_by_hand = state.hands().any(|(of, _)| of == task);
-    let by = if is_by_hand { Hands::Seat } else { Hands::Worker };
+    let by = if is_by_hand { StepExecutor::Seat } else { StepExecutor::Worker };
     if by != request.by && at_work != "begun" {
         return None;
     }
@@ -183,7 +183,7 @@ fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepReques
 }
 
 /// Returns the reply about a step. What a by-hand step needs is added once it exists.
-fn told((run, task): (&RunId, Option<&TaskId>), step: String, by: Hands, state: &str) -> BeginStepReply {
+fn told((run, task): (&RunId, Option<&TaskId>), step: String, by: StepExecutor, state: &str) -> BeginStepReply {
     BeginStepReply {
         run: run.clone(),
         task: task.cloned(),

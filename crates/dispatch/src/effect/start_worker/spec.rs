@@ -5,7 +5,7 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::{self, Shape};
 use switchboard_pipeline::team::retry::Retry;
 use switchboard_protocol::frame::{
-    CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerLimits, WorkerSpec, WrapUp,
+    DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, TOOL_LIST_VERSION, WorkerLimits, WorkerSpec, WrapUp,
 };
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -70,8 +70,8 @@ pub(super) fn spec(
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
-    let temperature_args = temperature.as_deref().map(|text| choice.told_temperature(text)).unwrap_or_default();
-    let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
+    let temperature_args = temperature.as_deref().map(|text| choice.temperature_arguments(text)).unwrap_or_default();
+    let (model_args, model_env) = model.as_deref().map(|model| choice.model_arguments(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
     // Messages that are not in the prompt of a worker that judges must not count as seen.
@@ -88,7 +88,7 @@ pub(super) fn spec(
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: match &sandbox {
-            Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
+            Some(sandbox) if !sandbox.tools.is_empty() => TOOL_LIST_VERSION,
             Some(_) => SANDBOX_VERSION,
             None => FRAME_VERSION,
         },
