@@ -1,7 +1,7 @@
 //! Guards actions that only a person may take without the daemon: pin trust, change keys, restore a record. A running daemon sees more of the
 //! caller than the process table (workers that have ended, programs that ran a bridge), so it is asked as well.
 
-use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Identity, Known, identify};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetCaller, GetCallerRequest};
 
@@ -64,9 +64,9 @@ impl Context {
         let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
         let claims = Claims { is_ci: self.environment.is_ci(), says_yes: self.environment.says_yes };
         let (is_person, is_present, known_by) = match identify(&lineage, &known, claims) {
-            Standing::Person { is_present, why } => (true, is_present, why),
-            Standing::Nobody { why } => (false, false, why),
-            Standing::Worker(()) | Standing::Agent(()) => (false, false, "an agent's program"),
+            Identity::Person { is_present, why } => (true, is_present, why),
+            Identity::Nobody { why } => (false, false, why),
+            Identity::Worker(()) | Identity::Agent(()) => (false, false, "an agent's program"),
         };
         Found { is_person, is_present, known_by: known_by.to_owned() }
     }

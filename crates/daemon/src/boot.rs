@@ -94,7 +94,7 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(32)
-        .on_thread_park(switchboard_process::memory::before_rest)
+        .on_thread_park(switchboard_process::memory::release_before_wait)
         .enable_all()
         .build();
     let runtime = runtime.map_err(io(&place.root))?;
@@ -106,7 +106,7 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
 /// Removes unfinished work trees that the last daemon left. Called before runs are taken up, which make work trees.
 async fn forget_unmade(place: &RootPaths) {
     let repo = place.repo.clone();
-    match blocking(move || repo.worktrees_forget_unmade().map_err(|error| error.failure())).await {
+    match blocking(move || repo.worktrees_forget_incomplete().map_err(|error| error.failure())).await {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "work trees that were never made are forgotten"),
         Err(error) => tracing::warn!(%error, "work trees that were never made stay registered"),

@@ -246,7 +246,7 @@ impl Worker {
         let argv = argv.iter().take(ARGS).map(|arg| crate::beginning(arg, ARG).to_owned()).collect();
         self.record(WorkerEvent::AgentStarted { pid: driver.pid(), argv })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::io("listen for signals"))?;
-        switchboard_process::memory::forget_start();
+        switchboard_process::memory::unmap_startup_pages();
         loop {
             self.advance(driver)?;
             let wake = self.wake();

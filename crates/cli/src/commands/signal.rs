@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use switchboard_daemon::is_below_a_worker;
 use switchboard_process::clock::{self, Deadline};
-use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Identity, Known, identify};
 use switchboard_process::{lock, signal_files};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
@@ -100,7 +100,7 @@ fn expect_person(context: &Context) -> Result<(), Failure> {
     let lineage = lineage::of_pid(std::process::id()).unwrap_or_default();
     let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
     let claims = Claims { is_ci: context.environment.is_ci(), says_yes: context.environment.says_yes };
-    let is_person = matches!(identify(&lineage, &known, claims), Standing::Person { .. });
+    let is_person = matches!(identify(&lineage, &known, claims), Identity::Person { .. });
     if is_person && !is_below_a_worker() {
         return Ok(());
     }
@@ -129,7 +129,7 @@ fn carried_out(folder: &Path, signals: &Path, numbers: &[u32], context: &Context
 }
 
 fn say(failure: &Failure, (target, numbers): (&Target, &[u32]), workers: &[(String, bool)], context: &mut Context) {
-    let strangers = signal_files::strangers(&target.folder.join(FOLDER)).unwrap_or_default();
+    let strangers = signal_files::unknown_names(&target.folder.join(FOLDER)).unwrap_or_default();
     if context.json {
         let workers: Vec<_> = workers.iter().map(|(worker, done)| json!({ "worker": worker, "done": done })).collect();
         context.out.json(&json!({ "run": target.run, "state": "signalled", "signals": numbers, "workers": workers,
