@@ -61,7 +61,7 @@ impl Driver {
         let world = &self.dispatch.world;
         if switchboard_needs::get(&world.store, &id)?.is_none() {
             let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at: needs::expiry(world) };
-            let event = switchboard_needs::asked(&fact, detail, "daemon").map_err(shape("a question"))?;
+            let event = switchboard_needs::ask_event(&fact, detail, "daemon").map_err(shape("a question"))?;
             world.commit(Batch::synced().event(event)).await?;
             world.crash("person-asked");
         }

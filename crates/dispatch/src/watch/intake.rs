@@ -272,7 +272,7 @@ impl Watch {
                     options,
                     expires_at: needs::expiry(&self.world),
                 };
-                let event = switchboard_needs::asked(&fact, detail.clone(), self.agent.as_str());
+                let event = switchboard_needs::ask_event(&fact, detail.clone(), self.agent.as_str());
                 events.push(event.map_err(shape("a question"))?);
                 events.extend(granted);
             }

@@ -76,7 +76,7 @@ async fn the_answers_to_workers_wait_for_no_merge() {
             options,
             expires_at: Millis(i64::MAX),
         };
-        store.commit(Batch::synced().event(switchboard_needs::asked(&fact, "", "daemon").unwrap())).await.unwrap();
+        store.commit(Batch::synced().event(switchboard_needs::ask_event(&fact, "", "daemon").unwrap())).await.unwrap();
         id
     };
     let merge = asked(1, NeedAbout::Merge { run: run.clone(), commit: "c".to_owned() }).await;
