@@ -1,6 +1,6 @@
 //! Messages about units in the mail of a managed run, one for each reported event.
 
-use switchboard_pipeline::subtasks::{Shape, Told};
+use switchboard_pipeline::subtasks::{PromptSource, Shape};
 use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
@@ -106,18 +106,18 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
 /// Returns the message for the worker of a debate's turn or of a chain's step, in addition to its prompt.
 pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option<(UnitMessage, Option<String>)> {
     match &shape?.told {
-        Told::Turn { round, rounds, .. } => {
+        PromptSource::Turn { round, rounds, .. } => {
             let (round, rounds) = (*round, *rounds);
             let of = shape.and_then(|shape| shape.of.as_ref()).unwrap_or(unit);
             let what = UnitMessage::Debate { run: run.clone(), unit: unit.clone(), round, rounds };
             Some((what, Some(format!("{run}.{of}.r{round}"))))
         }
-        Told::Step { before, .. } => {
+        PromptSource::Step { before, .. } => {
             let step = u32::try_from(before.len()).unwrap_or(u32::MAX).saturating_add(1);
             let after = before.last().cloned();
             Some((UnitMessage::Chain { run: run.clone(), unit: unit.clone(), step, after }, None))
         }
-        Told::Task | Told::Informed { .. } | Told::Decision { .. } => None,
+        PromptSource::Task | PromptSource::Informed { .. } | PromptSource::Decision { .. } => None,
     }
 }
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn turns_of_a_round_are_one_broadcast_and_a_step_names_the_one_before() {
-        let turn = Told::Turn {
+        let turn = PromptSource::Turn {
             name: "ada".to_owned(),
             position: None,
             task: String::new(),
@@ -233,7 +233,7 @@ mod tests {
         };
         let turn = Shape { of: Some(task("1.1")), told: turn, ..Shape::default() };
         let step = |before: Vec<TaskId>| Shape {
-            told: Told::Step { template: String::new(), task: String::new(), before },
+            told: PromptSource::Step { template: String::new(), task: String::new(), before },
             ..Shape::default()
         };
 

@@ -50,7 +50,7 @@ struct WorkerSlot {
 
 /// A worker that a run wants to start.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WorkerRequest<'a> {
     /// Task of the worker.
     pub task: &'a TaskId,
     /// Account of the worker's agent.
@@ -177,7 +177,7 @@ impl Shared {
     ///
     /// # Errors
     /// What the worker has to wait for.
-    pub fn start(&mut self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Result<(), Wait> {
+    pub fn start(&mut self, run: &RunId, wanted: WorkerRequest<'_>, now: Millis) -> Result<(), Wait> {
         self.turn_day(now);
         let waits = self.wait_for(run, wanted, now);
         let Some(share) = self.runs.get_mut(run) else { return Ok(()) };
@@ -269,7 +269,7 @@ impl Shared {
         plan.into_iter().chain(day).collect()
     }
 
-    fn wait_for(&self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Option<Wait> {
+    fn wait_for(&self, run: &RunId, wanted: WorkerRequest<'_>, now: Millis) -> Option<Wait> {
         let Some(limits) = self.limits else { return Some(Wait::Settings) };
         if let Some(until) = self.accounts.get(wanted.account).filter(|until| **until > now) {
             return Some(Wait::RateLimit { until: *until });

@@ -104,7 +104,7 @@ impl Driver {
             return Ok(());
         }
         if !matches!(form, Form::Led(_)) {
-            for (_, worker) in state.hands() {
+            for (_, worker) in state.leader_workers() {
                 if let Some(link) = self.dispatch.world.link(worker) {
                     link.stop(StopCause::Requested, GRACE).await;
                 }

@@ -332,7 +332,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let is_by_hand = start.by.is_some();
     let model = match is_by_hand {
         true => (None, None),
-        false => (models.after(start.transients).map(str::to_owned), models.told(start.transients)),
+        false => (models.after(start.transients).map(str::to_owned), models.describe(start.transients)),
     };
     let temperature = ctx.plan.temperature(&settings, &start.work).filter(|_| !is_by_hand).map(str::to_owned);
     let is_coder = settings.team && start.work.role == RoleName::Coder.id() && settings.command.is_none();

@@ -77,7 +77,7 @@ impl Engine {
     pub(super) fn newly_assigned(&self) -> Assigned {
         let draft = self.recorded.draft();
         let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims_seen);
-        let turned = draft.settled_unlike(self.recorded.state());
+        let turned = draft.settled_difference(self.recorded.state());
         let mut assigned = Assigned::nothing_new(&self.on_roster, claims_seen);
         if !turned.is_empty() || !claimed.is_empty() {
             let turned = turned.into_iter().filter_map(|task| Some((task, self.assignees.get(task)?)));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_pipeline::shared::{Alert, Standing, Wanted};
+use switchboard_pipeline::shared::{Alert, Standing, WorkerRequest};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, PauseCause, RunEvent};
 use switchboard_protocol::time::Millis;
@@ -93,7 +93,7 @@ impl Engine {
         // A start without an agent blocks its task.
         let Ok(login) = self.logins.of(&self.plan, task, (step, work)) else { return true };
         let reserve = self.recorded.state().reservation();
-        let wanted = Wanted { task, account: &login.account, is_scripted: login.is_scripted, reserve };
+        let wanted = WorkerRequest { task, account: &login.account, is_scripted: login.is_scripted, reserve };
         let has_place = self.world.shared.state().start(&self.plan.run, wanted, now).is_ok();
         if has_place {
             self.starting.insert(effect.key(), task.clone());

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use switchboard_pipeline::mode::{Asked, in_mode};
+use switchboard_pipeline::mode::{ModeRequest, in_mode};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::job::Mode;
@@ -178,7 +178,7 @@ fn outcome(plan: &Value) -> String {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
-    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
+    let debated = in_mode(plan.clone(), &ModeRequest { unit: None, mode: Some(Mode::Debate), is_job: false });
     let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
     let expanded = match subtasks::expand(&plan) {
         Ok(expanded) => expanded,

@@ -82,7 +82,7 @@ fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Err
 /// Returns a refusal that names the unfinished tasks. A failed subtask doesn't matter if its task is done.
 fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let state = history::fold(&world.store, run)?;
-    let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();
+    let views: Vec<_> = state.tasks().filter(|view| state.parent_of(&view.task).is_none()).collect();
     let is_missing = |view: &&TaskView| !view.state.is_done();
     let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_pipeline::dataflow::{self, Files};
-use switchboard_pipeline::mode::{Asked, InMode, in_mode, with_best_of};
+use switchboard_pipeline::mode::{InMode, ModeRequest, in_mode, with_best_of};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
@@ -87,7 +87,7 @@ impl Dispatch {
         let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
         let (resolved, derived) = dataflow::resolve(left);
         let Part { plan, notes } = part(&resolved, &request)?;
-        let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
+        let asked = ModeRequest { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { mut plan, max_workers } = in_mode(plan, &asked)?;
         if request.team {
             plan.switchboard.get_or_insert_default().team = Some(true);

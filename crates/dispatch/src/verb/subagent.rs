@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchboard_pipeline::subagent::following;
-use switchboard_pipeline::subtasks::Told;
+use switchboard_pipeline::subtasks::PromptSource;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{RunId, WorkerId};
@@ -122,7 +122,7 @@ impl Dispatch {
             Some(said) => shortened(&said, bound),
             None => (String::new(), 0),
         };
-        let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, Told::Turn { .. }));
+        let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, PromptSource::Turn { .. }));
         let is_failed = matches!(view.state, TaskState::Blocked { .. } | TaskState::DepFailed { .. });
         let is_good = view.state.is_done();
         let why = report::ending(&view.state).or_else(|| report.refusals.last().cloned()).filter(|_| !is_good);
@@ -219,10 +219,10 @@ fn only_task(plan: &RunPlan) -> Result<TaskId, Failure> {
 
 /// Returns how the workers of a run work together.
 fn mode(plan: &RunPlan) -> Mode {
-    let told = |wanted: fn(&Told) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
-    if told(|told| matches!(told, Told::Turn { .. })) {
+    let told = |wanted: fn(&PromptSource) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
+    if told(|told| matches!(told, PromptSource::Turn { .. })) {
         Mode::Debate
-    } else if told(|told| matches!(told, Told::Step { .. })) {
+    } else if told(|told| matches!(told, PromptSource::Step { .. })) {
         Mode::Chain
     } else if plan.plan.tasks().count() == 1 {
         Mode::Single

@@ -100,9 +100,9 @@ impl RunState {
         let unit = Unit::new(Arc::clone(way), spec, plan, self.head.clone());
         let at = self.records.len();
         let mut record = Record::new(id.clone(), within, added.timeout_ms, unit);
-        record.whole = within.filter(|at| self.records[*at].task().is_some());
-        if let Some(whole) = record.whole {
-            self.records[whole].subtasks.push(at);
+        record.parent = within.filter(|at| self.records[*at].task().is_some());
+        if let Some(parent) = record.parent {
+            self.records[parent].subtasks.push(at);
         }
         self.records.push(record);
         self.by_id.insert(id.clone(), at);
@@ -113,9 +113,9 @@ impl RunState {
         self.note_landing(at);
         self.join(at);
         self.extend(at, lists);
-        if let Some(whole) = self.records[at].whole {
+        if let Some(parent) = self.records[at].parent {
             // The parent waits for one more subtask.
-            self.reindex(whole);
+            self.reindex(parent);
         }
         Ok(Vec::new())
     }
@@ -188,7 +188,7 @@ impl RunState {
         if record.task().is_none() {
             return record.barrier.clone();
         }
-        record.depends.iter().copied().filter(|on| self.records[*on].whole != Some(group)).collect()
+        record.depends.iter().copied().filter(|on| self.records[*on].parent != Some(group)).collect()
     }
 
     fn depend(&mut self, at: usize, on: usize) {

@@ -33,7 +33,7 @@ impl Record {
     }
 
     /// Returns the change that the worker of an answering step examines.
-    pub(super) fn looked_at(&self, at: usize) -> Option<StartFrom> {
+    pub(super) fn change_under_review(&self, at: usize) -> Option<StartFrom> {
         let Change { commit, base, .. } = self.unit.change().filter(|_| self.answers_in(at))?.clone();
         Some(StartFrom::Change { commit, base })
     }

@@ -85,10 +85,10 @@ impl RunState {
     /// reports that it depends on.
     pub(super) fn answers(&self, at: usize) -> Vec<Answered> {
         let record = &self.records[at];
-        let whole = record.whole.unwrap_or(at);
-        let others = self.records[whole].subtasks.iter().filter(|other| **other < at || at == whole);
-        let is_report = |on: &&usize| self.records[**on].whole.is_none() && !self.records[**on].merges();
-        let others = others.chain(self.records[whole].depends.iter().filter(is_report));
+        let parent = record.parent.unwrap_or(at);
+        let others = self.records[parent].subtasks.iter().filter(|other| **other < at || at == parent);
+        let is_report = |on: &&usize| self.records[**on].parent.is_none() && !self.records[**on].merges();
+        let others = others.chain(self.records[parent].depends.iter().filter(is_report));
         let answered = |other: &usize| {
             let record = &self.records[*other];
             let is_done = matches!(record.ending, Some(Ending::Done { .. }));

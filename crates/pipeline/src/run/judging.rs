@@ -358,7 +358,7 @@ impl RunState {
 
     /// Updates the branch's head for the task that has the next turn. A change that is based on the head needs no
     /// rebase. A task that has used up its rebases is blocked, and the next one in line is checked.
-    pub(super) fn freshen_turn(&mut self, consequences: &mut Consequences) {
+    pub(super) fn update_next_turn(&mut self, consequences: &mut Consequences) {
         while let Some(at) = self.queue.next_turn(&self.records) {
             let head = self.head_of(at).to_owned();
             let unit = &mut self.records[at].unit;

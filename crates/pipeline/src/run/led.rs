@@ -49,7 +49,7 @@ impl RunState {
     }
 
     /// Returns the workers that represent work by the leading agent itself, with their tasks.
-    pub fn hands(&self) -> impl Iterator<Item = (&TaskId, &WorkerId)> {
+    pub fn leader_workers(&self) -> impl Iterator<Item = (&TaskId, &WorkerId)> {
         self.queue.live().filter_map(|at| {
             let record = &self.records[at];
             record.begun.as_ref().filter(|begun| begun.by.is_some() && record.live_step() == Some(begun.step))?;

@@ -23,7 +23,7 @@ pub(super) struct Record {
     /// Group that contains it, or its parent task if it is a subtask.
     pub(super) within: Option<usize>,
     /// Parent task if it is a subtask.
-    pub(super) whole: Option<usize>,
+    pub(super) parent: Option<usize>,
     /// Indexes of its subtasks.
     pub(super) subtasks: Vec<usize>,
     /// Units that a group's members wait for.
@@ -81,11 +81,11 @@ pub(super) struct Record {
     /// Cause of its pause; `None` if it is not paused.
     pub(super) paused: Option<TaskPauseCause>,
     /// Time since which the clock of its worker is stopped.
-    pub(super) still_since: Option<Millis>,
+    pub(super) clock_stopped_since: Option<Millis>,
     /// Total time in milliseconds for which the clock of its worker was stopped before.
-    pub(super) still_ms: i64,
+    pub(super) clock_stopped_ms: i64,
     /// True if its unusually high cost was allowed or reported.
-    pub(super) may_be_dear: bool,
+    pub(super) is_high_cost_allowed: bool,
     pub(super) reports: Vec<Reported>,
     /// The last answer of each answering step.
     pub(super) answers: Vec<Answer>,
@@ -171,7 +171,7 @@ impl Record {
             id,
             parts: 1,
             within,
-            whole: None,
+            parent: None,
             subtasks: Vec::new(),
             barrier: Vec::new(),
             depends: BTreeSet::new(),
@@ -203,9 +203,9 @@ impl Record {
             begun: None,
             declared: Vec::new(),
             paused: None,
-            still_since: None,
-            still_ms: 0,
-            may_be_dear: false,
+            clock_stopped_since: None,
+            clock_stopped_ms: 0,
+            is_high_cost_allowed: false,
             reports: Vec::new(),
             answers: Vec::new(),
             again: None,
@@ -499,10 +499,10 @@ impl Record {
 
     /// Returns the time at which the worker has to be stopped; a pause delays it.
     pub(super) fn deadline(&self) -> Option<Millis> {
-        if self.still_since.is_some() {
+        if self.clock_stopped_since.is_some() {
             return None;
         }
-        Some(self.running_since()?.plus(self.timeout_ms?).plus(self.still_ms))
+        Some(self.running_since()?.plus(self.timeout_ms?).plus(self.clock_stopped_ms))
     }
 
     /// Returns the time at which the worker began.
@@ -515,11 +515,11 @@ impl Record {
 
     /// Stops or restarts the clock of the worker.
     pub(super) fn stand_still(&mut self, is_paused: bool, now: Millis) {
-        match (is_paused, self.still_since) {
-            (true, None) => self.still_since = Some(now),
+        match (is_paused, self.clock_stopped_since) {
+            (true, None) => self.clock_stopped_since = Some(now),
             (false, Some(since)) => {
-                self.still_since = None;
-                self.still_ms = self.still_ms.saturating_add(now.since(since).max(0));
+                self.clock_stopped_since = None;
+                self.clock_stopped_ms = self.clock_stopped_ms.saturating_add(now.since(since).max(0));
             }
             (true, Some(_)) | (false, None) => {}
         }

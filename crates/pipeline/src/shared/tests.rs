@@ -10,8 +10,8 @@ fn task(n: u64) -> TaskId {
     TaskId::new(format!("1.{n}")).unwrap()
 }
 
-fn wanted(task: &TaskId, reserve: u64) -> Wanted<'_> {
-    Wanted { task, account: "a", is_scripted: false, reserve }
+fn wanted(task: &TaskId, reserve: u64) -> WorkerRequest<'_> {
+    WorkerRequest { task, account: "a", is_scripted: false, reserve }
 }
 
 fn shared(limits: Limits) -> Shared {
@@ -83,7 +83,7 @@ fn an_account_waits_as_a_whole_and_no_more_workers_live_than_may() {
     assert_eq!(shared.start(&run(0), wanted(&task(1), 0), NOW), Err(Wait::RateLimit { until: later }));
     let (one, two) = (task(1), task(2));
     assert_eq!(shared.wait_of(&run(0), &one), Some(Wait::RateLimit { until: later }));
-    assert_eq!(shared.start(&run(0), Wanted { account: "b", ..wanted(&one, 0) }, NOW), Ok(()));
+    assert_eq!(shared.start(&run(0), WorkerRequest { account: "b", ..wanted(&one, 0) }, NOW), Ok(()));
     assert_eq!(shared.wait_of(&run(0), &one), None);
     assert_eq!(shared.next_change(NOW), Some(later));
     assert_eq!(shared.start(&run(2), wanted(&one, 0), later), Ok(()));
@@ -98,7 +98,7 @@ fn an_account_waits_as_a_whole_and_no_more_workers_live_than_may() {
 fn scripts_count_only_where_the_settings_name_a_number() {
     let mut shared = shared(Limits::default());
     for n in 0..20 {
-        assert_eq!(shared.start(&run(0), Wanted { is_scripted: true, ..wanted(&task(n), 0) }, NOW), Ok(()));
+        assert_eq!(shared.start(&run(0), WorkerRequest { is_scripted: true, ..wanted(&task(n), 0) }, NOW), Ok(()));
     }
 
     let started = (0..20).filter(|n| shared.start(&run(1), wanted(&task(*n), 0), NOW).is_ok()).count();

@@ -60,7 +60,7 @@ impl Timeline {
     }
 
     pub(super) fn alert(&mut self, at: At<'_>, percent: u8, task: Option<&TaskId>, of: BudgetScope) {
-        self.control(at, task, "ceiling", &format!("{percent} % of {}", whose(of, task)));
+        self.control(at, task, "ceiling", &format!("{percent} % of {}", ceiling_name(of, task)));
     }
 
     pub(super) fn run_paused(&mut self, at: At<'_>, cause: PauseCause) {
@@ -115,7 +115,7 @@ fn of_answer(answer: PersonAnswer) -> (TimelineState, &'static str) {
     }
 }
 
-fn whose(of: BudgetScope, task: Option<&TaskId>) -> String {
+fn ceiling_name(of: BudgetScope, task: Option<&TaskId>) -> String {
     match (task, of) {
         (Some(task), _) => format!("the ceiling of task {task}"),
         (None, BudgetScope::Run) => "the run's ceiling".to_owned(),

@@ -20,7 +20,7 @@ use crate::paths::Pattern;
 use crate::prepare::groups::{Group, groups};
 use crate::settings::{self, Settings};
 use crate::subtasks::{Expanded, Shape, WorkResult};
-use check::Wanted;
+use check::RequestedGate;
 pub use check::{WayRefusal, WayRefusalCode, failure};
 use team::TeamSteps;
 
@@ -203,7 +203,7 @@ impl Compiler {
         if matches!(kind.shape.result, WorkResult::Draft | WorkResult::Report) {
             wanted.clear();
         }
-        for note in wanted.iter().filter_map(Wanted::note) {
+        for note in wanted.iter().filter_map(RequestedGate::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
         for note in kind.team.into_iter().flat_map(TeamSteps::notes) {
@@ -235,7 +235,7 @@ impl Compiler {
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
-    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
+    fn task_way(&mut self, task: &TaskId, wanted: &[RequestedGate], kind: Kind<'_>) -> Option<Digest> {
         let Kind { tries, shape: Shape { result, quorums, begins_on, among, asks: role, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
         let (team, is_landing, fixes_lint) = (kind.team, kind.shape.is_landing(), kind.fixes_lint);
@@ -243,7 +243,7 @@ impl Compiler {
         let rest = format!(
             "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing} {fixes_lint} {role:?}"
         );
-        let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
+        let key: Vec<_> = wanted.iter().map(RequestedGate::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());
         }

@@ -37,7 +37,7 @@ pub enum BadWay {
     /// A step would be reopened by what a later step writes, which in turn waits for it: they would reopen each other
     /// for ever.
     #[error("step {step} reads what the later step {writer} writes")]
-    Chased {
+    ReopensEarlier {
         /// Id of the step.
         step: StepId,
         /// Id of the later step.
@@ -125,7 +125,7 @@ impl Graph {
         for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.does.writes().is_empty()) {
             let later = self.steps.iter().skip(at + 1);
             if let Some(writer) = later.into_iter().find(|later| reads_any(step, later.does.writes())) {
-                return Err(BadWay::Chased { step: step.id.clone(), writer: writer.id.clone() });
+                return Err(BadWay::ReopensEarlier { step: step.id.clone(), writer: writer.id.clone() });
             }
         }
         Ok(())

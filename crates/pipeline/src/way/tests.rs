@@ -271,7 +271,7 @@ fn graphs_that_are_no_ways_are_refused() {
     assert_eq!(bad(Vec::new()), BadWay::Empty);
     assert!(matches!(bad(vec![work("work", &[]), work("work", &[])]), BadWay::Twice(_)));
     assert!(matches!(bad(vec![check("a", &["b"], &[]), work("work", &[])]), BadWay::NotBefore { .. }));
-    assert!(matches!(bad(vec![reader, work("b", &[Zone::Tests])]), BadWay::Chased { .. }));
+    assert!(matches!(bad(vec![reader, work("b", &[Zone::Tests])]), BadWay::ReopensEarlier { .. }));
     let early = vec![work("work", &[Zone::Source]), check("a", &["work"], &[Input::Tree]), merge];
     assert!(matches!(bad(early), BadWay::EarlyMerge(_)));
 }

@@ -45,7 +45,7 @@ pub(crate) enum Mistake {
 
 /// The answer that the run waits for.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct AwaitedAnswer {
     pub(crate) step: StepId,
     pub(crate) attempt: u32,
     pub(crate) worker: WorkerId,
@@ -83,10 +83,10 @@ pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
 }
 
 /// Returns the answers that the run waits for.
-pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, Asked> {
+pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, AwaitedAnswer> {
     let asked = |effect: &Effect| {
         let Effect::TakeAnswer { task, step, attempt, worker, input, .. } = effect.clone() else { return None };
-        Some((task, Asked { step, attempt, worker, input }))
+        Some((task, AwaitedAnswer { step, attempt, worker, input }))
     };
     effects.iter().filter_map(asked).collect()
 }
@@ -148,7 +148,7 @@ impl Mistake {
     }
 
     /// Returns the event as a machine with this mistake reads it. `asked` has the answers that the run waits for.
-    pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, Asked>) -> RunEvent {
+    pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, AwaitedAnswer>) -> RunEvent {
         let mut believed = event.clone();
         let now = event.task().and_then(|task| asked.get(task));
         match (self, &mut believed, now) {

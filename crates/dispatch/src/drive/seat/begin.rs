@@ -174,7 +174,7 @@ fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepReques
     if request.step.as_ref().is_some_and(|wanted| *wanted != step) {
         return None;
     }
-    let is_by_hand = state.hands().any(|(of, _)| of == task);
+    let is_by_hand = state.leader_workers().any(|(of, _)| of == task);
     let by = if is_by_hand { StepExecutor::Seat } else { StepExecutor::Worker };
     if by != request.by && at_work != "begun" {
         return None;

@@ -107,7 +107,7 @@ impl Driver {
                 ..step(BeginStep::NAME, open.step.to_string())
             })
             .collect();
-        for (task, worker) in state.hands() {
+        for (task, worker) in state.leader_workers() {
             let row = self.dispatch.world.store.get(WORKERS, &[worker.as_str().into()])?;
             if !row.as_ref().is_some_and(says_done) {
                 let work = step(ReportStep::NAME, StepId::work().to_string());

@@ -11,13 +11,13 @@ use switchboard_protocol::run::way::{
 };
 use switchboard_protocol::run::{MAX_REBASES, MAX_REPEATS};
 
-use super::check::Wanted;
+use super::check::RequestedGate;
 use super::team::{self, TeamSteps};
 use super::{Kind, step_id};
 use crate::gate::GateKind;
 use crate::subtasks::{Quorum, WorkResult};
 
-pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
+pub(super) fn way(wanted: &[RequestedGate], kind: Kind<'_>) -> Option<Way> {
     let shape = kind.shape;
     let mut steps = quorums(&shape.quorums)?;
     let quorums: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
@@ -48,8 +48,8 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
         steps.push(team::step(one, &kind.limits, &maker_id, after)?);
     }
     if shape.result == WorkResult::Merged {
-        let about_scope = |wanted: &Wanted| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
-        let asks = |wanted: &Wanted| (wanted.gate.asks || about_scope(wanted)) && wanted.when.is_always();
+        let about_scope = |wanted: &RequestedGate| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
+        let asks = |wanted: &RequestedGate| (wanted.gate.asks || about_scope(wanted)) && wanted.when.is_always();
         let asks_about_findings = !kind.asks_nobody && wanted.iter().any(asks);
         if kind.confirm.is_some() || asks_about_findings {
             let after_gates = steps.iter().map(|step| step.id.clone()).collect();
@@ -174,7 +174,7 @@ fn lint_fix(maker: &StepId) -> Option<Step> {
 }
 
 /// Judges the tree after the steps that make the change, and goes back to the maker if it refuses.
-fn check(wanted: &Wanted, judged: &[StepId], maker: &StepId) -> Option<Step> {
+fn check(wanted: &RequestedGate, judged: &[StepId], maker: &StepId) -> Option<Step> {
     Some(Step {
         after: judged.to_vec(),
         reads: vec![Input::Tree],
