@@ -15,7 +15,7 @@ use crate::world::World;
 use crate::{Error, plan};
 
 /// Reads a worker's answer of the expected kind; returns the reason if there is none.
-pub(crate) async fn given(
+pub(crate) async fn read_answer(
     world: &World,
     run: &RunId,
     worker: &WorkerId,

@@ -17,7 +17,7 @@ use crate::{Error, history};
 const REASON: usize = 2_000;
 
 /// Returns the message about an event of a run; `None` if the event is not reported.
-pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
+pub(crate) fn unit_message(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
     let error = |unit: &TaskId, name: &str, reason: &str| UnitMessage::Error {
         run: run.clone(),
         unit: unit.clone(),
@@ -143,7 +143,7 @@ pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u
     }
     let mut notes = Vec::new();
     for (rev, step) in (rev + 1..).zip(steps) {
-        if let Some(what) = told(&plan.run, step) {
+        if let Some(what) = unit_message(&plan.run, step) {
             let to = AgentName::coordinator();
             let from = teller(world, plan, step)?.unwrap_or_else(|| to.clone());
             let note = Note { from, to, what, broadcast: None, is_taken: true };
@@ -194,7 +194,8 @@ mod tests {
             reason: "exit code 3".to_owned(),
         };
         let told = |event: &RunEvent| {
-            told(&run(), event).map(|what| serde_json::to_value(what).unwrap()["type"].as_str().unwrap().to_owned())
+            unit_message(&run(), event)
+                .map(|what| serde_json::to_value(what).unwrap()["type"].as_str().unwrap().to_owned())
         };
         let merged = RunEvent::TaskMerged { task: task("1.1"), attempt: 1, commit: "c".to_owned() };
         let done = RunEvent::TaskDone { task: task("1.1"), attempt: 1, of: None };

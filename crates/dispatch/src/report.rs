@@ -259,14 +259,14 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
 }
 
 /// Number of characters by which a refusal is recognised in the reason of a block, which may be cut.
-const TOLD: usize = 60;
+const RECOGNISED_CHARS: usize = 60;
 
 /// Returns the [`ending`] to show below all refusals. If the reason of a block repeats the last refusal, returns only
 /// what precedes the repetition.
 fn ending_after(refusals: &[Refusal], state: &TaskState) -> Option<String> {
     let whole = ending(state)?;
     let (TaskState::Blocked { reason }, Some(last)) = (state, refusals.last()) else { return Some(whole) };
-    let last: String = describe(&last.cause, &last.reasons).chars().take(TOLD).collect();
+    let last: String = describe(&last.cause, &last.reasons).chars().take(RECOGNISED_CHARS).collect();
     let Some((before, _)) = reason.split_once(&last) else { return Some(whole) };
     let before = before.split("; ").next().unwrap_or_default().trim_end_matches(": ");
     (!before.is_empty()).then(|| format!("blocked: {before}"))

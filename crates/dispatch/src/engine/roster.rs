@@ -97,7 +97,7 @@ impl Engine {
         let mut events = Vec::new();
         for assignee in joined.values() {
             // An agent that a person started keeps its name: the run's worker gets the next free one.
-            if self.plan.coordination.is_managed() && !mail.is_anothers(&assignee.name)? {
+            if self.plan.coordination.is_managed() && !mail.is_taken_by_other_agent(&assignee.name)? {
                 events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
             }
         }

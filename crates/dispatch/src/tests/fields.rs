@@ -250,7 +250,7 @@ fn carried_out(plan: &Value) -> Vec<String> {
 
 /// Returns further settings that a field needs to have an effect: hosts need constrained workers, a limit needs a
 /// set-up, declared files need a change outside of them, a soft limit needs a hard one.
-fn beside(name: &str) -> Value {
+fn further_settings(name: &str) -> Value {
     match name {
         "hosts" => json!({ "isolation": "constrained" }),
         "setup_minutes" => json!({ "setup": ["make", "deps"] }),
@@ -332,7 +332,7 @@ fn a_field_that_says_how_work_is_started_shows_in_what_a_run_starts() {
             continue;
         }
         let mut base = plan();
-        for (name, value) in beside(name).as_object().unwrap() {
+        for (name, value) in further_settings(name).as_object().unwrap() {
             base = put(base, beside_place(&field[field.find('.').unwrap() + 1..], place), name, value.clone());
         }
         let value = if name == "hosts" { json!([]) } else { another(&field).unwrap() };

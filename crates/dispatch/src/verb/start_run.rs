@@ -1,6 +1,6 @@
 //! `start_run`: starts a run; all refusals happen before anything starts.
 
-mod already;
+mod repeated_start;
 pub(crate) mod roles;
 mod sizes;
 mod start_point;
@@ -35,7 +35,7 @@ use crate::plan::{self, RunPart, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::world::World;
-use crate::{Dispatch, Error, in_vain, isolation, unit_claims};
+use crate::{Dispatch, Error, ineffective_settings, isolation, unit_claims};
 use start_point::StartPoint;
 pub(crate) use start_point::tree;
 use switchboard_protocol::text::quoted;
@@ -44,7 +44,7 @@ use switchboard_protocol::text::quoted;
 const MAX_DERIVED: usize = 1_000;
 
 /// Maximum number of dirty files named in a refusal.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 impl Dispatch {
     /// Starts a plan from the caller's work tree; a dry run returns what would happen.
@@ -136,8 +136,9 @@ impl Dispatch {
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let in_vain = in_vain::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
-        let notes = [notes, expanded.notes, blockers, in_vain].concat();
+        let ineffective_settings =
+            ineffective_settings::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
+        let notes = [notes, expanded.notes, blockers, ineffective_settings].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -181,7 +182,7 @@ impl Dispatch {
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = &decided.hash;
-        if let Some(answer) = self.already(request, decided, &caller).await? {
+        if let Some(answer) = self.repeated_start(request, decided, &caller).await? {
             return Ok(answer);
         }
         write_agents(world, &run_plan).await?;
@@ -214,7 +215,7 @@ impl Dispatch {
         }
         for agent in &decided.agents {
             // An agent that a person started keeps its name.
-            if run_plan.coordination.is_managed() && !world.ports.mail.is_anothers(&agent.name)? {
+            if run_plan.coordination.is_managed() && !world.ports.mail.is_taken_by_other_agent(&agent.name)? {
                 batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
             }
         }
@@ -544,7 +545,7 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     if touched.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = touched.iter().take(NAMED).map(|path| path.as_str()).collect();
+    let names: Vec<_> = touched.iter().take(MAX_NAMED).map(|path| path.as_str()).collect();
     let count = if touched.len() == 1 { "a file".to_owned() } else { format!("{} files", touched.len()) };
     let what = format!("changes of yours are in {count} that the plan touches: {}", names.join(", "));
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
@@ -576,7 +577,7 @@ fn configured(
         timeout: run_plan.timeout,
         confirms_merge: run_plan.confirms_merge,
         plan_key: unit_claims::plan_key(&run_plan.plan, request.job.is_some()),
-        asked: unit_claims::asked(request),
+        asked: unit_claims::request_digest(request),
     };
     let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
     let trace = &run_plan.parent_trace;

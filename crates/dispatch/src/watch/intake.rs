@@ -19,7 +19,7 @@ use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::needs::Denied;
-use crate::{Error, needs, notes, prompt, told, tools};
+use crate::{Error, needs, notes, prompt, tools, worker_messages};
 
 /// Maximum number of further turns for waiting mail in one worker.
 const MAIL_TURNS: u32 = 8;
@@ -52,7 +52,7 @@ impl Watch {
         if frame_number(frame) <= self.seen {
             return Ok(());
         }
-        let mut beside = self.beside(frame)?;
+        let mut beside = self.events_of(frame)?;
         let (flags, must_end) = self.guard(&frame.event)?;
         beside.extend(flags);
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
@@ -242,7 +242,7 @@ impl Watch {
         }
     }
 
-    fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
+    fn events_of(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
         let (worker, what) = (self.worker.clone(), frame.event.clone().fitted());
         let fact = WorkerFact::WorkerReported { worker, epoch: frame.epoch, seq: frame.seq, what };
         let mut event =
@@ -258,7 +258,7 @@ impl Watch {
             WorkerEvent::PermissionAsked { ask, title, options, detail, .. } => {
                 let id = self.world.fresh_need()?;
                 let (title, options) = (cut(title, 200), needs::options(options));
-                let asked = needs::Asked { title: &title, detail, options: &options };
+                let asked = needs::WorkerQuestion { title: &title, detail, options: &options };
                 let granted = needs::granted(&self.world, (&self.plan.run, &self.task), &id, &asked)?;
                 let fact = NeedEvent::NeedAsked {
                     id,
@@ -323,7 +323,7 @@ impl Watch {
     fn unseen(&self) -> Result<Vec<Message>, Error> {
         match self.plan.coordination.is_managed() {
             true => self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN),
-            false => told::unseen(&self.world, (&self.plan.run, &self.task), &self.agent, MAIL_PER_TURN),
+            false => worker_messages::unseen(&self.world, (&self.plan.run, &self.task), &self.agent, MAIL_PER_TURN),
         }
     }
 
@@ -345,7 +345,7 @@ impl Watch {
                     let mail = match (waiting.is_empty(), self.plan.coordination.is_managed()) {
                         (true, _) => None,
                         (false, true) => Some(prompt::mail(&waiting)),
-                        (false, false) => Some(prompt::told(&waiting)),
+                        (false, false) => Some(prompt::format_messages(&waiting)),
                     };
                     let advice = advice.map(|words| prompt::outside(&words));
                     let text = advice.into_iter().chain(mail).collect::<Vec<_>>().join("\n\n");

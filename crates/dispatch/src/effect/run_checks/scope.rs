@@ -14,7 +14,7 @@ use switchboard_protocol::run::Verdict;
 use switchboard_protocol::run::way::Zone;
 use switchboard_protocol::text::cut;
 
-use super::{REASONS, Said};
+use super::{GateResult, REASONS};
 use crate::effect::context::Ctx;
 use crate::evidence::Found;
 use crate::history::Turn;
@@ -25,7 +25,7 @@ const PATH_BYTES: usize = 200;
 
 /// Verdict of the gate and its consequences.
 pub(super) struct Judged {
-    pub(super) said: Said,
+    pub(super) said: GateResult,
     pub(super) asks: bool,
     pub(super) halts: bool,
 }

@@ -15,7 +15,7 @@ use switchboard_protocol::worker::PortRange;
 
 use super::{Judged, WorkerSetup};
 use crate::effect::context::Ctx;
-use crate::{Error, isolation, plan, prompt, told};
+use crate::{Error, isolation, plan, prompt, worker_messages};
 
 /// Maximum number of messages in a first prompt; `check_inbox` or a later turn delivers the others.
 const FIRST_MAIL: usize = 10;
@@ -77,7 +77,7 @@ pub(super) fn spec(
     // Messages that are not in the prompt of a worker that judges must not count as seen.
     let mail = match is_prompted && judged.is_none() {
         true if is_managed => ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)?,
-        true => told::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
+        true => worker_messages::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
         false => Vec::new(),
     };
     let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
