@@ -12,9 +12,9 @@ use crate::context::Context;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// A person is present to decide: in the foreground of a terminal, or a CI session with `--yes`.
-    There,
+    Present,
     /// A person, or a person's program: a login without a terminal, the background of a terminal, a CI session.
-    Behind,
+    PersonOrProgram,
 }
 
 /// Whether the caller is a person, and how that was determined.
@@ -29,8 +29,8 @@ struct Found {
 impl Found {
     fn is_enough(&self, wanted: Presence) -> bool {
         match wanted {
-            Presence::There => self.is_person && self.is_present,
-            Presence::Behind => self.is_person,
+            Presence::Present => self.is_person && self.is_present,
+            Presence::PersonOrProgram => self.is_person,
         }
     }
 }
@@ -43,7 +43,7 @@ impl Context {
     /// # Errors
     /// `policy.denied` with the reason.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
-        self.require(Presence::There, what)
+        self.require(Presence::Present, what)
     }
 
     /// Checks that a person is present, or that the caller is a person's program.

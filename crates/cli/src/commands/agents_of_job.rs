@@ -17,7 +17,7 @@ pub(crate) struct Args {}
 
 /// Answers the request on standard input.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
-    let answer = match asked().and_then(|wanted| found(&wanted, context)) {
+    let answer = match read_job().and_then(|wanted| found(&wanted, context)) {
         Ok(found) => Answer::Found(found),
         Err(failure) => Answer::Failed(failure),
     };
@@ -25,7 +25,7 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-fn asked() -> Result<JobRequest, Failure> {
+fn read_job() -> Result<JobRequest, Failure> {
     let what = "the question on standard input can't be read";
     let unreadable = || Failure::new("request.bad-args", what);
     let mut text = Vec::new();

@@ -22,7 +22,7 @@ use crate::report::{Ending, Outcome};
 const CARRIED_OUT: Duration = Duration::from_secs(10);
 
 /// Interval between two looks for the workers' marks.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Target of a signal.
 struct Target {
@@ -35,7 +35,7 @@ struct Target {
 /// Calls a verb, or signals if no daemon answers and none can be started. Returns the reply; `None` if it has signalled and printed that.
 ///
 /// # Errors
-/// The verb's failure, or that of [`instead`].
+/// The verb's failure, or that of [`signal_by_file`].
 pub(crate) fn call_or_signal<V: Verb>(
     request: &V::Request,
     kind: SignalKind,
@@ -46,7 +46,7 @@ pub(crate) fn call_or_signal<V: Verb>(
         Ok(reply) => Ok(Some(reply)),
         // A daemon that was killed may have taken the connection without answering.
         Err(failure) if context.running_daemon().is_ok() => Err(failure.into()),
-        Err(failure) => instead(failure, kind, named, context).map(|()| None),
+        Err(failure) => signal_by_file(failure, kind, named, context).map(|()| None),
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn call_or_signal<V: Verb>(
 ///
 /// # Errors
 /// `failure`; `policy.denied` below a worker or for an agent's program; `io.denied` where the file can't be written.
-fn instead(
+fn signal_by_file(
     failure: Failure,
     kind: SignalKind,
     (what, more): (Option<&str>, &[String]),
@@ -124,7 +124,7 @@ fn carried_out(folder: &Path, signals: &Path, numbers: &[u32], context: &Context
         if states.iter().all(|(_, is_done)| *is_done) || limit.has_passed() || context.running_daemon().is_ok() {
             return states;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
