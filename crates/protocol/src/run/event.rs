@@ -547,7 +547,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Scope of the ceiling if `task` is `None`.
-        #[serde(default, skip_serializing_if = "BudgetOf::is_run")]
+        #[serde(default, skip_serializing_if = "BudgetScope::is_run")]
         of: BudgetScope,
     },
     /// The run was paused: current work finishes, and no worker, gate or merge starts until the run is resumed. A pause because of the
