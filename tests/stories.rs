@@ -33,7 +33,7 @@ mod stories {
     mod held_calls;
     mod http;
     mod hung;
-    mod in_vain;
+    mod ineffective_settings;
     mod install;
     mod instructions;
     mod isolation;

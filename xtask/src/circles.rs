@@ -15,25 +15,25 @@ use anyhow::Context as _;
 use self::paths::Module;
 
 /// Maximum number of files that may import each other in a ring: a parent with two children is easily read as one unit.
-pub(crate) const MOST: usize = 3;
+pub(crate) const MAX_RING: usize = 3;
 
 /// Prints the rings of every crate, and the imports of those that are too large.
 ///
 /// # Errors
-/// When one is larger than [`MOST`], or a file can't be read.
+/// When one is larger than [`MAX_RING`], or a file can't be read.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut too_large = 0;
     for (name, src) in crates(root)? {
         let imports = imports(&modules(&src)?);
         for ring in rings::of(&imports) {
             println!("{name}: {} files: {}", ring.len(), ring.join(", "));
-            if ring.len() > MOST {
+            if ring.len() > MAX_RING {
                 too_large += 1;
                 print_imports(&ring, &imports);
             }
         }
     }
-    anyhow::ensure!(too_large == 0, "{too_large} rings of more than {MOST} files");
+    anyhow::ensure!(too_large == 0, "{too_large} rings of more than {MAX_RING} files");
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! `cargo xtask torture`: checks the promises under faults of the machine. Each torture prints one JSON object on its
 //! last line and fails when a promise is broken.
 
-mod alone;
 mod bits;
 mod board;
 mod disk;
 mod dispatch;
+mod exclusive;
 mod faults;
 mod files;
 mod kill;

@@ -9,7 +9,7 @@ mod start;
 
 pub use acp::{Acp, MAX_LINE_BYTES};
 pub(crate) use contract::ANSWER_KEPT;
-pub use contract::{Driver, Given};
+pub use contract::{Driver, DriverOutput};
 pub use exec::Exec;
 pub use pipe::Stream;
 pub use start::{Model, Start};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use switchboard_protocol::worker::WorkerEvent;
 
-use crate::driver::{Acp, Driver as _, Given, Start, Stream};
+use crate::driver::{Acp, Driver as _, DriverOutput, Start, Stream};
 use crate::{Error, Result, ending};
 
 /// Bytes of an agent's output that are searched for its name.
@@ -15,7 +15,7 @@ const LOOKED_AT: usize = 256 << 10;
 const SAID: usize = 300;
 
 /// Time between asking an agent to end and killing it.
-const GRACE: Duration = Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// Result of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ async fn shake(start: &Start, limit: Duration) -> Result<Handshake> {
     let (mut printed, mut said) = (Vec::new(), Vec::new());
     let opened = tokio::time::timeout(limit, opened(&mut acp, &mut printed, &mut said)).await;
     let took = begun.elapsed();
-    acp.end(GRACE).await;
+    acp.end(EXIT_GRACE).await;
     let silent = || Some(("agent.timeout".to_owned(), format!("it opened no session within {} s", limit.as_secs())));
     let stderr = String::from_utf8_lossy(&said);
     let stderr = ending(stderr.trim(), SAID).to_owned();
@@ -62,12 +62,12 @@ async fn shake(start: &Start, limit: Duration) -> Result<Handshake> {
 async fn opened(acp: &mut Acp, printed: &mut Vec<u8>, said: &mut Vec<u8>) -> Option<(String, String)> {
     loop {
         match acp.next().await {
-            Given::Event(WorkerEvent::SessionOpened { .. }) => return None,
-            Given::Event(WorkerEvent::Faulted { code, what, .. }) => return Some((code, what)),
-            Given::Exited => return Some(("agent.protocol".to_owned(), "it ended at once".to_owned())),
-            Given::Raw { stream: Stream::Out, bytes } if printed.len() < LOOKED_AT => printed.extend(bytes),
-            Given::Raw { bytes, .. } if said.len() < LOOKED_AT => said.extend(bytes),
-            Given::Raw { .. } | Given::Event(_) => {}
+            DriverOutput::Event(WorkerEvent::SessionOpened { .. }) => return None,
+            DriverOutput::Event(WorkerEvent::Faulted { code, what, .. }) => return Some((code, what)),
+            DriverOutput::Exited => return Some(("agent.protocol".to_owned(), "it ended at once".to_owned())),
+            DriverOutput::Raw { stream: Stream::Out, bytes } if printed.len() < LOOKED_AT => printed.extend(bytes),
+            DriverOutput::Raw { bytes, .. } if said.len() < LOOKED_AT => said.extend(bytes),
+            DriverOutput::Raw { .. } | DriverOutput::Event(_) => {}
         }
     }
 }

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use name::{GREETING, NAME};
-pub use text::{Asked, OnReject, Script, Section, Step};
+pub use text::{OnReject, PromptKey, Script, Section, Step};
 
 use crate::{Error, Result};
 

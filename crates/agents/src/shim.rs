@@ -24,7 +24,7 @@ use std::time::Duration;
 use switchboard_process::lock::Lock;
 use switchboard_process::{journal, orphans};
 use switchboard_protocol::frame::{
-    ABANDONED_FILE, CUT_VERSION, DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec,
+    ABANDONED_FILE, DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, TOOL_LIST_VERSION, WorkerSpec,
 };
 
 pub use files::{FRAMES, IDENTITY, LOCK};
@@ -78,7 +78,7 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
     let bad = |e: serde_json::Error| unusable(format!("line {}, column {}", e.line(), e.column()));
     let spec: WorkerSpec = serde_json::from_slice(&text).map_err(bad)?;
     let newest = match &spec.sandbox {
-        Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
+        Some(sandbox) if !sandbox.tools.is_empty() => TOOL_LIST_VERSION,
         Some(_) => SANDBOX_VERSION,
         None => FRAME_VERSION,
     };

@@ -16,7 +16,7 @@ use crate::deliver::unseen_ids;
 use crate::mail::MESSAGES;
 
 /// Maximum interval between two checks of delayed mail: the time of day may jump.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the interest in changes of mail for an agent: it arrives, is taken, returns, ends.
 pub(crate) fn received_by(name: &AgentName) -> Interest {
@@ -76,6 +76,6 @@ impl Announcements {
         let later = inbox(&self.agent).gt("not_before", now.0).asc("not_before").limit(1);
         let due = self.store.read(&later)?.first().and_then(|row| row.get_int("not_before"));
         let pause = due.map(|at| Duration::from_millis(u64::try_from(at - now.0).unwrap_or(0)));
-        Ok(pause.map_or(LONGEST, |pause| pause.clamp(Duration::from_millis(1), LONGEST)))
+        Ok(pause.map_or(MAX_PAUSE, |pause| pause.clamp(Duration::from_millis(1), MAX_PAUSE)))
     }
 }

@@ -47,7 +47,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     }
     crate::sweep(store).await?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let all = asked(&owner, &request)?;
+    let all = matching_messages(&owner, &request)?;
     let is_open = request.mailbox == MailBox::Inbox && !request.include_acked;
     let all = All { query: all, is_open };
     let rows = page(store, &all, request.since, u64::from(limit))?;
@@ -59,14 +59,14 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     }
     let reply = CheckInboxReply { messages, cursor, more };
     if is_own && request.mailbox == MailBox::Inbox {
-        let before = saw(store, call, &reply).await?;
+        let before = record_seen(store, call, &reply).await?;
         return before.map_or(Ok(reply), |before| again(store, &before, request.verbose == Some(false)));
     }
     Ok(reply)
 }
 
 /// Returns the query for all messages that match the request, without order.
-fn asked(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error> {
+fn matching_messages(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error> {
     let mut query = match request.mailbox {
         MailBox::Inbox if request.include_acked => Query::table(MESSAGES).eq("recipient", owner.folded()),
         MailBox::Inbox => inbox(owner),
@@ -146,7 +146,7 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: b
 }
 
 /// Records that the recipient has seen messages. For a repeated call, returns the first answer.
-async fn saw(store: &Store, call: &Call, reply: &CheckInboxReply) -> Result<Option<Answered>, Error> {
+async fn record_seen(store: &Store, call: &Call, reply: &CheckInboxReply) -> Result<Option<Answered>, Error> {
     let is_fresh = |message: &&Message| message.state < DeliveryState::Injected && !message.is_preview;
     let fresh: Vec<_> = reply.messages.iter().filter(is_fresh).map(|message| message.id.clone()).collect();
     let key = call.idempotency.clone();

@@ -14,7 +14,7 @@ use crate::mail::MESSAGES;
 use crate::message::{item, of_row, of_rows};
 
 /// Maximum number of rows examined for one delivery.
-const LOOK: u64 = 1_000;
+const MAX_EXAMINED: u64 = 1_000;
 
 /// Returns messages that may be delivered now and that the recipient is not known to have seen: control first, then
 /// urgent ones, oldest first.
@@ -22,7 +22,7 @@ const LOOK: u64 = 1_000;
 /// # Errors
 /// When the store can't be read.
 pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Message>, Error> {
-    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
+    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(MAX_EXAMINED))?;
     let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
     let chosen: Vec<&Row> = choose(&items, store.now(), limit).into_iter().map(|place| &rows[place]).collect();
     of_rows(store, chosen)
@@ -30,7 +30,7 @@ pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec
 
 /// Returns the ids of all messages that [`waiting`] could return.
 pub(crate) fn unseen_ids(store: &Store, recipient: &AgentName) -> Result<BTreeSet<String>, Error> {
-    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
+    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(MAX_EXAMINED))?;
     let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
     let chosen = choose(&items, store.now(), rows.len());
     chosen.into_iter().map(|place| Ok(rows[place].try_text("id")?.to_owned())).collect()

@@ -77,7 +77,7 @@ fn entry(store: &Store, owner: &AgentName, event: &Event) -> Result<Option<Inbox
     if !event.kind.starts_with("message_") && event.kind != "request_replied" {
         return Ok(None);
     }
-    let Some((what, id)) = event.fact::<MessageEvent>().and_then(said) else { return Ok(None) };
+    let Some((what, id)) = event.fact::<MessageEvent>().and_then(kind_and_id) else { return Ok(None) };
     let Some(row) = store.get(MESSAGES, &[id.as_str().into()])? else { return Ok(None) };
     let (sender, recipient) = (name(&row, "sender")?, name(&row, "recipient_name")?);
     if ![sender.folded(), recipient.folded()].contains(&owner.folded()) {
@@ -88,7 +88,7 @@ fn entry(store: &Store, owner: &AgentName, event: &Event) -> Result<Option<Inbox
     Ok(Some(InboxEvent { seq, ts, what: what.to_owned(), id, sender, recipient, topic, state }))
 }
 
-fn said(fact: MessageEvent) -> Option<(&'static str, MessageId)> {
+fn kind_and_id(fact: MessageEvent) -> Option<(&'static str, MessageId)> {
     Some(match fact {
         MessageEvent::MessageSent { id, .. } => ("sent", id),
         MessageEvent::MessageOffered { id, .. } => ("offered", id),

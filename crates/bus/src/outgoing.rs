@@ -31,7 +31,7 @@ const MAX_WORD_BYTES: usize = 64;
 const MAX_SPAN_MS: i64 = 30 * 24 * 3_600_000;
 
 /// Maximum number of open messages in a queue that are searched for tasks to be replaced by a new one.
-const LOOK: u64 = 1_000;
+const MAX_SEARCHED: u64 = 1_000;
 
 /// Message before it is addressed.
 #[derive(Debug, Clone)]
@@ -260,7 +260,7 @@ fn cooled(sender: &AgentName, recipient: &AgentName, action: Action, now: Millis
 
 /// Returns tasks of the same sender that the recipient has not taken yet.
 fn older_tasks(store: &Store, call: &Call, recipient: &AgentName) -> Result<Vec<Entry>, Error> {
-    let open = crate::check_inbox::inbox(recipient).asc("lane").asc("seq").limit(LOOK);
+    let open = crate::check_inbox::inbox(recipient).asc("lane").asc("seq").limit(MAX_SEARCHED);
     let is_older = |row: &Row| {
         row.get_text("sender_id") == Some(&call.caller.name.folded())
             && row.get_text("action") == Some(Action::DelegateTask.as_str())

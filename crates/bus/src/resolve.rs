@@ -12,7 +12,7 @@ use crate::{Error, roster};
 /// Aliases of names common to every team.
 const CANONICAL: [(&str, &str); 1] = [("lead-coder", "lead")];
 /// Maximum number of agents listed for an ambiguous name.
-const SHOWN: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Resolves a text to an agent: the one with that name in any spelling; else the only one with that role; else the only
 /// terminal, or else the only other agent, with that second name. `lead coder` also matches `lead`. Agents that have
@@ -47,7 +47,7 @@ pub fn resolve(store: &Store, text: &str) -> Result<Agent, Error> {
 
 /// Returns the present agents with this value in a column.
 fn present(store: &Store, column: &'static str, id: &str) -> Result<Vec<Agent>, Error> {
-    let query = Query::table(AGENTS).eq(column, id).ne("gone", 1_i64).limit(SHOWN as u64 + 1);
+    let query = Query::table(AGENTS).eq(column, id).ne("gone", 1_i64).limit(MAX_LISTED as u64 + 1);
     store.read(&query)?.iter().map(|row| Ok(roster::of_row(store, row)?.agent)).collect()
 }
 
@@ -68,8 +68,8 @@ fn ambiguous(text: &str, fitting: &[Agent]) -> Failure {
     let mut names: Vec<_> = fitting.iter().map(|agent| agent.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let more = if names.len() > SHOWN { " …" } else { "" };
-    names.truncate(SHOWN);
+    let more = if names.len() > MAX_LISTED { " …" } else { "" };
+    names.truncate(MAX_LISTED);
     let what = format!("{text} could be {}{more}", names.join(", "));
     Failure::new("bus.ambiguous-recipient", what).hint("say the name of the one that you mean")
 }

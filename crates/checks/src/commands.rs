@@ -52,18 +52,20 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
     let failed: Vec<&CommandRun> = runs.iter().filter(|run| run.exit_code != Some(0)).collect();
     let (verdict, summary) = match (&runs[..], &failed[..]) {
         ([], _) => (CheckVerdict::Skip, "no command was given".into()),
-        (runs, []) => match runs.iter().find(|run| run.kind == CommandKind::Test && totals::counts_none(&said(run))) {
-            // A command that ran no test has not passed.
-            Some(empty) => (CheckVerdict::Skip, format!("`{}` ran no test", empty.argv.join(" "))),
-            None if runs
-                .iter()
-                .any(|run| run.kind == CommandKind::Test && totals::is_cut_short(&run.argv, &said(run))) =>
-            {
-                // Something ended the runner before it printed its count.
-                (CheckVerdict::Fail, "the test command ended with 0 before it said how many tests had run".into())
+        (runs, []) => {
+            match runs.iter().find(|run| run.kind == CommandKind::Test && totals::counts_none(&combined_output(run))) {
+                // A command that ran no test has not passed.
+                Some(empty) => (CheckVerdict::Skip, format!("`{}` ran no test", empty.argv.join(" "))),
+                None if runs.iter().any(|run| {
+                    run.kind == CommandKind::Test && totals::is_cut_short(&run.argv, &combined_output(run))
+                }) =>
+                {
+                    // Something ended the runner before it printed its count.
+                    (CheckVerdict::Fail, "the test command ended with 0 before it said how many tests had run".into())
+                }
+                None => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
             }
-            None => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
-        },
+        }
         (_, [first, ..]) => (verdict(&failed), format!("`{}`: {}", first.argv.join(" "), first.ending)),
     };
     let findings = findings(check, root, &runs);
@@ -88,7 +90,7 @@ pub(crate) fn lacked_program(run: &CommandRun) -> Option<String> {
         Regex::new(r"(?m)^(?:[\w/.-]+: )(?:line \d+: |\d+: )?(?P<name>[\w@/.-]+): (?:(?:command )?not found|No such file or directory)$")
             .expect("a constant pattern")
     });
-    let said = said(run);
+    let said = combined_output(run);
     // `make` exits with a code of its own.
     let is_it = run.exit_code == Some(127) || (run.exit_code == Some(2) && said.contains("] Error 127"));
     is_it.then(|| {
@@ -124,7 +126,7 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
             done.stdout = shown(&output.stdout);
             done.stderr = shown(&output.stderr);
             if command.kind == CommandKind::Test {
-                done.tests = totals::guess(&said(&done));
+                done.tests = totals::guess(&combined_output(&done));
             }
             if let Some(memory) = memory.filter(MemoryLimit::was_used) {
                 done.memory = memory.label();
@@ -138,7 +140,7 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
 }
 
 /// Returns both streams of a command, standard output first.
-pub(crate) fn said(run: &CommandRun) -> String {
+pub(crate) fn combined_output(run: &CommandRun) -> String {
     let between = if run.stdout.is_empty() || run.stdout.ends_with('\n') { "" } else { "\n" };
     format!("{}{between}{}", run.stdout, run.stderr)
 }
@@ -147,7 +149,7 @@ pub(crate) fn said(run: &CommandRun) -> String {
 /// the check's name.
 fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> {
     let failed = runs.iter().filter(|run| run.exit_code != Some(0));
-    let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &said(run)));
+    let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &combined_output(run)));
     let mut seen = Occurrences::default();
     told.map(|told| {
         let rule = told.rule.unwrap_or_else(|| check.as_str().to_owned());

@@ -21,9 +21,9 @@ use crate::moved::Moved;
 use crate::placeholder::PlaceholderScan;
 use crate::reader::{Loaded, Reader, shown};
 use crate::regression_sweep;
-use crate::report::{Looked, Report};
+use crate::report::{Report, ReportWithFiles};
 use crate::secretscan::Secretscan;
-use crate::selection::{self, Against, Before, Entry, Selection};
+use crate::selection::{self, BaseContent, Comparison, Entry, Selection};
 use crate::syntax_check::SyntaxCheck;
 use crate::test_integrity;
 use crate::text_type::is_text_type;
@@ -126,7 +126,7 @@ impl Engine {
         request: &CheckRequest,
         placeholders: PlaceholderScan,
         failures: &mut Vec<Error>,
-    ) -> Result<(String, Vec<Looked>), Error> {
+    ) -> Result<(String, Vec<ReportWithFiles>), Error> {
         let unreadable = |source| Error::Root { root: request.root.clone(), source };
         let root = Path::new(&request.root).canonicalize().map_err(unreadable)?;
         std::fs::read_dir(&root).map_err(unreadable)?;
@@ -138,7 +138,7 @@ impl Engine {
         let is_about_tests = OF_CHANGE.iter().any(|check| request.only.contains(check));
         let (git, against) = match is_about_files || is_about_tests {
             true => selection::open(&root, request, limits)?,
-            false => (None, Against::Nothing),
+            false => (None, Comparison::Nothing),
         };
         let mut reports = Vec::new();
         if is_about_files {
@@ -178,10 +178,10 @@ impl Engine {
         &self,
         limits: &Limits,
         root: &Path,
-        checks: &[Asked],
+        checks: &[RequestedCheck],
         selection: Selection,
         baseline: &Baseline,
-    ) -> Result<(Vec<Looked>, Option<Error>), Error> {
+    ) -> Result<(Vec<ReportWithFiles>, Option<Error>), Error> {
         let started = Instant::now();
         let Selection { entries, gone, skipped, excluded, blobs, has_base, .. } = selection;
         let pass = Pass {
@@ -200,7 +200,7 @@ impl Engine {
         let mut seen = pass.run()?;
         seen.sort_by(|a, b| (&a.path, a.is_staged_apart).cmp(&(&b.path, b.is_staged_apart)));
 
-        let new_report = |asked: &Asked| Report::new(asked.check.name(), limits);
+        let new_report = |asked: &RequestedCheck| Report::new(asked.check.name(), limits);
         let mut reports: Vec<Report> = checks.iter().map(new_report).collect();
         for report in &mut reports {
             skipped.iter().for_each(|file| report.skip(file.clone()));
@@ -213,7 +213,7 @@ impl Engine {
                     Some(Look::Looked(findings)) if is_staged_apart => {
                         report.looked_at_index(&path, baseline.accept(findings));
                     }
-                    Some(Look::Looked(findings)) => report.looked(&path, baseline.accept(findings)),
+                    Some(Look::Looked(findings)) => report.add_file(&path, baseline.accept(findings)),
                     Some(Look::Skipped(why)) => report.skip(SkippedFile { path: path.clone(), why, is_missing: false }),
                     Some(Look::Unread(why)) => {
                         report.skip(SkippedFile { path: path.clone(), why, is_missing: is_change });
@@ -223,7 +223,8 @@ impl Engine {
         }
         let limit = limits.files_time;
         let late = pass.late.into_inner().then(|| Error::TimeLimit { program: "the checks".into(), limit });
-        let mut reports: Vec<Looked> = reports.into_iter().map(|report| report.finish(millis(started))).collect();
+        let mut reports: Vec<ReportWithFiles> =
+            reports.into_iter().map(|report| report.finish(millis(started))).collect();
         if late.is_some() {
             // A check that did not see every file has not passed.
             let could_not = |verdict: &CheckVerdict| *verdict != CheckVerdict::Fail;
@@ -236,7 +237,7 @@ impl Engine {
 }
 
 /// A requested check and the settings that its results depend on.
-struct Asked {
+struct RequestedCheck {
     check: Box<dyn FileCheck>,
     settings: String,
 }
@@ -255,7 +256,7 @@ fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
 }
 
 /// Creates the requested checks of single files.
-fn file_checks(only: &[CheckName], selection: &Selection, placeholders: PlaceholderScan) -> Vec<Asked> {
+fn file_checks(only: &[CheckName], selection: &Selection, placeholders: PlaceholderScan) -> Vec<RequestedCheck> {
     let ignored = &selection.secretscan_ignore;
     let patterns = placeholders.settings();
     let all: [(Box<dyn FileCheck>, String); 4] = [
@@ -265,13 +266,13 @@ fn file_checks(only: &[CheckName], selection: &Selection, placeholders: Placehol
         (Box::new(TodoExtract), String::new()),
     ];
     let asked = all.into_iter().filter(|(check, _)| is_wanted(check.name(), only));
-    asked.map(|(check, settings)| Asked { check, settings }).collect()
+    asked.map(|(check, settings)| RequestedCheck { check, settings }).collect()
 }
 
 /// One pass of all threads over all files.
 struct Pass<'a> {
     entries: &'a [Entry],
-    checks: &'a [Asked],
+    checks: &'a [RequestedCheck],
     reader: Reader<'a>,
     moved: Moved,
     has_base: bool,
@@ -319,10 +320,11 @@ impl Pass<'_> {
 
     fn look(&self, entry: &Entry, parsers: &mut Parsers) -> Result<Seen, Error> {
         let path = shown(&entry.path);
-        let is_change = entry.before != Before::Same;
+        let is_change = entry.before != BaseContent::Same;
         let is_staged_apart = entry.is_staged_apart;
-        let each = |path, mut look: Box<dyn FnMut(&Asked) -> Look + '_>| {
-            let asked = |asked: &Asked| (!is_staged_apart || asked.check.looks_at_index()).then(|| look(asked));
+        let each = |path, mut look: Box<dyn FnMut(&RequestedCheck) -> Look + '_>| {
+            let asked =
+                |asked: &RequestedCheck| (!is_staged_apart || asked.check.looks_at_index()).then(|| look(asked));
             Ok(Seen { path, looks: self.checks.iter().map(asked).collect(), is_change, is_staged_apart })
         };
         if self.started.elapsed() > self.limits.files_time {
@@ -353,7 +355,7 @@ impl Pass<'_> {
 }
 
 /// Returns the cached result, or runs the check. Does not cache a skip: the limit may differ next time.
-fn remembered(asked: &Asked, source: &Source, parsers: &mut Parsers, key: Option<&(&Cache, FileKey)>) -> Look {
+fn remembered(asked: &RequestedCheck, source: &Source, parsers: &mut Parsers, key: Option<&(&Cache, FileKey)>) -> Look {
     let name = asked.check.name();
     let key = key.map(|(cache, file)| (cache, file.of(name, &asked.settings)));
     if let Some(findings) = key.as_ref().and_then(|(cache, key)| cache.get(*key)) {

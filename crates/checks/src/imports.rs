@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::fingerprint::fingerprint;
 use crate::git::Git;
 use crate::limits::{Limits, millis};
-use crate::report::{Looked, Report};
-use crate::selection::Against;
+use crate::report::{Report, ReportWithFiles};
+use crate::selection::Comparison;
 use crate::test_integrity::{Change, TestLanguage};
 
 mod found;
@@ -41,9 +41,9 @@ pub(crate) const RULES: [&str; 2] = ["imports/no-such-file", "imports/not-named"
 pub(crate) fn report(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
-) -> Result<Looked, Error> {
+) -> Result<ReportWithFiles, Error> {
     let started = Instant::now();
     let mut report = Report::new(CheckName::Imports, limits);
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
@@ -65,7 +65,7 @@ pub(crate) fn report(
             let found = resolve(&file.path, &import.name, language.0, (&tree, &manifests));
             finding(&file.path, &after, &import, found)
         });
-        report.looked(&file.path, findings.collect());
+        report.add_file(&file.path, findings.collect());
     }
     for (path, why) in change.unread.iter().filter(|(path, _)| TestLanguage::of(path).is_some()) {
         report.skip(missing(path, why));

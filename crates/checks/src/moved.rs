@@ -8,7 +8,7 @@ use crate::git::Blob;
 use crate::reader::Reader;
 
 /// Maximum number of removed files that are read; with more, moved files count as new.
-const MOST: usize = 200;
+const MAX_REMOVED_FILES: usize = 200;
 
 /// Files that the base had and the change removed, read when the first new file is compared.
 pub(crate) struct Moved {
@@ -36,7 +36,7 @@ impl Moved {
     }
 
     fn read(&self, reader: &Reader<'_>) -> Vec<Vec<u8>> {
-        let blobs = self.gone.iter().take(MOST).filter_map(|(_, id)| reader.blob(id).ok());
+        let blobs = self.gone.iter().take(MAX_REMOVED_FILES).filter_map(|(_, id)| reader.blob(id).ok());
         blobs
             .filter_map(|blob| match blob {
                 Blob::Content(text) => Some(text),

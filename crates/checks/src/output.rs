@@ -11,7 +11,7 @@ use switchboard_protocol::verb::check::CommandFinding;
 pub(crate) mod totals;
 
 /// Maximum number of findings read out of one output.
-const MOST: usize = 200;
+const MAX_FINDINGS: usize = 200;
 /// Maximum length of a message, in characters.
 const MESSAGE: usize = 400;
 /// Maximum length of a line that is parsed, in bytes.
@@ -104,12 +104,12 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
         };
         let finding = finding.filter(|finding| !is_known(finding));
         found.extend(finding);
-        if found.len() >= MOST {
+        if found.len() >= MAX_FINDINGS {
             break;
         }
     }
     found.extend(manifest.rest(root));
-    found.truncate(MOST);
+    found.truncate(MAX_FINDINGS);
     found
 }
 
@@ -360,6 +360,6 @@ mod tests {
     fn a_flood_is_cut() {
         let output: String = (0..5_000).map(|at| format!("a.c:{}:1: error: x\n", at + 1)).collect();
 
-        assert_eq!(findings(Path::new("/"), &output).len(), MOST);
+        assert_eq!(findings(Path::new("/"), &output).len(), MAX_FINDINGS);
     }
 }

@@ -11,7 +11,7 @@ use switchboard_syntax::{Base, Source};
 use crate::decoded::{decoded, is_binary, wide};
 use crate::error::Error;
 use crate::git::{Blob, Blobs};
-use crate::selection::{Before, Entry, Now};
+use crate::selection::{BaseContent, ContentSource, Entry};
 use crate::text_type::is_text_type;
 
 /// Result of reading a file.
@@ -62,13 +62,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
         let path = shown(&entry.path);
         let text = match &entry.now {
-            Now::WorkTree => match self.read(&entry.path) {
+            ContentSource::WorkTree => match self.read(&entry.path) {
                 Ok(text) => text,
                 Err(Unreadable::Absent(why)) => return Ok(Loaded::Skipped(why)),
                 Err(Unreadable::Broken(why)) => return Ok(Loaded::Unread(why)),
                 Err(Unreadable::Large(file)) => return self.large(entry, Box::new(file)),
             },
-            Now::Blob(id) => match self.blob(id)? {
+            ContentSource::Blob(id) => match self.blob(id)? {
                 Blob::Content(text) => text,
                 Blob::TooLarge => match self.blob_up_to(id, LARGE_BASE)? {
                     Blob::Content(text) => return self.large(entry, Box::new(io::Cursor::new(text))),
@@ -85,9 +85,9 @@ impl<'a> Reader<'a> {
                 None => return Ok(Loaded::Skipped("binary".into())),
             };
         let base = match &entry.before {
-            Before::Nothing => Base::Nothing,
-            Before::Same => Base::Same,
-            Before::Blob(id) => base(self.blob(id)?, &text, is_text),
+            BaseContent::Nothing => Base::Nothing,
+            BaseContent::Same => Base::Same,
+            BaseContent::Blob(id) => base(self.blob(id)?, &text, is_text),
         };
         Ok(Loaded::Source(Source::new(path, text, base)))
     }
@@ -107,9 +107,9 @@ impl<'a> Reader<'a> {
             return Ok(Loaded::Skipped("binary".into()));
         }
         let base = match &entry.before {
-            Before::Nothing => Base::Nothing,
-            Before::Same => Base::Same,
-            Before::Blob(id) => base(self.blob_up_to(id, LARGE_BASE)?, &[], is_text),
+            BaseContent::Nothing => Base::Nothing,
+            BaseContent::Same => Base::Same,
+            BaseContent::Blob(id) => base(self.blob_up_to(id, LARGE_BASE)?, &[], is_text),
         };
         let text = Box::new(io::Cursor::new(head).chain(text));
         Ok(Loaded::Large(Large { path, why: too_large(self.most), text, base }))

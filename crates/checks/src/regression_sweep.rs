@@ -16,7 +16,7 @@ use crate::git::{Git, Mode};
 use crate::limits::{Limits, millis};
 use crate::project::{Project, related};
 use crate::reader::shown;
-use crate::selection::Against;
+use crate::selection::Comparison;
 use crate::test_integrity::{is_test, one_file};
 
 /// Maximum number of imports followed beyond the tests that import a changed file themselves.
@@ -33,7 +33,7 @@ const FILES: usize = 20;
 pub(crate) fn report(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
 ) -> Result<CheckReport, Error> {
     let started = Instant::now();
@@ -61,7 +61,7 @@ pub(crate) fn report(
 fn chosen(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
 ) -> Result<Result<Vec<CheckCommand>, String>, Error> {
     let (Some(git), Some(base)) = (git, against.commit()) else {
         return Ok(Err("there is no commit to tell a change from".to_owned()));

@@ -22,7 +22,7 @@ pub(crate) struct Report {
 }
 
 /// A report, and the files that were checked for it.
-pub(crate) type Looked = (CheckReport, Vec<String>);
+pub(crate) type ReportWithFiles = (CheckReport, Vec<String>);
 
 /// Counts for the summary, made before any finding is left out.
 struct Counts {
@@ -51,7 +51,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn looked(&mut self, path: &str, findings: Vec<Finding>) {
+    pub(crate) fn add_file(&mut self, path: &str, findings: Vec<Finding>) {
         self.looked_at.push(path.to_owned());
         self.findings.extend(findings);
     }
@@ -97,7 +97,7 @@ impl Report {
 
     /// Returns the report with its verdict: blocking findings fail it, an unreadable file of the change leaves it
     /// incomplete, and a report on no file is not a pass.
-    pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
+    pub(crate) fn finish(mut self, duration_ms: u64) -> ReportWithFiles {
         let files_checked = self.looked_at.len() as u64;
         let counts = Counts::of(&self.findings);
         let verdict = match (counts.blocking, self.missing, counts.asking, files_checked) {

@@ -43,12 +43,12 @@ impl Secretscan {
 
     /// Lists the secrets of a file.
     pub(crate) fn findings(source: &Source) -> Vec<Finding> {
-        Told::new(Known::of(&source.base, &source.path)).findings(source, 0..source.text.len())
+        ReportedSecrets::new(Known::of(&source.base, &source.path)).findings(source, 0..source.text.len())
     }
 
     /// Lists the secrets of a large file, chunk by chunk.
     fn findings_of_large(large: &mut Large) -> std::io::Result<Vec<Finding>> {
-        let mut told = Told::new(Known::of(&large.base, &large.path));
+        let mut told = ReportedSecrets::new(Known::of(&large.base, &large.path));
         let mut chunks = Chunks::new(&mut large.text);
         let mut found = Vec::new();
         while let Some(chunk) = chunks.next()? {
@@ -75,15 +75,15 @@ fn below(span: Span, lines: u32, column: u32) -> Span {
 }
 
 /// Findings reported for a file so far.
-struct Told {
+struct ReportedSecrets {
     known: Known,
     /// Number of findings by rule and identity.
     seen: HashMap<(&'static str, Vec<u8>), usize>,
 }
 
-// === impl Told ===
+// === impl ReportedSecrets ===
 
-impl Told {
+impl ReportedSecrets {
     fn new(known: Known) -> Self {
         Self { known, seen: HashMap::new() }
     }

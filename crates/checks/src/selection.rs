@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::git::{Blob, Blobs, Change, Differences, Git, Mode, Side};
 use crate::limits::Limits;
 
-mod asked;
 mod excluded;
+mod requested_paths;
 pub(crate) mod walk;
 
-use asked::Asked;
 use excluded::Excluded;
+use requested_paths::RequestedPaths;
 
 /// Maximum size of a settings file, in bytes.
 const SETTING: u64 = 1 << 20;
@@ -24,8 +24,8 @@ const SETTING: u64 = 1 << 20;
 pub(crate) struct Entry {
     /// Path relative to the root.
     pub(crate) path: PathBuf,
-    pub(crate) now: Now,
-    pub(crate) before: Before,
+    pub(crate) now: ContentSource,
+    pub(crate) before: BaseContent,
     /// True if the content comes from the index and differs from the work tree.
     pub(crate) is_staged_apart: bool,
 }
@@ -33,21 +33,21 @@ pub(crate) struct Entry {
 // === impl Entry ===
 
 impl Entry {
-    fn new(path: PathBuf, now: Now, before: Before) -> Self {
+    fn new(path: PathBuf, now: ContentSource, before: BaseContent) -> Self {
         Self { path, now, before, is_staged_apart: false }
     }
 }
 
 /// Location of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Now {
+pub(crate) enum ContentSource {
     WorkTree,
     Blob(String),
 }
 
 /// Content of the base at a file's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum BaseContent {
     Nothing,
     Same,
     Blob(String),
@@ -71,7 +71,7 @@ pub(crate) struct Selection {
 
 /// State that the files are compared with, as git resolved it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Against {
+pub(crate) enum Comparison {
     Nothing,
     Commit {
         id: String,
@@ -82,7 +82,7 @@ pub(crate) enum Against {
 }
 
 /// Opens the repository around `root`, if there is one, and resolves what a request compares with.
-pub(crate) fn open(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<(Option<Git>, Against), Error> {
+pub(crate) fn open(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<(Option<Git>, Comparison), Error> {
     let git = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref()));
     let against = against(git.as_ref(), request)?;
     Ok((git, against))
@@ -92,7 +92,7 @@ pub(crate) fn open(root: &Path, request: &CheckRequest, limits: &Limits) -> Resu
 pub(crate) fn select(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
 ) -> Result<Selection, Error> {
     let blobs = git.map(Git::blobs);
@@ -102,15 +102,15 @@ pub(crate) fn select(
         skipped: Vec::new(),
         excluded: Vec::new(),
         problems: Vec::new(),
-        has_base: matches!(against, Against::Commit { .. }),
+        has_base: matches!(against, Comparison::Commit { .. }),
         secretscan_ignore: setting(root, blobs.as_ref(), against, ".secretscanignore")?,
         blobs,
     };
-    let asked = Asked::new(root, &request.paths, &mut selection.problems);
+    let asked = RequestedPaths::new(root, &request.paths, &mut selection.problems);
     match (git, against) {
-        (Some(git), Against::Commit { id, staged }) => selection.changed(git, id, *staged, &asked)?,
-        (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
-        (Some(git), Against::Nothing) => {
+        (Some(git), Comparison::Commit { id, staged }) => selection.changed(git, id, *staged, &asked)?,
+        (Some(git), Comparison::UnbornIndex) => selection.index(git, &asked)?,
+        (Some(git), Comparison::Nothing) => {
             selection.everything(git.all_files()?, &asked);
             selection.staged_apart(git, git.staged_apart()?, None, &asked)?;
         }
@@ -128,35 +128,35 @@ pub(crate) fn select(
     Ok(selection)
 }
 
-fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> {
+fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Comparison, Error> {
     let Some(git) = git else {
         return match &request.base {
-            Base::MergeBase | Base::None => Ok(Against::Nothing),
+            Base::MergeBase | Base::None => Ok(Comparison::Nothing),
             Base::Rev(_) | Base::Staged => Err(Error::NotARepository { root: request.root.clone() }),
         };
     };
     Ok(match &request.base {
-        Base::None => Against::Nothing,
+        Base::None => Comparison::Nothing,
         Base::Rev(rev) => match git.commit(rev)? {
-            Some(id) => Against::Commit { id, staged: false },
+            Some(id) => Comparison::Commit { id, staged: false },
             None => {
                 return Err(Error::UnknownBase { rev: rev.chars().take(256).collect() });
             }
         },
         Base::Staged => match git.commit("HEAD")? {
-            Some(id) => Against::Commit { id, staged: true },
-            None => Against::UnbornIndex,
+            Some(id) => Comparison::Commit { id, staged: true },
+            None => Comparison::UnbornIndex,
         },
         Base::MergeBase => match git.merge_base()? {
-            Some(id) => Against::Commit { id, staged: false },
-            None => Against::Nothing,
+            Some(id) => Comparison::Commit { id, staged: false },
+            None => Comparison::Nothing,
         },
     })
 }
 
-// === impl Against ===
+// === impl Comparison ===
 
-impl Against {
+impl Comparison {
     /// Returns the commit to compare with.
     pub(crate) fn commit(&self) -> Option<&str> {
         match self {
@@ -188,7 +188,7 @@ impl Against {
 
 impl Selection {
     /// Adds the files that differ from a commit, untracked files included.
-    fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &Asked) -> Result<(), Error> {
+    fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &RequestedPaths) -> Result<(), Error> {
         if staged {
             git.changes(commit, true)?.into_iter().for_each(|change| self.take_change(change, true, asked));
             return Ok(());
@@ -208,7 +208,7 @@ impl Selection {
         git: &Git,
         index: Vec<Change>,
         base: Option<(&str, &[Change])>,
-        asked: &Asked,
+        asked: &RequestedPaths,
     ) -> Result<(), Error> {
         let staged = index.into_iter().filter_map(|change| {
             let blob = change.before.blob.filter(|_| change.before.mode == Mode::File && asked.wants(&change.path))?;
@@ -220,14 +220,14 @@ impl Selection {
         for (path, blob) in staged {
             let old = base.get(&path);
             if old != Some(&blob) {
-                let before = old.cloned().map_or(Before::Nothing, Before::Blob);
-                self.entries.push(Entry { path, now: Now::Blob(blob), before, is_staged_apart: true });
+                let before = old.cloned().map_or(BaseContent::Nothing, BaseContent::Blob);
+                self.entries.push(Entry { path, now: ContentSource::Blob(blob), before, is_staged_apart: true });
             }
         }
         Ok(())
     }
 
-    fn take_change(&mut self, change: Change, staged: bool, asked: &Asked) {
+    fn take_change(&mut self, change: Change, staged: bool, asked: &RequestedPaths) {
         let Change { path, before, after } = change;
         let old = (before.mode == Mode::File).then_some(before.blob).flatten();
         if after.mode == Mode::Absent {
@@ -236,53 +236,59 @@ impl Selection {
             self.miss(&path, "a submodule, whose files were not read");
         } else if asked.wants(&path) && self.is_file(&path, after.mode) {
             let now = match after.blob {
-                Some(blob) if staged => Now::Blob(blob),
-                Some(_) | None => Now::WorkTree,
+                Some(blob) if staged => ContentSource::Blob(blob),
+                Some(_) | None => ContentSource::WorkTree,
             };
-            self.entries.push(Entry::new(path, now, old.map_or(Before::Nothing, Before::Blob)));
+            self.entries.push(Entry::new(path, now, old.map_or(BaseContent::Nothing, BaseContent::Blob)));
         }
     }
 
-    fn take_untracked(&mut self, path: PathBuf, asked: &Asked) {
+    fn take_untracked(&mut self, path: PathBuf, asked: &RequestedPaths) {
         if !asked.wants(&path) {
             return;
         }
         if path.to_string_lossy().ends_with('/') {
             self.skip(&path, "a repository inside this one");
         } else {
-            self.entries.push(Entry::new(path, Now::WorkTree, Before::Nothing));
+            self.entries.push(Entry::new(path, ContentSource::WorkTree, BaseContent::Nothing));
         }
     }
 
     /// Adds the whole index, where there is no commit yet.
-    fn index(&mut self, git: &Git, asked: &Asked) -> Result<(), Error> {
+    fn index(&mut self, git: &Git, asked: &RequestedPaths) -> Result<(), Error> {
         for (path, side) in git.index()? {
             if asked.wants(&path) && self.is_file(&path, side.mode) {
-                let now = side.blob.map_or(Now::WorkTree, Now::Blob);
-                self.entries.push(Entry::new(path, now, Before::Nothing));
+                let now = side.blob.map_or(ContentSource::WorkTree, ContentSource::Blob);
+                self.entries.push(Entry::new(path, now, BaseContent::Nothing));
             }
         }
         Ok(())
     }
 
     /// Adds all files that git tracks or would add.
-    fn everything(&mut self, paths: Vec<PathBuf>, asked: &Asked) {
+    fn everything(&mut self, paths: Vec<PathBuf>, asked: &RequestedPaths) {
         for path in paths {
             self.take_untracked(path, asked);
         }
     }
 
     /// Adds all files below a folder without git that its ignore files don't exclude.
-    fn walked(&mut self, root: &Path, asked: &Asked) {
+    fn walked(&mut self, root: &Path, asked: &RequestedPaths) {
         let found = walk::files(root, Path::new(""), walk::Ignored::LeftOut);
         self.skipped.extend(found.skipped);
         for path in found.files.into_iter().filter(|path| asked.wants(path)) {
-            self.entries.push(Entry::new(path, Now::WorkTree, Before::Nothing));
+            self.entries.push(Entry::new(path, ContentSource::WorkTree, BaseContent::Nothing));
         }
     }
 
     /// Adds files that were requested by name and are unchanged, or ignored by git.
-    fn named(&mut self, root: &Path, asked: &Asked, git: Option<&Git>, against: &Against) -> Result<(), Error> {
+    fn named(
+        &mut self,
+        root: &Path,
+        asked: &RequestedPaths,
+        git: Option<&Git>,
+        against: &Comparison,
+    ) -> Result<(), Error> {
         if asked.is_everything() {
             return Ok(());
         }
@@ -301,8 +307,12 @@ impl Selection {
         let before = if more.is_empty() { HashMap::new() } else { before(git, against)? };
         for (path, side) in more {
             if self.is_file(&path, side.mode) {
-                let before = if before.contains_key(&path) { Before::Same } else { Before::Nothing };
-                self.entries.push(Entry::new(path, side.blob.map_or(Now::WorkTree, Now::Blob), before));
+                let before = if before.contains_key(&path) { BaseContent::Same } else { BaseContent::Nothing };
+                self.entries.push(Entry::new(
+                    path,
+                    side.blob.map_or(ContentSource::WorkTree, ContentSource::Blob),
+                    before,
+                ));
             }
         }
         Ok(())
@@ -310,7 +320,7 @@ impl Selection {
 
     /// Lists the files under the requested paths: for a folder those that git lists, and every file that was named
     /// itself.
-    fn files_of(&mut self, root: &Path, asked: &Asked, git: Option<&Git>) -> Result<Vec<PathBuf>, Error> {
+    fn files_of(&mut self, root: &Path, asked: &RequestedPaths, git: Option<&Git>) -> Result<Vec<PathBuf>, Error> {
         let mut files: Vec<PathBuf> = asked.files().cloned().collect();
         if asked.folders().next().is_none() {
             return Ok(files);
@@ -386,13 +396,13 @@ fn read_small(path: &Path) -> Option<Vec<u8>> {
 
 /// Reads a file that excludes others from the checks, in the version of the base: a change must not excuse itself.
 /// Without a base the work tree's version counts.
-fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) -> Result<String, Error> {
+fn setting(root: &Path, blobs: Option<&Blobs>, against: &Comparison, path: &str) -> Result<String, Error> {
     let text = match (blobs, against) {
-        (Some(blobs), Against::Commit { id, .. }) => match blobs.read(&format!("{id}:./{path}"))? {
+        (Some(blobs), Comparison::Commit { id, .. }) => match blobs.read(&format!("{id}:./{path}"))? {
             Blob::Content(text) => text,
             Blob::TooLarge | Blob::Missing => Vec::new(),
         },
-        (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => {
+        (Some(_), Comparison::Nothing | Comparison::UnbornIndex) | (None, _) => {
             read_small(&root.join(path)).unwrap_or_default()
         }
     };
@@ -400,9 +410,9 @@ fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) ->
 }
 
 /// Returns the entries of the base by path, to tell unchanged files from new ones.
-fn before(git: Option<&Git>, against: &Against) -> Result<HashMap<PathBuf, Side>, Error> {
+fn before(git: Option<&Git>, against: &Comparison) -> Result<HashMap<PathBuf, Side>, Error> {
     match (git, against) {
-        (Some(git), Against::Commit { id, .. }) => Ok(git.tree(id)?.into_iter().collect()),
-        (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => Ok(HashMap::new()),
+        (Some(git), Comparison::Commit { id, .. }) => Ok(git.tree(id)?.into_iter().collect()),
+        (Some(_), Comparison::Nothing | Comparison::UnbornIndex) | (None, _) => Ok(HashMap::new()),
     }
 }

@@ -13,8 +13,8 @@ use switchboard_syntax::Parsers;
 use crate::error::Error;
 use crate::git::{Blobs, Git};
 use crate::limits::{Limits, millis};
-use crate::report::{Looked, Report};
-use crate::selection::Against;
+use crate::report::{Report, ReportWithFiles};
+use crate::selection::Comparison;
 
 mod assertion;
 mod base_tests;
@@ -25,7 +25,6 @@ mod compare;
 pub(crate) mod diff;
 mod exits;
 mod gate_files;
-mod handed;
 mod hard_coded;
 mod hit;
 mod javascript;
@@ -38,6 +37,7 @@ mod operators;
 mod past;
 mod patched;
 mod paths;
+mod protected_tests;
 mod python;
 mod python_files;
 mod recipes;
@@ -56,7 +56,7 @@ pub(crate) use language::TestLanguage;
 pub(crate) use paths::is_test;
 
 use hard_coded::Variants;
-use hit::{Hit, Weight};
+use hit::{Consequence, Hit};
 use suite::Suite;
 use test::Test;
 
@@ -67,9 +67,9 @@ use test::Test;
 pub(crate) fn report(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
-) -> Result<Looked, Error> {
+) -> Result<ReportWithFiles, Error> {
     let started = Instant::now();
     let mut report = Report::new(CheckName::TestIntegrity, limits);
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
@@ -83,7 +83,7 @@ pub(crate) fn report(
     }
     for file in &change.files {
         let own = hits.iter().filter(|hit| hit.path == file.path);
-        report.looked(&file.path, own.map(|hit| hit.finding(file.after.as_deref())).collect());
+        report.add_file(&file.path, own.map(|hit| hit.finding(file.after.as_deref())).collect());
     }
     let elsewhere = hits.iter().filter(|hit| change.file(&hit.path).is_none());
     report.add(elsewhere.map(|hit| hit.finding(None)).collect());
@@ -127,7 +127,7 @@ fn judge(
         has_some(&before) && !has_some(&after) && !suite::has_others(change, git, blobs, base, &mut parsers)?;
     if is_emptied {
         hits.iter_mut().filter(|hit| hit.rule == "test-deleted").for_each(|hit| {
-            hit.weight = Weight::Fails;
+            hit.consequence = Consequence::Refused;
             hit.message.push_str("; no test is left");
         });
     }
@@ -139,11 +139,11 @@ fn judge(
     hits.extend(traces::hits(change, &request.commands));
     let (hard_coded, notes) = hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?;
     hits.extend(hard_coded);
-    hits.extend(handed::hits(&request.handed, git, blobs, &mut parsers)?);
+    hits.extend(protected_tests::hits(&request.handed, git, blobs, &mut parsers)?);
     hits.extend(past::hits(change, git, base, request.commit.as_deref()));
     hits.extend(suites.iter().filter(|pair| pair.is_unparsed).map(|pair| {
         let message = "its tests were not read: parsing it took too long".to_owned();
-        Hit::new("not-looked-at", Weight::Asks, &pair.path, 0..0, message)
+        Hit::new("not-looked-at", Consequence::NeedsReview, &pair.path, 0..0, message)
     }));
     let is_other = |path: &&str| paths::is_test(path) && TestLanguage::of(path).is_none();
     let other: Vec<&str> = change.files.iter().map(|file| file.path.as_str()).filter(is_other).collect();

@@ -126,12 +126,12 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.hear_out(deadline);
+        self.forward_until_closed(deadline);
         Ok(())
     }
 
     /// Ends the input to the daemon and forwards its output until it closes the connection: the error about a malformed line has no id to wait for.
-    fn hear_out(&mut self, deadline: Instant) {
+    fn forward_until_closed(&mut self, deadline: Instant) {
         if self.link.as_ref().is_none_or(|link| link.shutdown(Shutdown::Write).is_err()) {
             return;
         }

@@ -19,7 +19,7 @@ use lines::{LineReader, Read};
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// How long a killed daemon may take to release its socket and lock.
-pub(crate) const DYING: Duration = Duration::from_secs(5);
+pub(crate) const DAEMON_EXIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Credentials of the caller, as sent to the daemon.
 #[derive(Debug, Clone, Default)]
@@ -128,7 +128,7 @@ impl Client {
     ) -> Result<Value, Failure> {
         self.last_id += 1;
         let call = Call { id: self.last_id, verb: verb.to_owned(), args, key };
-        let answer = self.insist(&call, limit)?;
+        let answer = self.exchange_with_retry(&call, limit)?;
         self.revive = None;
         match (answer.ok, answer.error) {
             (_, Some(failure)) => Err(failure),
@@ -137,8 +137,8 @@ impl Client {
     }
 
     /// Sends the call again when the connection breaks: once, or repeatedly while a dying daemon is being replaced.
-    fn insist(&mut self, call: &Call, limit: Duration) -> Result<Answer, Failure> {
-        let deadline = Instant::now() + DYING;
+    fn exchange_with_retry(&mut self, call: &Call, limit: Duration) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + DAEMON_EXIT_LIMIT;
         let mut has_tried = false;
         loop {
             match self.exchange(call, limit) {

@@ -1,7 +1,7 @@
 //! Guards actions that only a person may take without the daemon: pin trust, change keys, restore a record. A running daemon sees more of the
 //! caller than the process table (workers that have ended, programs that ran a bridge), so it is asked as well.
 
-use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Identity, Known, identify};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetCaller, GetCallerRequest};
 
@@ -12,9 +12,9 @@ use crate::context::Context;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// A person is present to decide: in the foreground of a terminal, or a CI session with `--yes`.
-    There,
+    Present,
     /// A person, or a person's program: a login without a terminal, the background of a terminal, a CI session.
-    Behind,
+    PersonOrProgram,
 }
 
 /// Whether the caller is a person, and how that was determined.
@@ -29,8 +29,8 @@ struct Found {
 impl Found {
     fn is_enough(&self, wanted: Presence) -> bool {
         match wanted {
-            Presence::There => self.is_person && self.is_present,
-            Presence::Behind => self.is_person,
+            Presence::Present => self.is_person && self.is_present,
+            Presence::PersonOrProgram => self.is_person,
         }
     }
 }
@@ -43,7 +43,7 @@ impl Context {
     /// # Errors
     /// `policy.denied` with the reason.
     pub(crate) fn require_person(&self, what: &str) -> Result<(), Failure> {
-        self.require(Presence::There, what)
+        self.require(Presence::Present, what)
     }
 
     /// Checks that a person is present, or that the caller is a person's program.
@@ -64,9 +64,9 @@ impl Context {
         let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
         let claims = Claims { is_ci: self.environment.is_ci(), says_yes: self.environment.says_yes };
         let (is_person, is_present, known_by) = match identify(&lineage, &known, claims) {
-            Standing::Person { is_present, why } => (true, is_present, why),
-            Standing::Nobody { why } => (false, false, why),
-            Standing::Worker(()) | Standing::Agent(()) => (false, false, "an agent's program"),
+            Identity::Person { is_present, why } => (true, is_present, why),
+            Identity::Nobody { why } => (false, false, why),
+            Identity::Worker(()) | Identity::Agent(()) => (false, false, "an agent's program"),
         };
         Found { is_person, is_present, known_by: known_by.to_owned() }
     }

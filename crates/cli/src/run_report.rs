@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::error::{Exit, find};
-use switchboard_protocol::run::{BudgetOf, HeldBy, PersonAnswer, Wait};
+use switchboard_protocol::run::{BudgetScope, HeldBy, PersonAnswer, Wait};
 use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
 use switchboard_protocol::worker::PauseState;
 
@@ -135,9 +135,9 @@ fn waits_for(wait: Wait) -> String {
         Wait::Settings => "waiting for settings that can be read".to_owned(),
         Wait::Workers { most } => format!("waiting for a worker: {most} are alive, over all runs"),
         Wait::RateLimit { until } => format!("waiting for a rate limit until {until}"),
-        Wait::Budget { of: BudgetOf::Plan } => "waiting for what is left for its plan".to_owned(),
-        Wait::Budget { of: BudgetOf::Day } => "waiting for what is left for today".to_owned(),
-        Wait::Budget { of: BudgetOf::Run } => "waiting for what is left of its budget".to_owned(),
+        Wait::Budget { of: BudgetScope::Plan } => "waiting for what is left for its plan".to_owned(),
+        Wait::Budget { of: BudgetScope::Day } => "waiting for what is left for today".to_owned(),
+        Wait::Budget { of: BudgetScope::Run } => "waiting for what is left of its budget".to_owned(),
     }
 }
 

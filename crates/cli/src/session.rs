@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use switchboard_daemon::{FOLDER, Launch, RootPaths, ServerInfo, launch};
 use switchboard_protocol::error::Failure;
 
-use crate::client::{Client, Credentials, DYING};
+use crate::client::{Client, Credentials, DAEMON_EXIT_LIMIT};
 use crate::commands::adopt;
 use crate::context::Context;
 use crate::environment::Environment;
@@ -77,7 +77,7 @@ impl Context {
     /// Runs `find`, which needs the repository's record; asks a person at the terminal first if it is unclear which record that is.
     fn asking<T>(&self, find: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
         match find() {
-            Err(failure) if failure.code == adopt::MOVED => {
+            Err(failure) if failure.code == adopt::MOVED_REPOSITORY_CODE => {
                 adopt::ask(self, failure)?;
                 find()
             }
@@ -134,7 +134,7 @@ impl Environment {
     /// Starts a daemon. One that was killed a moment ago still holds its lock without listening: this waits for its end.
     fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
         let place = self.place()?;
-        let deadline = Instant::now() + DYING;
+        let deadline = Instant::now() + DAEMON_EXIT_LIMIT;
         loop {
             launch(&place, how)?;
             let socket = place.socket.clone();

@@ -23,7 +23,7 @@ use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MODEL, TEMPERATURE, TokenPrice};
 
 /// Maximum ceiling for the cost of a day, in US dollars.
-const MOST_OF_DAY: f64 = 1e6;
+const MAX_DAY_DOLLARS: f64 = 1e6;
 /// Maximum number of workers that a setting may allow.
 const MOST_WORKERS: u32 = 1024;
 /// Maximum size of a settings file in bytes.
@@ -190,7 +190,7 @@ struct Shared {
 impl Shared {
     fn limits(&self) -> Result<Limits, Failure> {
         let bad = |what: String| Err(Failure::new("config.bad-value", what).hint("leave it out for none"));
-        if let Some(dollars) = self.day.filter(|dollars| !(1e-6..=MOST_OF_DAY).contains(dollars)) {
+        if let Some(dollars) = self.day.filter(|dollars| !(1e-6..=MAX_DAY_DOLLARS).contains(dollars)) {
             return bad(format!("`day` under [limits] is {dollars}: nothing could start, or it can't be reached"));
         }
         if let Some(workers) = self.workers.filter(|workers| !(1..=MOST_WORKERS).contains(workers)) {
@@ -201,7 +201,7 @@ impl Shared {
     }
 }
 
-/// Converts dollars to millionths; validation limits them to 0 to [`MOST_OF_DAY`].
+/// Converts dollars to millionths; validation limits them to 0 to [`MAX_DAY_DOLLARS`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a check has them in the range")]
 fn micro_usd(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64

@@ -24,10 +24,10 @@ pub(crate) const HEADER: &str = "mcp-session-id";
 pub(crate) const META: &str = "switchboard/agentToken";
 
 /// How long a name belongs to a token that is not used.
-const KEPT: Duration = Duration::from_secs(10 * 60);
+const NAME_RETENTION: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum number of remembered tokens; beyond it, those not used lately are forgotten.
-const MOST: usize = 4096;
+const MAX_TOKENS: usize = 4096;
 
 /// Time of the last use of each token since the daemon's start.
 #[derive(Debug, Default)]
@@ -40,8 +40,8 @@ impl Used {
     pub(crate) fn note(&self, caller: &Caller) {
         let Some(program) = caller.program.as_ref().filter(|program| program.is_token()) else { return };
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.len() >= MOST {
-            used.retain(|_, at| at.elapsed() < KEPT);
+        if used.len() >= MAX_TOKENS {
+            used.retain(|_, at| at.elapsed() < NAME_RETENTION);
         }
         used.insert(program.start, Instant::now());
     }
@@ -54,7 +54,7 @@ impl Used {
     /// Returns true if a token was used lately.
     pub(crate) fn is_alive(&self, program: &Process) -> bool {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        used.get(&program.start).is_some_and(|at| at.elapsed() < KEPT)
+        used.get(&program.start).is_some_and(|at| at.elapsed() < NAME_RETENTION)
     }
 }
 

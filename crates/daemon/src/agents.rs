@@ -26,7 +26,7 @@ pub const COMMAND: &str = "agents-of-job";
 
 /// A job whose agents are requested.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct JobRequest {
     /// The job.
     pub job: Job,
     /// Mode of the job.
@@ -60,12 +60,12 @@ pub enum Answer {
 ///
 /// # Errors
 /// The command line's reason to refuse an agent; `internal.bug` where the child broke.
-pub(crate) async fn found(binary: &Path, folder: &Path, wanted: Wanted) -> Result<Found, Failure> {
+pub(crate) async fn found(binary: &Path, folder: &Path, wanted: JobRequest) -> Result<Found, Failure> {
     let (binary, folder) = (binary.display().to_string(), folder.to_owned());
     blocking(move || ask(binary, folder, &wanted)).await
 }
 
-fn ask(binary: String, folder: PathBuf, wanted: &Wanted) -> Result<Found, Failure> {
+fn ask(binary: String, folder: PathBuf, wanted: &JobRequest) -> Result<Found, Failure> {
     let broken = |why: String| Failure::new("internal.bug", format!("the agents of a job can't be found: {why}"));
     let question = serde_json::to_vec(wanted).map_err(|error| broken(error.to_string()))?;
     let spawn = Spawn::new([binary, COMMAND.to_owned()]).cwd(folder).env_only(Env::plain()).ends_with_us();

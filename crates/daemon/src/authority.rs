@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use switchboard_process::fingerprint::{Fingerprint, boot_id};
-use switchboard_process::lineage::{self, Claims, Known, Lineage, Part, Root, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Identity, Known, Lineage, Part, Root, identify};
 use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::id::{AgentName, WorkerId};
@@ -79,18 +79,18 @@ impl Authority {
         let known = self.known();
         let program = peer.lineage.starter().map(process);
         match identify(&peer.lineage, &known, peer.claims) {
-            Standing::Worker(worker) => Proof::Worker(worker.clone()),
-            Standing::Agent(Program { agent, process }) => Proof::Caller(Caller {
+            Identity::Worker(worker) => Proof::Worker(worker.clone()),
+            Identity::Agent(Program { agent, process }) => Proof::Caller(Caller {
                 program: Some(process.clone()),
                 ..Caller::unverified(
                     agent.clone(),
                     "a program that an agent started: it is below the process that runs `switchboard mcp`",
                 )
             }),
-            Standing::Person { is_present, why } => {
+            Identity::Person { is_present, why } => {
                 Proof::Caller(Caller { is_present, known_by: why, program, ..Caller::person(name.clone()) })
             }
-            Standing::Nobody { why } => Proof::Caller(Caller { program, ..Caller::unverified(name.clone(), why) }),
+            Identity::Nobody { why } => Proof::Caller(Caller { program, ..Caller::unverified(name.clone(), why) }),
         }
     }
 

@@ -25,7 +25,7 @@ use crate::sessions::Sessions;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, RootPaths, ServerInfo, expiry, files, janitor, owner, project, quiet, retention, token};
+use crate::{Error, RootPaths, ServerInfo, expiry, files, idle_work, janitor, owner, project, retention, token};
 
 /// Number of threads that run async tasks.
 pub(crate) const WORKERS: usize = 2;
@@ -34,7 +34,7 @@ pub(crate) const WORKERS: usize = 2;
 const STOP_WORKERS: Duration = Duration::from_secs(12);
 
 /// Maximum and minimum sleep between two checks whether the daemon is still needed.
-const LOOK: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(50));
+const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(50));
 
 /// How long after its last run and last call a daemon ends that was started for a run.
 const AFTER_RUN: Duration = Duration::from_millis(1500);
@@ -94,19 +94,19 @@ pub fn serve(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(32)
-        .on_thread_park(switchboard_process::memory::before_rest)
+        .on_thread_park(switchboard_process::memory::release_before_wait)
         .enable_all()
         .build();
     let runtime = runtime.map_err(io(&place.root))?;
     let ended = runtime.block_on(run(place.clone(), options, settings));
     runtime.shutdown_timeout(Duration::from_secs(2));
-    ended.inspect_err(|error| leave_word(&place, error))
+    ended.inspect_err(|error| write_boot_failure(&place, error))
 }
 
 /// Removes unfinished work trees that the last daemon left. Called before runs are taken up, which make work trees.
 async fn forget_unmade(place: &RootPaths) {
     let repo = place.repo.clone();
-    match blocking(move || repo.worktrees_forget_unmade().map_err(|error| error.failure())).await {
+    match blocking(move || repo.worktrees_forget_incomplete().map_err(|error| error.failure())).await {
         Ok(0) => {}
         Ok(forgotten) => tracing::info!(forgotten, "work trees that were never made are forgotten"),
         Err(error) => tracing::warn!(%error, "work trees that were never made stay registered"),
@@ -124,7 +124,7 @@ fn log() {
 }
 
 /// Records why the daemon did not start, for the command that waits for it.
-fn leave_word(place: &RootPaths, error: &Error) {
+fn write_boot_failure(place: &RootPaths, error: &Error) {
     let text = serde_json::to_vec(&error.to_failure()).unwrap_or_default();
     if let Err(error) = project::write_private(&place.boot_failure(), &text) {
         tracing::error!(%error, "nor could that be written down");
@@ -183,7 +183,7 @@ async fn run(place: RootPaths, options: Options, settings: ReadSettings) -> Resu
     let ageing = tokio::spawn(retention::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
-    let resting = tokio::spawn(quiet::run(place.clone(), store.clone(), stop.clone()));
+    let resting = tokio::spawn(idle_work::run(place.clone(), store.clone(), stop.clone()));
     verbs::withdraw_all(&store).await?;
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     forget_unmade(&place).await;
@@ -323,7 +323,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     let mut runs = dispatch.live_runs();
     // No subscription: it only reports that the store has ended.
     let mut end = verbs.store.subscribe([]);
-    let mut wait = LOOK.1;
+    let mut wait = CHECK_INTERVAL.1;
     let mut collect_at = None;
     loop {
         tokio::select! {
@@ -382,7 +382,10 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
         if !live && limit.is_some_and(|limit| idle > limit) {
             return KEPT;
         }
-        wait = limit.filter(|_| !live).map_or(LOOK.0, |limit| limit.saturating_sub(idle)).clamp(LOOK.1, LOOK.0);
+        wait = limit
+            .filter(|_| !live)
+            .map_or(CHECK_INTERVAL.0, |limit| limit.saturating_sub(idle))
+            .clamp(CHECK_INTERVAL.1, CHECK_INTERVAL.0);
     }
 }
 

@@ -10,7 +10,7 @@ use switchboard_protocol::id::AgentName;
 use switchboard_store::Store;
 
 /// Maximum number of remembered programs; beyond it, all are looked up again.
-const MOST: usize = 1024;
+const MAX_PROGRAMS: usize = 1024;
 
 /// Verbs with which an agent names itself. A terminal is registered by others.
 const NAMING: [&str; 2] = ["register_agent", "register_chat_agent"];
@@ -59,7 +59,7 @@ impl Bound {
         }
         let found = switchboard_bus::held_by(store, program)?;
         let mut names = self.names();
-        if names.len() >= MOST {
+        if names.len() >= MAX_PROGRAMS {
             names.clear();
         }
         names.insert(key, found.clone());

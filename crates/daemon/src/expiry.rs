@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Interval of the checks: that of the signs of life of the protocol's terminals.
-const LOOK: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Interval of the checks whether the time of day has jumped, if the system does not report that.
 const TICK: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(crate) async fn watch(
     mut assignees: watch::Receiver<Assignees>,
     stop: CancellationToken,
 ) {
-    let mut look = tokio::time::interval(LOOK);
+    let mut look = tokio::time::interval(CHECK_INTERVAL);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let changes = clock::Changes::watch();
     loop {

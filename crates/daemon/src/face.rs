@@ -85,7 +85,7 @@ pub trait Invoke: Send + Sync + 'static {
     fn tools_listed(&self, _: &Caller) {}
 
     /// Records that an agent over HTTP is still connected, so that it keeps its name.
-    fn is_here(&self, _: &Caller) {}
+    fn note_still_connected(&self, _: &Caller) {}
 
     /// Records that an agent over HTTP has ended its session, which frees its name.
     fn ends_session(&self, _: &Caller) {}

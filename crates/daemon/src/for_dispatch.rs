@@ -73,7 +73,7 @@ impl switchboard_dispatch::WorkerMail for Mail {
         Ok((count.sent, count.acked))
     }
 
-    fn is_anothers(&self, name: &AgentName) -> Result<bool, switchboard_dispatch::Error> {
+    fn is_taken_by_other_agent(&self, name: &AgentName) -> Result<bool, switchboard_dispatch::Error> {
         let agent = switchboard_bus::agent(&self.0, name).map_err(lift)?;
         Ok(agent.is_some_and(|agent| !agent.has_left && agent.kind != AgentKind::Worker))
     }

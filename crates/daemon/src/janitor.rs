@@ -6,7 +6,7 @@ use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum sleep, for what falls due without a write.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 
 /// Minimum pause between two sweeps, however much is written.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
             }
         };
         let left = next.map(|at| Duration::from_millis(u64::try_from(at.since(store.now())).unwrap_or(0)));
-        let until = tokio::time::sleep(left.unwrap_or(LONGEST).clamp(PAUSE, LONGEST));
+        let until = tokio::time::sleep(left.unwrap_or(MAX_SLEEP).clamp(PAUSE, MAX_SLEEP));
         tokio::select! {
             () = stop.cancelled() => return,
             () = until => {}

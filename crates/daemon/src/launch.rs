@@ -16,7 +16,7 @@ use crate::{Error, Owner, RootPaths, ServerInfo};
 const READY: Duration = Duration::from_secs(20);
 
 /// Interval between two checks whether it is ready.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Environment variables that a command passes to the daemon that it starts.
 const PASSED: [&str; 6] = [
@@ -55,7 +55,7 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
             Err(switchboard_process::Error::Held { .. }) if !limit.has_passed() => {}
             Err(error) => return Err(error.into()),
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -69,7 +69,7 @@ pub fn wait_for_start(place: &RootPaths) -> Result<(), Error> {
         if limit.has_passed() {
             return Err(not_ready(place));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -103,13 +103,13 @@ fn start(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
         if !lives() {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     // `up` in a terminal may have been faster: then the daemon started here has ended, and the other is ready soon.
     if let Some(info) = other(place)? {
         return Ok(info);
     }
-    Err(left_word(place).map_or_else(|| not_ready(place), Error::from))
+    Err(take_boot_failure(place).map_or_else(|| not_ready(place), Error::from))
 }
 
 fn not_ready(place: &RootPaths) -> Error {
@@ -132,13 +132,13 @@ fn other(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
         if let Some(info) = running(place)? {
             return Ok(Some(info));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(None)
 }
 
 /// Returns the failure that the started daemon left when it ended.
-fn left_word(place: &RootPaths) -> Option<Failure> {
+fn take_boot_failure(place: &RootPaths) -> Option<Failure> {
     let path = place.boot_failure();
     let failure = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
     // Deleted after reading, so that a later failure is not mistaken for it. A file that can't be deleted is overwritten by the next one.

@@ -17,16 +17,16 @@ pub mod face;
 mod files;
 mod for_dispatch;
 mod head;
+mod head_notes;
 pub mod http;
+mod idle_work;
 mod janitor;
 mod launch;
 pub mod mcp;
 mod needs;
-mod noted;
 mod owner;
 mod place;
 mod project;
-mod quiet;
 mod record;
 mod retention;
 

@@ -12,7 +12,7 @@ use switchboard_protocol::verb::backup::BackupStoreReply;
 use switchboard_protocol::verb::system::{SignHeadReply, VerifyLogReply};
 use switchboard_store::{Batch, Checkpoint, Clock, Config, Projection, Report, Store};
 
-use crate::noted::{self, NotedHead};
+use crate::head_notes::{self, NotedHead};
 use crate::{Owner, RootPaths};
 
 /// Result of checking an export.
@@ -70,21 +70,21 @@ pub fn verify_store(place: &RootPaths) -> Result<Option<VerifyLogReply>, Failure
             head: Digest::ZERO,
             faults: Vec::new(),
         };
-        let held = against_notes(nothing, noted::findings(place, None, |_| None));
+        let held = against_notes(nothing, head_notes::findings(place, None, |_| None));
         return Ok(Some(held).filter(|reply| !reply.is_intact));
     }
     let report =
         switchboard_store::verify_file(&Config::new(place.store()), parts()).map_err(|error| error.failure())?;
     let hash_of = |lsn| (lsn == report.events()).then(|| report.hash());
     let record = Some((report.chain_id.as_str(), report.events())).filter(|(chain, _)| !chain.is_empty());
-    Ok(Some(against_notes(reply(&report), noted::findings(place, record, hash_of))))
+    Ok(Some(against_notes(reply(&report), head_notes::findings(place, record, hash_of))))
 }
 
 /// Checks the record that this daemon has open.
 pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogReply, Failure> {
     let report = store.verify(switchboard_store::Scope::All).map_err(|error| error.failure())?;
     let hash_of = |lsn| store.event(lsn).ok().flatten().map(|event| event.hash);
-    let found = noted::findings(place, Some((store.chain_id(), report.events())), hash_of);
+    let found = head_notes::findings(place, Some((store.chain_id(), report.events())), hash_of);
     let held = against_notes(reply(&report), found);
     if held.is_intact {
         note_head(place, store, false);
@@ -94,7 +94,7 @@ pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogR
 
 /// Returns what the notes say is missing in a record that a daemon has open.
 pub(crate) fn lost(place: &RootPaths, store: &Store) -> Vec<String> {
-    noted::findings(place, Some((store.chain_id(), store.head().lsn)), |_| None)
+    head_notes::findings(place, Some((store.chain_id(), store.head().lsn)), |_| None)
 }
 
 /// Adds the findings from the notes of earlier heads to a reply.
@@ -118,7 +118,7 @@ pub(crate) fn note_head(place: &RootPaths, store: &Store, is_signed: bool) {
     let noted =
         NotedHead { chain_id: store.chain_id().to_owned(), lsn: head.lsn, hash: head.hash, at: store.now(), is_signed };
     match store.checkpoint(Checkpoint::Passive) {
-        Ok(_) => noted::note(place, &noted),
+        Ok(_) => head_notes::note(place, &noted),
         Err(error) => tracing::warn!(%error, "the record's head is not noted: it could not be written out"),
     }
 }
@@ -129,7 +129,7 @@ pub(crate) fn note_head(place: &RootPaths, store: &Store, is_signed: bool) {
 /// `store.locked` while a daemon runs; an unreadable record.
 pub fn accept_loss(place: &RootPaths) -> Result<(), Failure> {
     let store = open(place)?;
-    noted::forget(place);
+    head_notes::forget(place);
     note_head(place, &store, false);
     store.close();
     Ok(())

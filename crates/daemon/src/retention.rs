@@ -6,14 +6,14 @@ use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
 /// Delay of the first sweep after the start, so that the start is not slowed down.
-const FIRST: Duration = Duration::from_secs(60);
+const FIRST_SWEEP_DELAY: Duration = Duration::from_secs(60);
 
 /// Interval of later sweeps.
-const EVERY: Duration = Duration::from_secs(10 * 60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// Sweeps at each interval until the daemon ends.
 pub(crate) async fn run(store: Store, stop: CancellationToken) {
-    let mut look = tokio::time::interval_at(tokio::time::Instant::now() + FIRST, EVERY);
+    let mut look = tokio::time::interval_at(tokio::time::Instant::now() + FIRST_SWEEP_DELAY, SWEEP_INTERVAL);
     while stop.run_until_cancelled(look.tick()).await.is_some() {
         sweep(&store).await;
     }

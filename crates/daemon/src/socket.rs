@@ -83,7 +83,7 @@ impl Socket {
         };
         match hello {
             Ok(Hello::Calls { v, token, name, ci, yes, folder }) => {
-                let lineage = match looked_at(lineage).await {
+                let lineage = match with_bridges(lineage).await {
                     Ok(lineage) => lineage,
                     Err(failure) => return refuse(&mut write, failure).await,
                 };
@@ -201,7 +201,7 @@ impl Socket {
 }
 
 /// Adds to a lineage what the process table says of bridges. Skipped below a shim or a daemon, because such a caller is no person anyway.
-async fn looked_at(lineage: Lineage) -> Result<Lineage, Failure> {
+async fn with_bridges(lineage: Lineage) -> Result<Lineage, Failure> {
     if lineage.processes.iter().any(|process| matches!(process.part, Part::Shim | Part::Daemon)) {
         return Ok(lineage);
     }

@@ -181,7 +181,7 @@ impl Invoke for Verbs {
         }
     }
 
-    fn is_here(&self, caller: &Caller) {
+    fn note_still_connected(&self, caller: &Caller) {
         self.tokens.note(caller);
     }
 

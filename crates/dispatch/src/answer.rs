@@ -15,19 +15,19 @@ use crate::world::World;
 use crate::{Error, plan};
 
 /// Reads a worker's answer of the expected kind; returns the reason if there is none.
-pub(crate) async fn given(
+pub(crate) async fn read_answer(
     world: &World,
     run: &RunId,
     worker: &WorkerId,
     kind: AnswerKind,
 ) -> Result<Result<Answer, String>, Error> {
     if let Some(answer) = reported(world, worker)? {
-        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.told(kind)));
+        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.message(kind)));
     }
     let file = plan::worker_folder(&world.config, run, worker).join(ANSWER_FILE);
     let files = Arc::clone(&world.ports.files);
     let said = world.blocking(move || files.read(&file)).await?.unwrap_or_default();
-    Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.told(kind)))
+    Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.message(kind)))
 }
 
 /// Returns the last answer that the worker reported by `report_step`.

@@ -22,7 +22,7 @@ use crate::{Dispatch, Error, plan};
 const COMMANDS: usize = 64;
 
 /// Time between asking an agent to end and ending it, when its worker is no longer part of a run.
-const GRACE: Duration = Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 impl Dispatch {
     /// Serves a shim's connection until it closes: authenticates the shim, then passes frames up and commands down.
@@ -117,7 +117,7 @@ fn admit(world: &World, worker: &WorkerId, token: &str) -> Result<(), Error> {
 
 /// Rejects a shim whose worker was replaced: its task went on without it.
 async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
-    let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
+    let grace_ms = u64::try_from(EXIT_GRACE.as_millis()).unwrap_or(u64::MAX);
     let text = line(&ShimCommand::Stop { grace_ms })?;
     write.write_all(&text).await.map_err(|_| Error::Stopping)?;
     Ok(())

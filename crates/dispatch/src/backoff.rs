@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// First pause: a full queue of the store is usually empty again within milliseconds.
-const FIRST: Duration = Duration::from_millis(20);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Longest pause, so that a run goes on soon after disk space was freed.
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Length of the next pause.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Backoff(Duration);
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self(FIRST)
+        Self(FIRST_PAUSE)
     }
 }
 
@@ -24,13 +24,13 @@ impl Backoff {
     /// Returns the pause to make now.
     pub(crate) fn next(&mut self) -> Duration {
         let pause = self.0;
-        self.0 = (pause * 2).min(LONGEST);
+        self.0 = (pause * 2).min(LONGEST_PAUSE);
         pause
     }
 
     /// Starts over after a success.
     pub(crate) fn reset(&mut self) {
-        self.0 = FIRST;
+        self.0 = FIRST_PAUSE;
     }
 }
 
@@ -46,6 +46,6 @@ mod tests {
         backoff.reset();
 
         assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000, 5000]);
-        assert_eq!(backoff.next(), FIRST);
+        assert_eq!(backoff.next(), FIRST_PAUSE);
     }
 }

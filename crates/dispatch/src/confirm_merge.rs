@@ -71,7 +71,7 @@ async fn step(world: &World, run: &RunId) -> Result<(), Error> {
         let title = format!("merge {run} into {target}: {}", cut(row.try_text("title")?, 60));
         let about = NeedAbout::Merge { run: run.clone(), commit: tip.to_string() };
         let fact = NeedEvent::NeedAsked { id, about, title, options: options(), expires_at: needs::expiry(world) };
-        let event = switchboard_needs::asked(&fact, "", "daemon").map_err(shape("a question"))?;
+        let event = switchboard_needs::ask_event(&fact, "", "daemon").map_err(shape("a question"))?;
         world.commit(Batch::synced().event(event)).await?;
         world.crash("merge-asked");
         return Ok(());

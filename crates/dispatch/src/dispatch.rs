@@ -24,7 +24,7 @@ use crate::world::World;
 use crate::{Config, Error, confirm_merge, history, removal, troubles, user_branch};
 
 /// Time between asking an agent to end and ending it, when the daemon shuts down.
-const GRACE: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// How long resuming a run waits for its stop to complete.
 const ENDING: Duration = Duration::from_secs(30);
@@ -144,7 +144,7 @@ impl Dispatch {
     pub async fn stop_workers(&self, limit: Duration) -> usize {
         self.world.end_starts(limit / 2).await;
         for link in self.world.links() {
-            link.stop(StopCause::Requested, GRACE).await;
+            link.stop(StopCause::Requested, SHUTDOWN_GRACE).await;
         }
         let mut linked = self.world.linked();
         let gone = tokio::time::timeout(limit, linked.wait_for(|left| *left == 0)).await;
@@ -195,7 +195,7 @@ impl Dispatch {
                     Err(error) => this.world.troubles.failed(&run, error.into()),
                 }
             }
-            let was_ours = this.let_go(&run, &own);
+            let was_ours = this.remove_engine(&run, &own);
             if was_ours && !has_panicked {
                 this.run_ended(&run);
             }
@@ -213,7 +213,7 @@ impl Dispatch {
     }
 
     /// Removes an engine that has ended; returns false if another engine of the same run has been started already.
-    fn let_go(&self, run: &RunId, own: &Handle) -> bool {
+    fn remove_engine(&self, run: &RunId, own: &Handle) -> bool {
         let mut handles = lock(&self.engines.handles);
         if !handles.get(run).is_some_and(|handle| handle.is_same(own)) {
             return false;

@@ -27,9 +27,9 @@ mod part;
 mod person;
 mod phase;
 mod record;
+mod role_prompts;
 mod seat;
 mod setup;
-mod told;
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(crate) use self::part::PartOf;
 const INBOX: usize = 8;
 
 /// Pause before a retry after a failure other than one of the store.
-const AGAIN: Duration = Duration::from_secs(5);
+const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Leads one run.
 pub(crate) struct Driver {
@@ -162,7 +162,7 @@ impl Driver {
                 Err(error) => {
                     tracing::error!(run = %self.run, %error, "the team's run can't go on now");
                     self.dispatch.world.troubles.failed(&self.run, error.into());
-                    AGAIN
+                    RETRY_PAUSE
                 }
             };
             tokio::select! {

@@ -38,7 +38,7 @@ use crate::world::World;
 use crate::{Error, deadline, effect, history};
 
 /// Pause before an effect with a transient failure can be decided again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Engine {
     world: Arc<World>,
@@ -177,7 +177,7 @@ impl Engine {
                 return;
             }
             is_news = match self.wake().await {
-                Wake::Message(message) => self.hear(*message).await,
+                Wake::Message(message) => self.handle_message(*message).await,
                 Wake::Again => {
                     self.record_waiting().await;
                     true
@@ -189,7 +189,7 @@ impl Engine {
     }
 
     /// Handles a message; returns true if that may change what to do next.
-    async fn hear(&mut self, message: Message) -> bool {
+    async fn handle_message(&mut self, message: Message) -> bool {
         self.world.may_panic();
         match message {
             Message::Happened(record, answer) => {
@@ -199,7 +199,7 @@ impl Engine {
             }
             Message::Asked(record, answer) => {
                 self.is_asked = true;
-                self.asked(&record, answer).await;
+                self.record_request(&record, answer).await;
             }
             Message::Done(key, outcome) => self.done(key, outcome).await,
             Message::State(answer) => {
@@ -396,7 +396,7 @@ impl Engine {
             };
             let outcome = outcome.begun_at(retries);
             if outcome.has_failed {
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             me.done(key, outcome).await;
         })

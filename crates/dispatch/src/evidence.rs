@@ -87,7 +87,7 @@ pub(crate) fn contracts_of(world: &World, run: &RunId, view: &TaskView) -> Resul
 
 /// Adds the checks' reports on an attempt to the task's evidence bundle, and rewrites its gate record.
 ///
-/// Both are for readers. Decisions use the log: an entry that the log does not know has no effect ([`stands`]).
+/// Both are for readers. Decisions use the log: an entry that the log does not know has no effect ([`valid_evidence`]).
 pub(crate) fn keep(
     world: &World,
     run: &RunId,
@@ -232,7 +232,11 @@ pub(crate) const fn is_held_to(verdict: GateVerdict) -> bool {
 }
 
 /// Lists the evidence of a task, by gate and type, that agrees with the log about its present attempt.
-pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<(String, &'static str)>, Error> {
+pub(crate) fn valid_evidence(
+    world: &World,
+    run: &RunId,
+    view: &TaskView,
+) -> Result<Vec<(String, &'static str)>, Error> {
     let Some(bundle) = read(world, run, &view.task)? else { return Ok(Vec::new()) };
     let said = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
     let known = bundle.entries.iter().filter_map(|entry| match entry {
@@ -254,7 +258,7 @@ pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<
 
 /// Returns the gates that a task had to pass and for which no evidence agrees with the log.
 pub(crate) fn lacking(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<String>, Error> {
-    let found = stands(world, run, view)?;
+    let found = valid_evidence(world, run, view)?;
     let required = view.gates.iter().filter(|report| report.required && is_held_to(report.verdict));
     let missing = required.map(|report| &report.gate).filter(|gate| found.iter().all(|(known, _)| known != *gate));
     Ok(missing.cloned().collect())

@@ -22,7 +22,7 @@ use crate::{Error, confirm_merge};
 const PAGE: usize = 100;
 
 /// Pause before an answer that could not be passed on is sent again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the options as recorded: at most six, each text cut.
 pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
@@ -77,7 +77,7 @@ pub(crate) fn granted(
     world: &World,
     (run, task): (&RunId, &TaskId),
     id: &NeedId,
-    asked: &Asked<'_>,
+    asked: &WorkerQuestion<'_>,
 ) -> Result<Option<NewEvent>, Error> {
     let allowed = switchboard_needs::allowed_since(&world.store, run, task.as_str())?;
     // Texts that were cut may differ in the missing part.
@@ -96,7 +96,7 @@ pub(crate) fn granted(
 }
 
 /// Worker's question, as recorded.
-pub(crate) struct Asked<'a> {
+pub(crate) struct WorkerQuestion<'a> {
     pub(crate) title: &'a str,
     pub(crate) detail: &'a str,
     pub(crate) options: &'a [PermissionOption],
@@ -121,7 +121,7 @@ pub(crate) async fn tell_answers(world: Arc<World>, mut reached: Lsn) {
             biased;
             () = world.stop.cancelled() => return,
             changed = answered.changed(), if is_told => if changed.is_err() { return },
-            () = tokio::time::sleep(AGAIN), if !is_told => {}
+            () = tokio::time::sleep(RETRY_PAUSE), if !is_told => {}
         }
     }
 }

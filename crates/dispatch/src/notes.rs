@@ -1,6 +1,6 @@
 //! Messages about units in the mail of a managed run, one for each reported event.
 
-use switchboard_pipeline::subtasks::{Shape, Told};
+use switchboard_pipeline::subtasks::{PromptSource, Shape};
 use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
@@ -17,7 +17,7 @@ use crate::{Error, history};
 const REASON: usize = 2_000;
 
 /// Returns the message about an event of a run; `None` if the event is not reported.
-pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
+pub(crate) fn unit_message(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
     let error = |unit: &TaskId, name: &str, reason: &str| UnitMessage::Error {
         run: run.clone(),
         unit: unit.clone(),
@@ -106,18 +106,18 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
 /// Returns the message for the worker of a debate's turn or of a chain's step, in addition to its prompt.
 pub(crate) fn begun(run: &RunId, unit: &TaskId, shape: Option<&Shape>) -> Option<(UnitMessage, Option<String>)> {
     match &shape?.told {
-        Told::Turn { round, rounds, .. } => {
+        PromptSource::Turn { round, rounds, .. } => {
             let (round, rounds) = (*round, *rounds);
             let of = shape.and_then(|shape| shape.of.as_ref()).unwrap_or(unit);
             let what = UnitMessage::Debate { run: run.clone(), unit: unit.clone(), round, rounds };
             Some((what, Some(format!("{run}.{of}.r{round}"))))
         }
-        Told::Step { before, .. } => {
+        PromptSource::Step { before, .. } => {
             let step = u32::try_from(before.len()).unwrap_or(u32::MAX).saturating_add(1);
             let after = before.last().cloned();
             Some((UnitMessage::Chain { run: run.clone(), unit: unit.clone(), step, after }, None))
         }
-        Told::Task | Told::Informed { .. } | Told::Decision { .. } => None,
+        PromptSource::Task | PromptSource::Informed { .. } | PromptSource::Decision { .. } => None,
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u
     }
     let mut notes = Vec::new();
     for (rev, step) in (rev + 1..).zip(steps) {
-        if let Some(what) = told(&plan.run, step) {
+        if let Some(what) = unit_message(&plan.run, step) {
             let to = AgentName::coordinator();
             let from = teller(world, plan, step)?.unwrap_or_else(|| to.clone());
             let note = Note { from, to, what, broadcast: None, is_taken: true };
@@ -194,7 +194,8 @@ mod tests {
             reason: "exit code 3".to_owned(),
         };
         let told = |event: &RunEvent| {
-            told(&run(), event).map(|what| serde_json::to_value(what).unwrap()["type"].as_str().unwrap().to_owned())
+            unit_message(&run(), event)
+                .map(|what| serde_json::to_value(what).unwrap()["type"].as_str().unwrap().to_owned())
         };
         let merged = RunEvent::TaskMerged { task: task("1.1"), attempt: 1, commit: "c".to_owned() };
         let done = RunEvent::TaskDone { task: task("1.1"), attempt: 1, of: None };
@@ -223,7 +224,7 @@ mod tests {
 
     #[test]
     fn turns_of_a_round_are_one_broadcast_and_a_step_names_the_one_before() {
-        let turn = Told::Turn {
+        let turn = PromptSource::Turn {
             name: "ada".to_owned(),
             position: None,
             task: String::new(),
@@ -233,7 +234,7 @@ mod tests {
         };
         let turn = Shape { of: Some(task("1.1")), told: turn, ..Shape::default() };
         let step = |before: Vec<TaskId>| Shape {
-            told: Told::Step { template: String::new(), task: String::new(), before },
+            told: PromptSource::Step { template: String::new(), task: String::new(), before },
             ..Shape::default()
         };
 

@@ -156,7 +156,7 @@ impl RunPlan {
             (Some(command), _) => {
                 let driver = DriverSpec::Exec { argv: command.argv() };
                 match &settings.agent {
-                    Some(name) => Ok(configured(name)?.carried_out_by(driver)),
+                    Some(name) => Ok(configured(name)?.with_command(driver)),
                     None => Ok(AgentChoice::new(command_name()?, driver)),
                 }
             }
@@ -377,17 +377,17 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
 /// Lists what a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
 pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
     let unknown = switchboard_pipeline::plan_json::unknown_fields(plan);
-    let left = unknown.len().saturating_sub(NAMED);
+    let left = unknown.len().saturating_sub(MAX_NAMED);
     let one = |field: &UnknownField| {
         let near = field.near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
         format!("{:?} in the plan is no field that a run knows, and is ignored{near}", cut(&field.pointer, 120))
     };
     let more = (left > 0).then(|| format!("{left} more fields of the plan are ignored"));
-    unknown.iter().take(NAMED).map(one).chain(more).collect()
+    unknown.iter().take(MAX_NAMED).map(one).chain(more).collect()
 }
 
 /// Maximum number of ignored fields named individually.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// Returns all commands in a plan, and what it allows its agents beyond edits of their tree: what `switchboard trust`
 /// shows and pins.

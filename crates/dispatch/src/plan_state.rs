@@ -23,7 +23,7 @@ const FILES: usize = 200;
 const MERGED: usize = 30;
 
 /// Maximum number of other unmerged tasks listed.
-const BESIDE: usize = 20;
+const MAX_OTHERS: usize = 20;
 
 /// Describes the phase, the merged tasks, and the unmerged tasks of the same phase.
 pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> String {
@@ -52,10 +52,10 @@ pub(crate) fn plan_state(plan: &RunPlan, own: &TaskId, views: &[TaskView]) -> St
     if !beside.is_empty() {
         text.push_str("Beside yours, in this phase:\n");
     }
-    for view in beside.iter().take(BESIDE) {
+    for view in beside.iter().take(MAX_OTHERS) {
         line(&mut text, plan, &view.task, report::state_word(&view.state));
     }
-    if let Some(more) = beside.len().checked_sub(BESIDE).filter(|more| *more > 0) {
+    if let Some(more) = beside.len().checked_sub(MAX_OTHERS).filter(|more| *more > 0) {
         let _ = writeln!(text, "- {more} more");
     }
     text.truncate(text.floor_char_boundary(ALL));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn as_many_as_are_named_are_not_followed_by_a_count() {
-        for (all, is_cut) in [(BESIDE + 1, false), (BESIDE + 2, true)] {
+        for (all, is_cut) in [(MAX_OTHERS + 1, false), (MAX_OTHERS + 2, true)] {
             let ids: Vec<_> = (1..=all).map(|n| format!("1.{n}")).collect();
             let tasks: Vec<_> = ids.iter().map(|id| json!({ "id": id, "phase": 1, "description": "d" })).collect();
             let views: Vec<_> = ids.iter().map(|id| view(id, TaskState::Pending)).collect();

@@ -113,7 +113,7 @@ pub(crate) fn first(
     }
     if !mail.is_empty() {
         text.push('\n');
-        text.push_str(&if plan.coordination.is_managed() { self::mail(mail) } else { told(mail) });
+        text.push_str(&if plan.coordination.is_managed() { self::mail(mail) } else { format_messages(mail) });
     }
     text
 }
@@ -237,7 +237,7 @@ pub(crate) fn mail(messages: &[Message]) -> String {
 }
 
 /// Formats messages to a worker that has no mail.
-pub(crate) fn told(messages: &[Message]) -> String {
+pub(crate) fn format_messages(messages: &[Message]) -> String {
     quoted("You are told something about your task.", messages) + "---\n"
 }
 

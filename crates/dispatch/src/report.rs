@@ -13,7 +13,7 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::modes::Mode;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
-    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RunEvent, SkipCode, Skipped, StepReport, TaskState,
+    AtCeiling, Budget, BudgetScope, Ceiling, PauseCause, Refusal, RunEvent, SkipCode, Skipped, StepReport, TaskState,
     TaskView, Verdict, Wait,
 };
 use switchboard_protocol::spool::SPOOL_FOLDER;
@@ -92,13 +92,13 @@ pub(crate) fn budget_left(world: &World, row: &Row) -> Result<Option<Budget>, Er
 pub(crate) fn ceilings(world: &World, row: &Row, summary: &RunSummary, spent: u64) -> Result<Vec<Ceiling>, Error> {
     let own = summary.budget.map(|budget| {
         let Budget { ceiling, at_ceiling, .. } = budget;
-        Ceiling { of: BudgetOf::Run, ceiling, spent, at_ceiling }
+        Ceiling { of: BudgetScope::Run, ceiling, spent, at_ceiling }
     });
     let plan = row.get_int("plan_budget").and_then(|ceiling| u64::try_from(ceiling).ok());
     let plan = plan.map(|ceiling| {
         let spent = crate::shared::spent_by_plan(&world.store, row.try_text("plan_hash")?)?;
         let at_ceiling = summary.budget.map_or(AtCeiling::default(), |budget| budget.at_ceiling);
-        Ok::<_, Error>(Ceiling { of: BudgetOf::Plan, ceiling, spent, at_ceiling })
+        Ok::<_, Error>(Ceiling { of: BudgetScope::Plan, ceiling, spent, at_ceiling })
     });
     let day = world.shared.state().day_at(world.store.now());
     Ok(own.into_iter().chain(plan.transpose()?).chain(day).collect())
@@ -183,9 +183,13 @@ fn put_off(view: &TaskView, wait: Wait) -> Option<Skipped> {
         Wait::Settings => (SkipCode::SettingsUnreadable, "the settings of all runs can't be read".to_owned()),
         Wait::Workers { most } => (SkipCode::CapacityDeferred, format!("{most} workers are alive, over all runs")),
         Wait::RateLimit { until } => (SkipCode::RateLimited, format!("its account is at a rate limit until {until}")),
-        Wait::Budget { of: BudgetOf::Plan } => (SkipCode::Budget, "what is left for its plan is set aside".to_owned()),
-        Wait::Budget { of: BudgetOf::Day } => (SkipCode::Budget, "what is left for today is set aside".to_owned()),
-        Wait::Budget { of: BudgetOf::Run } => (SkipCode::Budget, "what is left of its budget is set aside".to_owned()),
+        Wait::Budget { of: BudgetScope::Plan } => {
+            (SkipCode::Budget, "what is left for its plan is set aside".to_owned())
+        }
+        Wait::Budget { of: BudgetScope::Day } => (SkipCode::Budget, "what is left for today is set aside".to_owned()),
+        Wait::Budget { of: BudgetScope::Run } => {
+            (SkipCode::Budget, "what is left of its budget is set aside".to_owned())
+        }
     };
     Some(Skipped { id: view.task.clone(), code, detail })
 }
@@ -255,14 +259,14 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
 }
 
 /// Number of characters by which a refusal is recognised in the reason of a block, which may be cut.
-const TOLD: usize = 60;
+const RECOGNISED_CHARS: usize = 60;
 
 /// Returns the [`ending`] to show below all refusals. If the reason of a block repeats the last refusal, returns only
 /// what precedes the repetition.
 fn ending_after(refusals: &[Refusal], state: &TaskState) -> Option<String> {
     let whole = ending(state)?;
     let (TaskState::Blocked { reason }, Some(last)) = (state, refusals.last()) else { return Some(whole) };
-    let last: String = describe(&last.cause, &last.reasons).chars().take(TOLD).collect();
+    let last: String = describe(&last.cause, &last.reasons).chars().take(RECOGNISED_CHARS).collect();
     let Some((before, _)) = reason.split_once(&last) else { return Some(whole) };
     let before = before.split("; ").next().unwrap_or_default().trim_end_matches(": ");
     (!before.is_empty()).then(|| format!("blocked: {before}"))
@@ -353,8 +357,8 @@ mod tests {
             (Wait::Settings, SkipCode::SettingsUnreadable),
             (Wait::Workers { most: 3 }, SkipCode::CapacityDeferred),
             (Wait::RateLimit { until: Millis(0) }, SkipCode::RateLimited),
-            (Wait::Budget { of: BudgetOf::Plan }, SkipCode::Budget),
-            (Wait::Budget { of: BudgetOf::Day }, SkipCode::Budget),
+            (Wait::Budget { of: BudgetScope::Plan }, SkipCode::Budget),
+            (Wait::Budget { of: BudgetScope::Day }, SkipCode::Budget),
         ];
 
         for (wait, code) in waits {

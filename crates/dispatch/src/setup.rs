@@ -14,7 +14,7 @@ use crate::port::{Git, Setups, Shims};
 pub(crate) const INCLUDE: &str = ".worktreeinclude";
 
 /// Maximum number of left-out files named in a run's notes.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Returns the set-up that a plan asks for, else the one that follows from the lock files of the user's work tree.
 pub(crate) fn chosen(plan: &Plan, locks: &[String], shims: &dyn Shims) -> Defaults {
@@ -80,10 +80,10 @@ pub(crate) fn notes(commands: &[SetupCommand], included: &Included) -> Vec<Strin
     if !included.files.is_empty() {
         notes.push(format!("{} ignored files are copied into each work tree ({INCLUDE})", included.files.len()));
     }
-    let left_out = included.left_out.iter().take(NAMED);
+    let left_out = included.left_out.iter().take(MAX_NAMED);
     notes.extend(left_out.map(|left_out| format!("{INCLUDE}: not copied: {left_out}")));
-    if included.left_out.len() > NAMED {
-        notes.push(format!("{INCLUDE}: not copied: {} more", included.left_out.len() - NAMED));
+    if included.left_out.len() > MAX_NAMED {
+        notes.push(format!("{INCLUDE}: not copied: {} more", included.left_out.len() - MAX_NAMED));
     }
     notes
 }

@@ -5,13 +5,13 @@
 //! with everything in progress; the next life reads the log and takes up what it finds. Shims survive in between. An
 //! observer sees every commit and checks the invariants; [`simulate`] fails with the one that was broken.
 
-mod afterwards;
 mod answers;
 mod approval;
 mod architect;
 mod clock;
 mod connection;
 mod files;
+mod finished_run;
 mod folded;
 mod git;
 mod judges;
@@ -65,7 +65,7 @@ use crate::{Config, Dispatch, Error, history};
 const LIVES: u64 = 400;
 
 /// Maximum simulated time, in milliseconds: two days.
-const MOST_MS: i64 = 48 * 3_600_000;
+const MAX_SIMULATED_MS: i64 = 48 * 3_600_000;
 
 /// Outcome of a life of the daemon.
 enum End {
@@ -92,7 +92,7 @@ fn play(seed: u64, spec: SimSpec) -> Result<(SimReport, Store), String> {
     let report = conclude(&stage, &store)?;
     if spec.afterwards {
         let run = the_run(&store)?;
-        live_until(&stage, &store, async |daemon| afterwards::work(&stage, &daemon, &run).await)?;
+        live_until(&stage, &store, async |daemon| finished_run::work(&stage, &daemon, &run).await)?;
     }
     Ok((report, store))
 }
@@ -146,7 +146,7 @@ async fn live(
     let mut folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();
     folders.sort_unstable();
     folders.into_iter().for_each(|folder| connection::keep(stage, folder));
-    let left = u64::try_from(MOST_MS - stage.clock.ms()).unwrap_or(0);
+    let left = u64::try_from(MAX_SIMULATED_MS - stage.clock.ms()).unwrap_or(0);
     tokio::select! {
         biased;
         () = stage.crashed() => Ok(End::Crashed),

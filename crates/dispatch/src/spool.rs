@@ -18,7 +18,7 @@ const CHARACTER: usize = 4;
 
 /// Requested part of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedPart {
     /// From a byte offset on.
     From(u64),
     /// One end of the output.
@@ -57,7 +57,7 @@ struct Bytes {
 ///
 /// # Errors
 /// When the spool can't be read.
-pub(crate) fn read(folder: &Path, wanted: Wanted, most: u64, is_growing: bool) -> Result<Output, Error> {
+pub(crate) fn read(folder: &Path, wanted: RequestedPart, most: u64, is_growing: bool) -> Result<Output, Error> {
     let folder = folder.join(SPOOL_FOLDER);
     listed_anew(|| read_once(&folder, wanted, most, is_growing)).map_err(io(&folder))
 }
@@ -73,20 +73,20 @@ fn listed_anew<T>(mut read: impl FnMut() -> std::io::Result<T>) -> std::io::Resu
     }
 }
 
-fn read_once(folder: &Path, wanted: Wanted, most: u64, is_growing: bool) -> std::io::Result<Output> {
+fn read_once(folder: &Path, wanted: RequestedPart, most: u64, is_growing: bool) -> std::io::Result<Output> {
     let segments = segments(folder)?;
     let first = segments.first().map_or(0, |segment| segment.start);
     let total = segments.last().map_or(0, |segment| segment.end);
     let kept: u64 = segments.iter().map(|segment| segment.end - segment.start).sum();
     let (asked, mut found) = match wanted {
-        Wanted::From(from) => (from.min(total), range(&segments, from, most)?),
-        Wanted::Part(OutputPart::Head) => (0, range(&segments, 0, most)?),
-        Wanted::Part(OutputPart::Tail) => {
+        RequestedPart::From(from) => (from.min(total), range(&segments, from, most)?),
+        RequestedPart::Part(OutputPart::Head) => (0, range(&segments, 0, most)?),
+        RequestedPart::Part(OutputPart::Tail) => {
             let from = total.saturating_sub(most).max(first);
             (from, last(&segments, from)?)
         }
-        Wanted::Ends if kept <= most => (0, range(&segments, 0, most)?),
-        Wanted::Ends => {
+        RequestedPart::Ends if kept <= most => (0, range(&segments, 0, most)?),
+        RequestedPart::Ends => {
             let mut found = range(&segments, 0, most.div_ceil(2))?;
             if let Some(head) = found.last_mut() {
                 drop_half(head);
@@ -207,16 +207,16 @@ mod tests {
         output.pieces.iter().map(|piece| (piece.offset, piece.text.as_str())).collect()
     }
 
-    const HEAD: Wanted = Wanted::Part(OutputPart::Head);
-    const TAIL: Wanted = Wanted::Part(OutputPart::Tail);
+    const HEAD: RequestedPart = RequestedPart::Part(OutputPart::Head);
+    const TAIL: RequestedPart = RequestedPart::Part(OutputPart::Tail);
 
     #[test]
     fn an_output_is_read_from_offset_to_offset_across_segments() {
         let folder = spool(&[(0, b"0123456789"), (10, b"abcdefghij")]);
 
-        let first = read(folder.path(), Wanted::From(4), 8, false).unwrap();
-        let second = read(folder.path(), Wanted::From(first.next), 100, false).unwrap();
-        let beyond = read(folder.path(), Wanted::From(99), 100, false).unwrap();
+        let first = read(folder.path(), RequestedPart::From(4), 8, false).unwrap();
+        let second = read(folder.path(), RequestedPart::From(first.next), 100, false).unwrap();
+        let beyond = read(folder.path(), RequestedPart::From(99), 100, false).unwrap();
 
         assert_eq!((texts(&first), first.next, first.total), (vec![(4, "456789ab")], 12, 20));
         assert_eq!((texts(&second), second.next), (vec![(12, "cdefghij")], 20));
@@ -228,8 +228,8 @@ mod tests {
         let folder = spool(&[(0, b"0123456789"), (10, b"abcdefghij")]);
         let part = |wanted, most| read(folder.path(), wanted, most, false).unwrap();
 
-        let (head, tail, ends) = (part(HEAD, 5), part(TAIL, 5), part(Wanted::Ends, 6));
-        let all = part(Wanted::Ends, 20);
+        let (head, tail, ends) = (part(HEAD, 5), part(TAIL, 5), part(RequestedPart::Ends, 6));
+        let all = part(RequestedPart::Ends, 20);
 
         assert_eq!((texts(&head), head.next, head.elided), (vec![(0, "01234")], 5, 0));
         assert_eq!((texts(&tail), tail.next, tail.elided), (vec![(15, "fghij")], 20, 0));
@@ -242,7 +242,7 @@ mod tests {
         let folder = spool(&[(100, b"0123456789"), (150, b"abcdefghij")]);
         let part = |wanted, most| read(folder.path(), wanted, most, false).unwrap();
 
-        let (old, head, tail) = (part(Wanted::From(20), 12), part(HEAD, 5), part(TAIL, 100));
+        let (old, head, tail) = (part(RequestedPart::From(20), 12), part(HEAD, 5), part(TAIL, 100));
 
         assert_eq!((texts(&old), old.next), (vec![(100, "0123456789"), (150, "ab")], 152));
         assert_eq!((old.elided, old.dropped, old.total), (80 + 40, 140, 160));
@@ -284,13 +284,13 @@ mod tests {
         for most in 4..=18 {
             let (mut read_so_far, mut from) = (String::new(), 0);
             while from < text.len() as u64 {
-                let part = read(folder.path(), Wanted::From(from), most, true).unwrap();
+                let part = read(folder.path(), RequestedPart::From(from), most, true).unwrap();
                 assert!(part.next > from, "{most} {from}");
                 part.pieces.iter().for_each(|piece| read_so_far.push_str(&piece.text));
                 from = part.next;
             }
             assert_eq!(read_so_far, text, "{most}");
-            for wanted in [HEAD, TAIL, Wanted::Ends] {
+            for wanted in [HEAD, TAIL, RequestedPart::Ends] {
                 let part = read(folder.path(), wanted, most, false).unwrap();
                 assert!(part.pieces.iter().all(|piece| !piece.text.contains('\u{fffd}')), "{most} {part:?}");
             }
@@ -301,8 +301,8 @@ mod tests {
     fn half_a_character_waits_while_the_output_grows_and_is_shown_at_its_end() {
         let folder = spool(&[(0, b"a\xe2\x82")]);
 
-        let growing = read(folder.path(), Wanted::From(0), 100, true).unwrap();
-        let over = read(folder.path(), Wanted::From(growing.next), 100, false).unwrap();
+        let growing = read(folder.path(), RequestedPart::From(0), 100, true).unwrap();
+        let over = read(folder.path(), RequestedPart::From(growing.next), 100, false).unwrap();
 
         assert_eq!((texts(&growing), growing.next, growing.total), (vec![(0, "a")], 1, 3));
         assert_eq!((texts(&over), over.next), (vec![(1, "\u{fffd}")], 3));
@@ -312,7 +312,7 @@ mod tests {
     fn bytes_that_are_no_text_stand_as_one_mark_and_nothing_is_lost_behind_them() {
         let folder = spool(&[(0, b"\xff\xfe ok \x80\x80\x80\x80 end\xff")]);
 
-        let all = read(folder.path(), Wanted::Ends, 100, true).unwrap();
+        let all = read(folder.path(), RequestedPart::Ends, 100, true).unwrap();
 
         assert_eq!((all.next, all.elided), (15, 0));
         assert!(all.pieces[0].text.contains(" ok ") && all.pieces[0].text.contains(" end"), "{all:?}");
@@ -325,8 +325,8 @@ mod tests {
             fs::write(folder.path().join(SPOOL_FOLDER).join(name), bytes).unwrap();
         }
 
-        assert_eq!(texts(&read(folder.path(), Wanted::From(0), 100, false).unwrap()), [(0, "one two")]);
-        let none = read(&folder.path().join("missing"), Wanted::Ends, 100, false).unwrap();
+        assert_eq!(texts(&read(folder.path(), RequestedPart::From(0), 100, false).unwrap()), [(0, "one two")]);
+        let none = read(&folder.path().join("missing"), RequestedPart::Ends, 100, false).unwrap();
         assert_eq!(none, Output { pieces: Vec::new(), elided: 0, total: 0, dropped: 0, next: 0 });
     }
 }

@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::port::PortClaims;
 
 /// First port: below are those of well-known services and of databases.
-const FIRST: u16 = 20_000;
+const FIRST_PORT: u16 = 20_000;
 
 /// End of the ports, exclusive: from here on Linux assigns ports to outgoing connections
 /// (`net.ipv4.ip_local_port_range`).
@@ -28,7 +28,7 @@ const END: u16 = 32_760;
 const BLOCK: u16 = 10;
 
 /// Number of blocks.
-pub(crate) const BLOCKS: u32 = ((END - FIRST) / BLOCK) as u32;
+pub(crate) const BLOCKS: u32 = ((END - FIRST_PORT) / BLOCK) as u32;
 
 /// Run and task of a tree.
 type Tree = (RunId, TaskId);
@@ -86,7 +86,9 @@ impl TreePorts {
     /// # Errors
     /// [`Error::Process`].
     pub(crate) fn restore(&self, run: &RunId, task: &TaskId, ports: PortRange) -> Result<(), Error> {
-        let Some(start) = ports.first.checked_sub(FIRST).map(|above| u32::from(above / BLOCK)) else { return Ok(()) };
+        let Some(start) = ports.first.checked_sub(FIRST_PORT).map(|above| u32::from(above / BLOCK)) else {
+            return Ok(());
+        };
         let blocks = start..(start + u32::from(ports.count.div_ceil(BLOCK))).min(BLOCKS);
         let tree = (run.clone(), task.clone());
         let mut leased = lock(&self.leased);
@@ -151,7 +153,7 @@ impl TreePorts {
     /// Claims all blocks of a range, or none.
     fn claim_all(&self, blocks: Range<u32>, takes_anothers: bool) -> Result<bool, Error> {
         for block in blocks.clone() {
-            let is_ours = (takes_anothers || !self.claims.is_anothers(block)?) && self.claims.claim(block)?;
+            let is_ours = (takes_anothers || !self.claims.is_of_other_daemon(block)?) && self.claims.claim(block)?;
             let mut ports = first_port(block)..first_port(block) + BLOCK;
             if is_ours && ports.all(|port| self.claims.is_free(port)) {
                 continue;
@@ -167,11 +169,12 @@ impl TreePorts {
 }
 
 fn first_port(block: u32) -> u16 {
-    FIRST + u16::try_from(block).unwrap_or(0) * BLOCK
+    FIRST_PORT + u16::try_from(block).unwrap_or(0) * BLOCK
 }
 
 fn none_left(count: u16) -> Error {
-    let what = format!("no {count} TCP ports next to each other are left for a work tree, from {FIRST} to {}", END - 1);
+    let what =
+        format!("no {count} TCP ports next to each other are left for a work tree, from {FIRST_PORT} to {}", END - 1);
     Failure::new("dispatch.no-ports", what)
         .hint("let other runs end, or say `\"ports\": 0` in the plan's x-switchboard")
         .into()
@@ -258,7 +261,7 @@ mod tests {
         // Starts its search at the ports of the dead daemon.
         let neighbour = TreePorts::new(
             Arc::new(SharedFile::new(folder.path().join("tree-ports"), BLOCKS, 2)),
-            u64::from(u32::from(ports.first - FIRST) / u32::from(BLOCK)),
+            u64::from(u32::from(ports.first - FIRST_PORT) / u32::from(BLOCK)),
         );
         let theirs = neighbour.lease(&run, &task(1), 10).unwrap().unwrap();
         assert_ne!(theirs, ports);
@@ -274,14 +277,14 @@ mod tests {
     fn restored_ports_are_one_trees() {
         let folder = tempfile::tempdir().unwrap();
         let (table, run) = (table(&folder, 1), RunId::from_bits(1));
-        table.restore(&run, &task(7), PortRange { first: FIRST, count: 15 }).unwrap();
-        table.restore(&run, &task(1), PortRange { first: FIRST + BLOCK, count: 10 }).unwrap();
+        table.restore(&run, &task(7), PortRange { first: FIRST_PORT, count: 15 }).unwrap();
+        table.restore(&run, &task(1), PortRange { first: FIRST_PORT + BLOCK, count: 10 }).unwrap();
 
-        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST, count: 15 }));
+        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST_PORT, count: 15 }));
         assert_eq!(table.of(&run, &task(1)), None);
 
-        table.restore(&run, &task(7), PortRange { first: FIRST + 9 * BLOCK, count: 10 }).unwrap();
-        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST, count: 15 }), "the newer claim holds");
+        table.restore(&run, &task(7), PortRange { first: FIRST_PORT + 9 * BLOCK, count: 10 }).unwrap();
+        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST_PORT, count: 15 }), "the newer claim holds");
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{Dispatch, Error};
 const MOST_RUNS: u64 = 1_000;
 
 /// Maximum number of units named in a refusal.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Requested units that another run has claimed.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) fn plan_key(plan: &Plan, is_job: bool) -> String {
 
 /// Returns the digest of a request, to recognise its repetition. The way of asking and the values of variables are left
 /// out.
-pub(crate) fn asked(request: &StartRunRequest) -> String {
+pub(crate) fn request_digest(request: &StartRunRequest) -> String {
     let mut asked = StartRunRequest { dry_run: false, ends_daemon: false, source: String::new(), ..request.clone() };
     asked.agents.iter_mut().for_each(|agent| agent.env.clear());
     short(serde_json::json!(asked).to_string().as_bytes())
@@ -114,8 +114,8 @@ impl Dispatch {
 /// Returns the refusal that names a run and its claimed units.
 pub(crate) fn taken(claimed: &ClaimedUnits) -> Failure {
     let ClaimedUnits { run, tasks, .. } = claimed;
-    let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
-    let more = tasks.len().checked_sub(NAMED).filter(|more| *more > 0);
+    let names: Vec<_> = tasks.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
+    let more = tasks.len().checked_sub(MAX_NAMED).filter(|more| *more > 0);
     let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
     let title = cut(claimed.row.get_text("title").unwrap_or_default(), 60);
     let what = format!("{run} works on {}{more} of the plan {title:?}", names.join(", "));
@@ -157,7 +157,9 @@ mod tests {
         let request = |value| serde_json::from_value::<StartRunRequest>(value).unwrap();
         let agent = |env| json!([{ "name": "a", "driver": { "driver": "exec", "argv": ["a"] }, "env": env }]);
         let of = |env, workers: u32, dry: bool| {
-            asked(&request(json!({ "plan": "{}", "agents": agent(env), "max_workers": workers, "dry_run": dry })))
+            request_digest(&request(
+                json!({ "plan": "{}", "agents": agent(env), "max_workers": workers, "dry_run": dry }),
+            ))
         };
 
         assert_eq!(of(json!([["KEY", "1"]]), 2, true), of(json!([["KEY", "2"]]), 2, false));

@@ -41,7 +41,7 @@ use heartbeat::Pulse;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Pause before a failed recording is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long sending a command to a shim may take.
 const TELL: Duration = Duration::from_secs(30);
@@ -290,7 +290,7 @@ impl Watch {
     fn start_over(&mut self, error: &Error) {
         tracing::error!(worker = %self.worker, %error, "a report could not be taken in");
         self.commands = None;
-        self.look_at = Some(Instant::now() + AGAIN);
+        self.look_at = Some(Instant::now() + RETRY_PAUSE);
     }
 
     async fn wake(&mut self, signals: &mut Signals) -> Wake {
@@ -345,11 +345,11 @@ impl Watch {
                 Ok(())
             }
             Signal::Beat => {
-                self.heard();
+                self.record_activity();
                 Ok(())
             }
             Signal::Frame(frame) => {
-                self.heard();
+                self.record_activity();
                 if !self.follows(&frame) {
                     self.read_journal().await?;
                 }
@@ -402,9 +402,9 @@ impl Watch {
         Ok(())
     }
 
-    fn heard(&mut self) {
+    fn record_activity(&mut self) {
         if let Some(pulse) = &mut self.pulse {
-            pulse.heard(Instant::now());
+            pulse.record_activity(Instant::now());
         }
     }
 

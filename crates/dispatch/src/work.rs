@@ -18,7 +18,7 @@ pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
 /// Messages to workers of standalone runs, keyed by the id of the message.
-pub(crate) const TOLD: &str = "worker_told";
+pub(crate) const WORKER_MESSAGES: &str = "worker_told";
 /// Driver of a placeholder worker for work done by hand.
 pub(crate) const STAND_IN: &str = "stand-in";
 /// Column of the step whose verdict a worker's answer is.
@@ -135,7 +135,7 @@ static TABLES: [Table; 3] = [
         sparse: &[],
     },
     Table {
-        name: TOLD,
+        name: WORKER_MESSAGES,
         columns: &[text("id"), int("seq"), text("run"), text("task"), text("by"), int("sent_at"), int("seen")],
         key: &["id"],
         indexes: &[&["run", "task", "seq"]],
@@ -158,8 +158,8 @@ impl Projection for Work {
 
     fn upcasters(&self) -> &'static [Upcaster] {
         &[
-            Upcaster { kind: "worker_reported", from: 1, lift: crate::older::reported },
-            Upcaster { kind: "part_started", from: 1, lift: crate::older::part_started },
+            Upcaster { kind: "worker_reported", from: 1, lift: crate::fact_migration::reported },
+            Upcaster { kind: "part_started", from: 1, lift: crate::fact_migration::part_started },
         ]
     }
 
@@ -422,7 +422,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("by", by.as_str())
                 .with("sent_at", event.ts.0)
                 .with("seen", 0_i64);
-            vec![Change::Put { table: TOLD, row }]
+            vec![Change::Put { table: WORKER_MESSAGES, row }]
         }
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
@@ -484,7 +484,7 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
         WorkerEvent::PermissionSettled { rule: None, .. } => set.push(("asked", 1_i64.into())),
         // Messages of the mail have no such row.
         WorkerEvent::TurnStarted { mail, .. } => {
-            more.extend(mail.iter().map(|id| patch(TOLD, id.as_str(), vec![("seen", 1_i64.into())])));
+            more.extend(mail.iter().map(|id| patch(WORKER_MESSAGES, id.as_str(), vec![("seen", 1_i64.into())])));
         }
         WorkerEvent::AgentStarted { .. }
         | WorkerEvent::SessionOpened { .. }

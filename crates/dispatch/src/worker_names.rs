@@ -40,16 +40,16 @@ struct Names {
 
 impl WorkerNames {
     /// Claims a name for the workers of a task or of one of its steps; returns the present one if they have one.
-    /// `is_anothers` checks whether a name is taken.
+    /// `is_taken` checks whether a name is taken.
     ///
     /// # Errors
-    /// The error of `is_anothers`, and [`Error::Missing`] if no name can be made from the agent's.
+    /// The error of `is_taken`, and [`Error::Missing`] if no name can be made from the agent's.
     pub(crate) fn claim(
         &self,
         (run, key): (&RunId, &Key),
         agent: &AgentName,
         is_scripted: bool,
-        is_anothers: impl Fn(&AgentName) -> Result<bool, Error>,
+        is_taken: impl Fn(&AgentName) -> Result<bool, Error>,
     ) -> Result<AgentName, Error> {
         let mut claimed = lock(&self.0);
         if let Some(known) = claimed.get(run).and_then(|names| names.by_task.get(key)) {
@@ -59,7 +59,7 @@ impl WorkerNames {
         let taken: BTreeSet<&str> = taken.collect();
         let mut name = agent.clone();
         let mut number = 1_u64;
-        while taken.contains(name.folded().as_str()) || is_anothers(&name)? {
+        while taken.contains(name.folded().as_str()) || is_taken(&name)? {
             number += 1;
             name = numbered(agent, number)?;
         }
@@ -154,8 +154,8 @@ mod tests {
 
     fn claim(names: &WorkerNames, run: u64, n: u32, of: &str) -> String {
         let run = RunId::from_bits(run);
-        let is_anothers = |name: &AgentName| Ok(name.as_str() == "ben-2");
-        names.claim((&run, &(task(n), None)), &agent(of), false, is_anothers).unwrap().to_string()
+        let is_taken = |name: &AgentName| Ok(name.as_str() == "ben-2");
+        names.claim((&run, &(task(n), None)), &agent(of), false, is_taken).unwrap().to_string()
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::{Config, Error};
 const STARTS: u32 = 256;
 
 /// Subject without any event.
-const NOBODY: &str = "run/none";
+const UNUSED_SUBJECT: &str = "run/none";
 
 pub(crate) struct World {
     pub(crate) store: Store,
@@ -137,10 +137,10 @@ impl World {
     /// repetition before it checks expected revisions, and no subject has this one.
     pub(crate) async fn answered(&self, call: Option<&Idempotency>) -> Result<Option<Value>, Error> {
         let Some(call) = call else { return Ok(None) };
-        let probe = Batch::written().idempotent(call.clone()).expect(NOBODY, u64::MAX);
+        let probe = Batch::written().idempotent(call.clone()).expect(UNUSED_SUBJECT, u64::MAX);
         match self.commit(probe).await {
             Ok(committed) => Ok(committed.repeated.then_some(committed.reply)),
-            Err(switchboard_store::Error::Conflict { subject, .. }) if subject == NOBODY => Ok(None),
+            Err(switchboard_store::Error::Conflict { subject, .. }) if subject == UNUSED_SUBJECT => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -147,7 +147,7 @@ impl<'a> Gathered<'a> {
         acknowledge(service, &files, &mut steps);
         let untold = tell(service, root, &files, &steps)?;
         let ended = files.into_iter().zip(steps).map(|(dropped, step)| {
-            let moved = match whose(&dropped).0.and_then(|owner| untold.get(&owner)) {
+            let moved = match refusal_target(&dropped).0.and_then(|owner| untold.get(&owner)) {
                 Some(error) => Err(std::io::Error::new(error.kind(), error.to_string()).into()),
                 None => put_away(service, root, &dropped, step),
             };
@@ -297,7 +297,7 @@ fn tell(
                 let at = dropped.at().text();
                 let id = if let Content::Message(file) = &dropped.content { Some(&file.id) } else { None };
                 service.runtime.block_on(crate::refuse(&service.store, &at, id, failure))?;
-                let (owner, about) = whose(dropped);
+                let (owner, about) = refusal_target(dropped);
                 if let Some(owner) = owner {
                     told.entry(owner).or_default().push(Receipt::refused(&about, failure, service.now()));
                 }
@@ -317,7 +317,7 @@ fn tell(
 }
 
 /// Returns the agent to be notified of a refusal, and the id that the refusal concerns.
-fn whose(dropped: &Dropped<'_>) -> (Option<AgentName>, String) {
+fn refusal_target(dropped: &Dropped<'_>) -> (Option<AgentName>, String) {
     let by_folder = |owner: Option<&str>| {
         (owner.and_then(|owner| AgentName::new(owner).ok()), dropped.name.trim_end_matches(".json").to_owned())
     };

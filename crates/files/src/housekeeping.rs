@@ -14,7 +14,7 @@ use crate::service::Service;
 use crate::{Error, receipts};
 
 /// Delay of the first round after the start.
-const FIRST: Duration = Duration::from_secs(15);
+const FIRST_ROUND_DELAY: Duration = Duration::from_secs(15);
 
 /// Maximum size of the policy file, in bytes.
 const MAX_POLICY: usize = 64 << 10;
@@ -64,7 +64,7 @@ pub(super) struct Housekeeping {
 
 impl Housekeeping {
     pub(super) fn new() -> Self {
-        Self { next: Instant::now() + FIRST }
+        Self { next: Instant::now() + FIRST_ROUND_DELAY }
     }
 
     pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &mut Deliver) -> Result<(), Error> {

@@ -18,14 +18,14 @@ use crate::{Error, receipts};
 const MAX_JOINED: usize = 256;
 
 /// Reason for which a file was not taken now.
-pub(super) enum Not {
+pub(super) enum NotTaken {
     /// It does not parse; it may still be incomplete.
     Whole(Box<Failure>),
     /// A failure on our side.
     Error(Box<Error>),
 }
 
-impl<T: Into<Error>> From<T> for Not {
+impl<T: Into<Error>> From<T> for NotTaken {
     fn from(trouble: T) -> Self {
         Self::Error(Box::new(trouble.into()))
     }
@@ -44,11 +44,11 @@ pub(super) fn message<'a>(
     at: At<'a>,
     bytes: &[u8],
     origin: Origin<'_>,
-) -> Result<Option<Content>, Not> {
+) -> Result<Option<Content>, NotTaken> {
     let owner = if let Origin::Send(name) = origin { Some(name.to_owned()) } else { None };
     let file = match MessageFile::parse(bytes, origin) {
         Ok(file) => file,
-        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
+        Err(failure) if failure.code == "file.malformed" => return Err(NotTaken::Whole(Box::new(failure))),
         Err(failure) => return Ok(Some(Content::Refused { owner, failure })),
     };
     if is_copy(service, &file)? {
@@ -161,11 +161,11 @@ pub(super) fn denied(id: &MessageId) -> Failure {
 }
 
 /// Reads a result: the answered message is done, and its sender is notified.
-pub(super) fn result(service: &Service, bytes: &[u8], agent: &str) -> Result<Content, Not> {
+pub(super) fn result(service: &Service, bytes: &[u8], agent: &str) -> Result<Content, NotTaken> {
     let refused = |failure| Content::Refused { owner: Some(agent.to_owned()), failure };
     let result = match ResultFile::parse(bytes) {
         Ok(result) => result,
-        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
+        Err(failure) if failure.code == "file.malformed" => return Err(NotTaken::Whole(Box::new(failure))),
         Err(failure) => return Ok(refused(failure)),
     };
     match answered(service, &result, bytes, agent) {

@@ -125,7 +125,7 @@ impl Look {
         for (dropped, taken) in gathered.take(service, root)? {
             match taken {
                 Ok(()) => {}
-                Err(Error::Io(error)) => self.let_be(dropped.at(), &error),
+                Err(Error::Io(error)) => self.skip_until_changed(dropped.at(), &error),
                 Err(error) => failed = Err(error),
             }
         }
@@ -133,7 +133,7 @@ impl Look {
     }
 
     /// Skips a file that can't be moved until it changes.
-    fn let_be(&mut self, at: At<'_>, error: &std::io::Error) {
+    fn skip_until_changed(&mut self, at: At<'_>, error: &std::io::Error) {
         let path = at.text();
         tracing::warn!(path, %error, "a message file can't be moved; it is let be");
         if let Ok(look) = at.folder.look(at.name)
@@ -211,12 +211,12 @@ impl Look {
         };
         match file.kind.read(service, root, file.at(), &bytes) {
             Ok(content) => Ok(content.map(|content| file.dropped(bytes, content))),
-            Err(intake::Not::Error(trouble)) => {
+            Err(intake::NotTaken::Error(trouble)) => {
                 let Error::Io(error) = *trouble else { return Err(*trouble) };
-                self.let_be(file.at(), &error);
+                self.skip_until_changed(file.at(), &error);
                 Ok(None)
             }
-            Err(intake::Not::Whole(failure)) => {
+            Err(intake::NotTaken::Whole(failure)) => {
                 let patience = if is_unfinished(&bytes) { UNFINISHED } else { WRONG };
                 tracing::debug!(path, %failure, "a message file is not whole yet");
                 Ok(self.patiently(file, (patience, *failure), seen))
@@ -302,7 +302,13 @@ impl Kind<'_> {
         }
     }
 
-    fn read(self, service: &Service, root: &Folder, at: At<'_>, bytes: &[u8]) -> Result<Option<Content>, intake::Not> {
+    fn read(
+        self,
+        service: &Service,
+        root: &Folder,
+        at: At<'_>,
+        bytes: &[u8],
+    ) -> Result<Option<Content>, intake::NotTaken> {
         match self {
             Self::Message(origin) => intake::message(service, root, at, bytes, origin),
             Self::Result(agent) => intake::result(service, bytes, agent).map(Some),

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::service::Service;
 
 /// Minimum interval between updates of the copies.
-const EVERY: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Number of events with which a new activity log begins, counted from the end.
 const BEGIN: Lsn = 5000;
@@ -71,7 +71,7 @@ impl Mirror {
         if self.last.is_some() && head == self.head {
             return Ok(false);
         }
-        if self.last.is_some_and(|last| last.elapsed() < EVERY) {
+        if self.last.is_some_and(|last| last.elapsed() < MIN_INTERVAL) {
             return Ok(true);
         }
         self.last = Some(Instant::now());

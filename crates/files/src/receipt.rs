@@ -98,13 +98,16 @@ impl Receipt {
     pub fn held(message: &str, now: Millis) -> Self {
         let summary = "Message waits for a person's yes: sign it, or send it as request_review".to_owned();
         let held = Failure::new("file.held", "a person has to say yes").hint("switchboard needs");
-        Self { error: Some(said(&held)), ..Self::new(message, Status::NeedsClarification, summary, now) }
+        Self { error: Some(failure_text(&held)), ..Self::new(message, Status::NeedsClarification, summary, now) }
     }
 
     /// Returns the receipt of a refused message.
     #[must_use]
     pub fn refused(message: &str, failure: &Failure, now: Millis) -> Self {
-        Self { error: Some(said(failure)), ..Self::new(message, Status::Error, "Message refused".to_owned(), now) }
+        Self {
+            error: Some(failure_text(failure)),
+            ..Self::new(message, Status::Error, "Message refused".to_owned(), now)
+        }
     }
 
     fn new(message: &str, status: Status, summary: String, now: Millis) -> Self {
@@ -127,6 +130,6 @@ impl Receipt {
     }
 }
 
-fn said(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     if failure.hint.is_empty() { failure.to_string() } else { format!("{failure}; {}", failure.hint) }
 }

@@ -10,11 +10,11 @@ use crate::writes::{New, write_all};
 use crate::{Error, Folder, Receipt, Unusable};
 
 /// Maximum number of an agent's receipts kept as separate files.
-const MOST: usize = 100;
+const MAX_RECEIPTS: usize = 100;
 
 /// Number of separate files kept when there are more. The others become lines together, so that the file is not
 /// rewritten for each of them.
-const KEPT: usize = 50;
+const RECENT_RECEIPTS: usize = 50;
 
 /// Name of the file of older receipts.
 pub(super) const OLDER: &str = "receipts.jsonl";
@@ -34,8 +34,8 @@ pub(super) fn leave(root: &Folder, sender: &AgentName, receipts: &[Receipt]) -> 
     let folder = outbox.make(&crate::folder_for(sender, folders))?;
     let mut before = files(&folder, receipts)?;
     let mut whole = receipts;
-    if before.len() + receipts.len() > MOST {
-        let surplus = before.len() + receipts.len() - KEPT;
+    if before.len() + receipts.len() > MAX_RECEIPTS {
+        let surplus = before.len() + receipts.len() - RECENT_RECEIPTS;
         let lines;
         (lines, whole) = receipts.split_at(surplus.saturating_sub(before.len()));
         before.sort_by_cached_key(|name| written_at(&folder, name));
@@ -162,7 +162,7 @@ mod tests {
 
         let folder = root.make_all(["outbox", "ada"]).unwrap();
         let (files, lines) = all(&folder);
-        assert_eq!((files.len(), lines.len()), (KEPT, 1000 - KEPT));
+        assert_eq!((files.len(), lines.len()), (RECENT_RECEIPTS, 1000 - RECENT_RECEIPTS));
         assert_eq!((files[0].as_str(), lines[0].as_str()), ("receipt_msg_00950.json", "msg_00000"));
         assert!(lines.is_sorted());
     }
@@ -174,10 +174,10 @@ mod tests {
         let ada = AgentName::new("ada").unwrap();
 
         for _ in 0..3 {
-            leave(&root, &ada, &receipts(0..MOST)).unwrap();
+            leave(&root, &ada, &receipts(0..MAX_RECEIPTS)).unwrap();
         }
 
-        assert_eq!(all(&root.make_all(["outbox", "ada"]).unwrap()).0.len(), MOST);
+        assert_eq!(all(&root.make_all(["outbox", "ada"]).unwrap()).0.len(), MAX_RECEIPTS);
     }
 
     #[test]

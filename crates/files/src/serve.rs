@@ -19,13 +19,13 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// Maximum interval between passes if every change is announced: for work due by the clock, and for a lost
 /// notification.
-const RARELY: Duration = Duration::from_secs(30);
+const ANNOUNCED_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Interval until the next pass if a file is incomplete or has just disappeared.
-const SOON: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Interval at which a persistent failure is logged.
-const SAY: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Serves the folders until `stop`, on a separate thread; waits and commits of verbs run on `runtime`.
 pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &CancellationToken) {
@@ -45,8 +45,8 @@ pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &Cancella
             let is_behind = mirror.pass(&service, &root)?;
             housekeeping.pass(&service, &root, &mut deliver)?;
             Ok(match () {
-                () if more || soon => SOON,
-                () if is_announced && !is_behind && !deliver.is_in_trouble() => RARELY,
+                () if more || soon => RETRY_INTERVAL,
+                () if is_announced && !is_behind && !deliver.is_in_trouble() => ANNOUNCED_INTERVAL,
                 () => POLL,
             })
         };
@@ -54,7 +54,7 @@ pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &Cancella
         let wait = match pass() {
             Ok(wait) => wait,
             Err(trouble) => {
-                if said.is_none_or(|said: Instant| said.elapsed() > SAY) {
+                if said.is_none_or(|said: Instant| said.elapsed() > LOG_INTERVAL) {
                     said = Some(Instant::now());
                     let error = &trouble as &dyn std::error::Error;
                     tracing::warn!(error, "message files could not be looked after");

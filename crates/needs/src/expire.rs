@@ -10,9 +10,9 @@ use crate::read::open_of_kind;
 use crate::{Decision, Error, choose, resolve};
 
 /// Maximum sleep: the clock may have been set meanwhile.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 /// Pause after a failure of the store.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Expires questions whose time is over until `stop`, sleeping until the next one is due.
 pub async fn expire(store: Store, stop: CancellationToken) {
@@ -22,7 +22,7 @@ pub async fn expire(store: Store, stop: CancellationToken) {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(%error, "questions could not be expired");
-                AGAIN
+                RETRY_PAUSE
             }
         };
         tokio::select! {
@@ -50,7 +50,7 @@ async fn expire_once(store: &Store) -> Result<Duration, Error> {
     }
     let next = early.iter().map(|need| need.expires_at.0 - now.0).min();
     let next = next.and_then(|left| u64::try_from(left).ok()).map(Duration::from_millis);
-    Ok(next.map_or(LONGEST, |left| left.clamp(Duration::from_millis(10), LONGEST)))
+    Ok(next.map_or(MAX_SLEEP, |left| left.clamp(Duration::from_millis(10), MAX_SLEEP)))
 }
 
 /// Returns true for a kind of question that this loop expires. Dead letters and held message files are ended by the

@@ -13,7 +13,7 @@ use crate::table::NEEDS;
 use crate::task::RETRY;
 
 /// Options of a team's question that take a note.
-const TOLD: [&str; 2] = ["text", "revise"];
+const NOTE_OPTIONS: [&str; 2] = ["text", "revise"];
 
 /// Maximum length of a note, in bytes.
 const MAX_NOTE: usize = 2_000;
@@ -38,7 +38,7 @@ pub enum Decision {
 ///
 /// # Errors
 /// When the fact does not serialise.
-pub fn asked(fact: &NeedEvent, detail: impl Into<String>, by: &str) -> Result<NewEvent, serde_json::Error> {
+pub fn ask_event(fact: &NeedEvent, detail: impl Into<String>, by: &str) -> Result<NewEvent, serde_json::Error> {
     let (NeedEvent::NeedAsked { id, .. } | NeedEvent::NeedSettled { id, .. }) = fact;
     Ok(NewEvent::of(fact, format!("need/{id}"), by)?.with_body(detail))
 }
@@ -87,7 +87,7 @@ pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
     let bad = |what: String, hint: &str| Err(Error::Refused(Failure::new("request.bad-args", what).hint(hint)));
     let is_read = match need.kind {
         NeedKind::Denied | NeedKind::Change => option == RETRY,
-        NeedKind::Team => TOLD.contains(&option.as_str()),
+        NeedKind::Team => NOTE_OPTIONS.contains(&option.as_str()),
         NeedKind::Permission | NeedKind::Merge | NeedKind::Call | NeedKind::DeadLetter | NeedKind::HeldMessage => false,
     };
     if !is_read {

@@ -12,7 +12,7 @@ use switchboard_store::{Query, Row, Store};
 
 use crate::read::{of_row, refused_to};
 use crate::table::NEEDS;
-use crate::{Error, asked};
+use crate::{Error, ask_event};
 
 /// Id of the option that allows the next worker what was denied.
 const ALLOW: &str = "allow";
@@ -62,7 +62,7 @@ pub fn ask_about_denied(store: &Store, ended: Ended, by: &str) -> Result<Option<
         options: options("allow it for this task, and try again", "try again without it, with a --note"),
         expires_at,
     };
-    Ok(Some((asked(&fact, detail.join("\n"), by)?, what)))
+    Ok(Some((ask_event(&fact, detail.join("\n"), by)?, what)))
 }
 
 /// Formats a refused question with the beginning of its command or diff.
@@ -85,7 +85,7 @@ pub fn ask_about_change(
 ) -> Result<NewEvent, Error> {
     let options = options("it may be merged", "do it differently, with a --note");
     let fact = NeedEvent::NeedAsked { id: need, about, title: cut(title, 250), options, expires_at };
-    Ok(asked(&fact, detail, "daemon")?)
+    Ok(ask_event(&fact, detail, "daemon")?)
 }
 
 fn options(allow: &str, retry: &str) -> Vec<PermissionOption> {

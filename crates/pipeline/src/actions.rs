@@ -15,11 +15,11 @@ const INFO: &str = "switchboard";
 const FENCE: usize = 3;
 
 /// Maximum number of actions in one output.
-const MOST: usize = 20;
+const MAX_ACTIONS: usize = 20;
 
 /// An action of an output.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct RequestedAction {
     /// Number of the action within its output, from 1.
     pub index: u32,
     /// Verb that carries out the action.
@@ -36,12 +36,12 @@ pub struct Asked {
 ///
 /// # Errors
 /// `agent.bad-output` with the number of the action that does not fit, and why.
-pub fn read(answer: &str) -> Result<Vec<Asked>, Failure> {
+pub fn read(answer: &str) -> Result<Vec<RequestedAction>, Failure> {
     let Some(text) = block(answer)? else { return Ok(Vec::new()) };
     let list: Vec<Map<String, Value>> =
         serde_json::from_str(&text).map_err(|error| bad(format!("its block is no list of actions: {error}")))?;
-    if list.len() > MOST {
-        return Err(bad(format!("it has {} actions, and at most {MOST} are taken", list.len())));
+    if list.len() > MAX_ACTIONS {
+        return Err(bad(format!("it has {} actions, and at most {MAX_ACTIONS} are taken", list.len())));
     }
     (1..).zip(list).map(|(index, action)| one(index, action)).collect()
 }
@@ -85,7 +85,7 @@ fn inside<'a>(length: usize, lines: &mut impl Iterator<Item = &'a str>) -> Optio
     None
 }
 
-fn one(index: u32, action: Map<String, Value>) -> Result<Asked, Failure> {
+fn one(index: u32, action: Map<String, Value>) -> Result<RequestedAction, Failure> {
     let mut fields = action.into_iter();
     let (Some((name, args)), None) = (fields.next(), fields.next()) else {
         return Err(bad(format!("action {index} is not one verb with its arguments")));
@@ -109,7 +109,7 @@ fn one(index: u32, action: Map<String, Value>) -> Result<Asked, Failure> {
         }
     };
     action.check().map_err(|failure| bad(format!("action {index} ({verb}): {}", failure.what)))?;
-    Ok(Asked { index, verb, args, action, fence })
+    Ok(RequestedAction { index, verb, args, action, fence })
 }
 
 fn typed<V: Verb>(index: u32, args: &Value) -> Result<V::Request, Failure> {
@@ -196,8 +196,8 @@ mod tests {
             assert!(found.contains(words), "{block}: {found}");
         }
         let list = |count: usize| answer(&format!("[{}]", vec![note; count].join(",")));
-        assert_eq!(read(&list(MOST)).unwrap().len(), MOST);
-        assert!(why(&list(MOST + 1)).contains("21 actions"));
+        assert_eq!(read(&list(MAX_ACTIONS)).unwrap().len(), MAX_ACTIONS);
+        assert!(why(&list(MAX_ACTIONS + 1)).contains("21 actions"));
         assert!(why("```switchboard\n[]").contains("no end"));
         assert!(why(&(answer("[]") + "\n" + &answer("[]"))).contains("more than one"));
     }

@@ -19,7 +19,7 @@ pub use history::{Ending, TaskFailure, Turn, TurnLog};
 const WINDOW: usize = 6;
 
 /// Number of turns of one unit within [`WINDOW`] at which the loop counts as stuck.
-const OFTEN: usize = 3;
+const STUCK_REPEATS: usize = 3;
 
 /// Maximum number of turns of one unit.
 const UNIT_CAP: usize = 5;
@@ -31,11 +31,11 @@ const FAILURES: usize = 3;
 const WAITS: usize = 5;
 
 /// Wait for a rate limit in milliseconds if the service names no time.
-const USUAL_WAIT_MS: i64 = 35_000;
+const DEFAULT_WAIT_MS: i64 = 35_000;
 
 /// Maximum wait for a rate limit in milliseconds, and the maximum by which a wait exceeds the time that the service
 /// names.
-const LONGEST_WAIT_MS: i64 = 60_000;
+const MAX_WAIT_MS: i64 = 60_000;
 const MARGIN_MS: i64 = 500;
 
 /// A part of a plan that the loop runs in one turn.
@@ -194,8 +194,8 @@ impl<'a> Choice<'a> {
             let why = format!("{} was held up by a rate limit {waits} times in a row", self.name());
             return self.refuse("agent.rate-limited", why);
         }
-        let named = last.retry_after_ms().map(|ms| i64::try_from(ms).unwrap_or(i64::MAX).min(LONGEST_WAIT_MS));
-        let until = Millis(last.ended_at.0.saturating_add(named.map_or(USUAL_WAIT_MS, |ms| ms + MARGIN_MS)));
+        let named = last.retry_after_ms().map(|ms| i64::try_from(ms).unwrap_or(i64::MAX).min(MAX_WAIT_MS));
+        let until = Millis(last.ended_at.0.saturating_add(named.map_or(DEFAULT_WAIT_MS, |ms| ms + MARGIN_MS)));
         if self.facts.now < until {
             let why = format!("a rate limit, wait {waits} of {WAITS}");
             return Next::Wait { run: None, until: Some(until), why };
@@ -219,7 +219,7 @@ impl<'a> Choice<'a> {
             return Some(format!("task {task} failed with the same error twice [{code}]"));
         }
         let often = window.iter().filter(|turn| self.is_mine(turn)).count();
-        if often >= OFTEN {
+        if often >= STUCK_REPEATS {
             return Some(format!("it was started {often} times in the last {} turns", window.len()));
         }
         // The window is newest first.

@@ -12,7 +12,7 @@ use crate::paths::{PathIndex, Pattern};
 pub(crate) const MAX_DERIVED: usize = 100_000;
 
 /// Maximum number of inputs that a refusal names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Files of a commit, relative to the repository's root.
 #[derive(Debug, Clone, Default)]
@@ -107,14 +107,14 @@ pub fn check_inputs(plan: &Plan, files: &Files) -> Result<(), Failure> {
     let mut failure = Failure::new("plan.missing-input", first.clone())
         .at("x-switchboard.inputs")
         .hint("name it in the `outputs` of the task that makes it, or commit it first");
-    missing.truncate(NAMED);
+    missing.truncate(MAX_NAMED);
     failure.cause = missing;
     Err(failure)
 }
 
 /// Returns the declared outputs that are missing from a commit's files.
 #[must_use]
-pub fn not_made<'a>(outputs: &'a [String], files: &Files) -> Vec<&'a str> {
+pub fn missing_outputs<'a>(outputs: &'a [String], files: &Files) -> Vec<&'a str> {
     let is_missing = |output: &&String| Pattern::parse(output).is_ok_and(|pattern| !files.has_any(&pattern));
     outputs.iter().filter(is_missing).map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -222,7 +222,7 @@ mod tests {
     fn names_outputs_that_a_commit_does_not_have() {
         let outputs = ["a.txt", "gen", "x/*.rs", "a.txt"].map(str::to_owned);
 
-        assert_eq!(not_made(&outputs, &files(&["x/y/z.rs", "gen/b"])), ["a.txt", "x/*.rs"]);
-        assert!(not_made(&outputs, &files(&["gen/b", "x/z.rs", "a.txt"])).is_empty());
+        assert_eq!(missing_outputs(&outputs, &files(&["x/y/z.rs", "gen/b"])), ["a.txt", "x/*.rs"]);
+        assert!(missing_outputs(&outputs, &files(&["gen/b", "x/z.rs", "a.txt"])).is_empty());
     }
 }

@@ -12,7 +12,7 @@ use switchboard_protocol::run::WorkerTimeout;
 use crate::settings::Settings;
 
 /// Maximum number of tasks that a note names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// A task of a run, with the facts that decide whether its settings have an effect.
 #[derive(Debug, Clone, Copy)]
@@ -191,8 +191,8 @@ pub fn idle_agents(plan: &Plan, assignees: &BTreeSet<String>) -> Vec<String> {
 }
 
 fn listed(mut ids: Vec<String>) -> String {
-    let left = ids.len().saturating_sub(NAMED);
-    ids.truncate(NAMED);
+    let left = ids.len().saturating_sub(MAX_NAMED);
+    ids.truncate(MAX_NAMED);
     let more = if left > 0 { format!(" and {left} more") } else { String::new() };
     let tasks = if ids.len() == 1 && left == 0 { "task" } else { "tasks" };
     format!("{tasks} {}{more}", ids.join(", "))

@@ -17,7 +17,7 @@ use switchboard_protocol::run::way::UnitId;
 
 /// A request for a mode.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ModeRequest<'a> {
     /// Part of the plan; `None` is the whole plan.
     pub unit: Option<&'a UnitId>,
     /// Requested mode; `None` takes that of the plan.
@@ -39,7 +39,7 @@ pub struct InMode {
 ///
 /// # Errors
 /// `request.bad-args` at `mode` if this part of the plan doesn't support it.
-pub fn in_mode(plan: Plan, asked: &Asked<'_>) -> Result<InMode, Failure> {
+pub fn in_mode(plan: Plan, asked: &ModeRequest<'_>) -> Result<InMode, Failure> {
     let unlimited = |plan| Ok(InMode { plan, max_workers: None });
     if asked.is_job {
         return Ok(InMode { plan, max_workers: Some(JOB_WORKERS) });
@@ -136,7 +136,7 @@ mod tests {
 
     /// Checks a combination; a refusal returns the name of the field.
     fn verdict(scope: Option<&UnitId>, mode: Mode, settings: &Value) -> Result<InMode, String> {
-        let asked = Asked { unit: scope, mode: Some(mode), is_job: false };
+        let asked = ModeRequest { unit: scope, mode: Some(mode), is_job: false };
         in_mode(plan(settings), &asked).map_err(|failure| {
             assert!(failure.code == "request.bad-args" && !failure.hint.is_empty(), "{failure:?}");
             failure.place
@@ -148,7 +148,7 @@ mod tests {
         let mut plan = plan(&json!({}));
         let debate = json!({ "participants": [{ "agent": "a" }, { "agent": "b" }] });
         plan.switchboard.get_or_insert_default().debate = Some(serde_json::from_value(debate).unwrap());
-        let asked = Asked { unit: Some(&UnitId::Phase(1)), mode: Some(Mode::Debate), is_job: false };
+        let asked = ModeRequest { unit: Some(&UnitId::Phase(1)), mode: Some(Mode::Debate), is_job: false };
 
         let plan = in_mode(UnitId::Phase(1).of_plan(&plan), &asked).unwrap().plan;
 
@@ -158,7 +158,7 @@ mod tests {
         assert!(plan.tasks().skip(1).all(|task| task.depends == [first.id.clone()]));
         let shapes = crate::subtasks::expand(&plan).unwrap().shapes;
         let told = &shapes[&TaskId::new("1.1").unwrap()].told;
-        assert_eq!(*told, crate::subtasks::Told::Informed { reports: vec![first.id.clone()] });
+        assert_eq!(*told, crate::subtasks::PromptSource::Informed { reports: vec![first.id.clone()] });
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
             let status = |word: &str| serde_json::from_value(json!(word)).unwrap();
             (plan.phases[0].status, plan.phases[1].status) = (status(statuses[0]), status(statuses[1]));
             plan.phases[0].tasks[0].status = serde_json::from_value(json!(statuses[2])).unwrap();
-            in_mode(plan, &Asked { unit: None, mode: Some(Mode::Debate), is_job: false }).map(|found| found.plan)
+            in_mode(plan, &ModeRequest { unit: None, mode: Some(Mode::Debate), is_job: false }).map(|found| found.plan)
         };
 
         let closed = of(["closed", "pending", "pending"]).unwrap();
@@ -225,7 +225,7 @@ mod tests {
             let count = if mode == Mode::Single { 1 } else { 2 };
             let tasks = vec![JobTask { task: "do".to_owned(), ..JobTask::default() }; count];
             let topic = (mode == Mode::Debate).then(JobTask::default);
-            assert_eq!(Job { tasks, topic, ..Job::default() }.misfit(mode), None);
+            assert_eq!(Job { tasks, topic, ..Job::default() }.unsupported_field(mode), None);
             works += 1;
         }
         assert_eq!((works, refused), (11, 5));

@@ -71,7 +71,7 @@ impl State {
     /// decides.
     #[must_use]
     pub fn then(&self, event: &ModeEvent) -> Self {
-        self.step(event).unwrap_or_else(|refused| self.clone().lose_track(&refused))
+        self.step(event).unwrap_or_else(|refused| self.clone().into_unknown(&refused))
     }
 
     /// Returns the current mode of the run.

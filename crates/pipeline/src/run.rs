@@ -14,7 +14,6 @@
 
 mod account;
 mod adding;
-mod alike;
 mod answering;
 mod attempt;
 mod attempt_end;
@@ -36,6 +35,7 @@ mod omitting;
 mod queue;
 mod rebasing;
 mod record;
+mod repeated_ends;
 mod settling;
 mod step;
 
@@ -264,7 +264,7 @@ impl RunState {
     /// Returns the tasks that are settled in only one of this and an earlier state of the run. The cost grows with
     /// their number, not with that of all tasks.
     #[must_use]
-    pub fn settled_unlike(&self, earlier: &Self) -> BTreeSet<&TaskId> {
+    pub fn settled_difference(&self, earlier: &Self) -> BTreeSet<&TaskId> {
         let since = self.turns.get(earlier.turns.len()..).unwrap_or_default();
         let was_settled = |at: usize| earlier.records.get(at).is_some_and(Record::is_settled);
         let differs = |at: &&usize| self.records[**at].is_settled() != was_settled(**at);
@@ -284,9 +284,9 @@ impl RunState {
 
     /// Returns the parent task of a subtask.
     #[must_use]
-    pub fn whole_of(&self, id: &TaskId) -> Option<&TaskId> {
-        let whole = self.records[*self.tasks.get(id)?].whole?;
-        self.records[whole].task()
+    pub fn parent_of(&self, id: &TaskId) -> Option<&TaskId> {
+        let parent = self.records[*self.tasks.get(id)?].parent?;
+        self.records[parent].task()
     }
 
     /// Returns how many retries a person requested for a task; 0 if the run has no such task.

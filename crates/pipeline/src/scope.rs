@@ -7,7 +7,7 @@ use switchboard_protocol::plan::{PhaseStatus, Plan, Task, TaskId, TaskStatus};
 use switchboard_protocol::run::way::UnitId;
 
 /// Maximum number of tasks that a refusal names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// A part of a plan that a run carries out.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
         let what = format!("{unit} waits for tasks outside of it that are not done: {}", open[0]);
         let mut failure = Failure::new("plan.scope-depends", what)
             .hint("run them first and mark them as completed in the plan, or run more of it");
-        open.truncate(NAMED);
+        open.truncate(MAX_NAMED);
         failure.cause = open;
         return Err(failure);
     }

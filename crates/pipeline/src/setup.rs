@@ -86,7 +86,7 @@ const NO_PACKAGES: &[&str] = &[
 const MAX_FOLDERS: usize = 8;
 
 /// Maximum number of lock files that a note names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Returns the names of files that decide what a set-up installs. If one of them changed, the tree is set up again.
 pub fn locks() -> impl Iterator<Item = &'static str> {
@@ -128,7 +128,8 @@ pub fn defaults(tracked: &[String], has_program: impl Fn(&str) -> bool) -> Defau
 }
 
 fn left_alone(left: &[&str]) -> Option<String> {
-    let (first, more) = (left.iter().take(NAMED).copied().collect::<Vec<_>>(), left.len().saturating_sub(NAMED));
+    let (first, more) =
+        (left.iter().take(MAX_NAMED).copied().collect::<Vec<_>>(), left.len().saturating_sub(MAX_NAMED));
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!left.is_empty())
         .then(|| format!("not installed into work trees: {}{more}; \"setup\" can say so", first.join(", ")))

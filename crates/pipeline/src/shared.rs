@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{ALERTS, AtCeiling, BudgetOf, Ceiling, Limits, Wait};
+use switchboard_protocol::run::{ALERTS, AtCeiling, BudgetScope, Ceiling, Limits, Wait};
 use switchboard_protocol::time::Millis;
 
 /// Milliseconds of a day.
@@ -50,7 +50,7 @@ struct WorkerSlot {
 
 /// A worker that a run wants to start.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WorkerRequest<'a> {
     /// Task of the worker.
     pub task: &'a TaskId,
     /// Account of the worker's agent.
@@ -65,7 +65,7 @@ pub struct Wanted<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alert {
     /// Scope of the ceiling.
-    pub of: BudgetOf,
+    pub of: BudgetScope,
     /// Spent share of the ceiling in percent.
     pub percent: u8,
     /// Amount spent.
@@ -76,9 +76,9 @@ pub struct Alert {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// A ceiling is reached; the second field is the consequence.
-    Reached(BudgetOf, AtCeiling),
+    Reached(BudgetScope, AtCeiling),
     /// The remainder is less than the run's reservation, and no worker is left whose end could change that.
-    NoRoom(BudgetOf),
+    NoRoom(BudgetScope),
     /// No ceiling prevents its workers from starting.
     Free,
 }
@@ -177,7 +177,7 @@ impl Shared {
     ///
     /// # Errors
     /// What the worker has to wait for.
-    pub fn start(&mut self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Result<(), Wait> {
+    pub fn start(&mut self, run: &RunId, wanted: WorkerRequest<'_>, now: Millis) -> Result<(), Wait> {
         self.turn_day(now);
         let waits = self.wait_for(run, wanted, now);
         let Some(share) = self.runs.get_mut(run) else { return Ok(()) };
@@ -239,7 +239,7 @@ impl Shared {
     pub fn ceilings_at(&self, run: &RunId, now: Millis) -> Vec<Ceiling> {
         let mut all = self.ceilings_of(run);
         if self.day.0 != day_of(now) {
-            all.iter_mut().filter(|ceiling| ceiling.of == BudgetOf::Day).for_each(|ceiling| ceiling.spent = 0);
+            all.iter_mut().filter(|ceiling| ceiling.of == BudgetScope::Day).for_each(|ceiling| ceiling.spent = 0);
         }
         all
     }
@@ -249,7 +249,7 @@ impl Shared {
     pub fn day_at(&self, now: Millis) -> Option<Ceiling> {
         let limits = self.limits?;
         let spent = if self.day.0 == day_of(now) { self.day.1 } else { 0 };
-        Some(Ceiling { of: BudgetOf::Day, ceiling: limits.day?, spent, at_ceiling: limits.at_ceiling })
+        Some(Ceiling { of: BudgetScope::Day, ceiling: limits.day?, spent, at_ceiling: limits.at_ceiling })
     }
 
     fn turn_day(&mut self, now: Millis) {
@@ -264,12 +264,12 @@ impl Shared {
         let plan = self.runs.get(run).and_then(|share| {
             let (ceiling, at_ceiling) = share.ceiling?;
             let spent = self.plans.get(&share.plan).copied().unwrap_or(0);
-            Some(Ceiling { of: BudgetOf::Plan, ceiling, spent, at_ceiling })
+            Some(Ceiling { of: BudgetScope::Plan, ceiling, spent, at_ceiling })
         });
         plan.into_iter().chain(day).collect()
     }
 
-    fn wait_for(&self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Option<Wait> {
+    fn wait_for(&self, run: &RunId, wanted: WorkerRequest<'_>, now: Millis) -> Option<Wait> {
         let Some(limits) = self.limits else { return Some(Wait::Settings) };
         if let Some(until) = self.accounts.get(wanted.account).filter(|until| **until > now) {
             return Some(Wait::RateLimit { until: *until });
@@ -296,12 +296,12 @@ impl Shared {
     }
 
     /// Returns the sum of the reservations of all workers whose cost counts towards a ceiling.
-    fn set_aside(&self, run: &RunId, of: BudgetOf) -> u64 {
+    fn set_aside(&self, run: &RunId, of: BudgetScope) -> u64 {
         let plan = self.runs.get(run).map(|share| share.plan.as_str());
         let counts = |share: &&Share| match of {
-            BudgetOf::Plan => Some(share.plan.as_str()) == plan,
-            BudgetOf::Day => true,
-            BudgetOf::Run => false,
+            BudgetScope::Plan => Some(share.plan.as_str()) == plan,
+            BudgetScope::Day => true,
+            BudgetScope::Run => false,
         };
         let places = self.runs.values().filter(counts).flat_map(|share| share.live.values());
         places.map(|place| place.reserved).fold(0, u64::saturating_add)

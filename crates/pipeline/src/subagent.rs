@@ -52,7 +52,7 @@ pub fn launch(request: &SubagentRequest) -> Result<Launch, Failure> {
         let field = said[0].0;
         return bad(&if field == "task" { field.to_owned() } else { format!("{field}[{at}].task") }, "it is empty");
     }
-    match launch.job.misfit(launch.mode) {
+    match launch.job.unsupported_field(launch.mode) {
         Some((field, why)) => bad(&of_request(field, said[0].0), &why),
         None => Ok(launch),
     }

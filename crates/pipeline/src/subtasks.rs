@@ -29,7 +29,7 @@ use switchboard_protocol::role::RoleName;
 pub use landing::into;
 pub use marks::{is_over, taken};
 pub use prompt::prompt;
-pub use shape::{Expanded, Quorum, Shape, Told, WorkResult};
+pub use shape::{Expanded, PromptSource, Quorum, Shape, WorkResult};
 
 use crate::settings;
 use crate::team::design;
@@ -57,15 +57,15 @@ fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
         let mut reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
         let told = expanded.shapes.get(&task.id).map(|shape| shape.told.clone()).unwrap_or_default();
         let is_told_else = match told {
-            Told::Task => false,
-            Told::Informed { reports: designed } => {
+            PromptSource::Task => false,
+            PromptSource::Informed { reports: designed } => {
                 reports.extend(designed);
                 false
             }
-            Told::Step { .. } | Told::Turn { .. } | Told::Decision { .. } => true,
+            PromptSource::Step { .. } | PromptSource::Turn { .. } | PromptSource::Decision { .. } => true,
         };
         if !reports.is_empty() && !is_told_else {
-            expanded.shapes.entry(task.id.clone()).or_default().told = Told::Informed { reports };
+            expanded.shapes.entry(task.id.clone()).or_default().told = PromptSource::Informed { reports };
         }
     }
     expanded
@@ -167,7 +167,8 @@ impl Expander<'_> {
         self.shapes.insert(id.clone(), shape);
         let mut whole = task.clone();
         whole.depends.push(id.clone());
-        self.shapes.insert(task.id.clone(), Shape { told: Told::Informed { reports: vec![id] }, ..Shape::default() });
+        self.shapes
+            .insert(task.id.clone(), Shape { told: PromptSource::Informed { reports: vec![id] }, ..Shape::default() });
         Ok(vec![design, whole])
     }
 
@@ -203,7 +204,7 @@ impl Expander<'_> {
             if !is_last {
                 made.description.clone_from(&template);
             }
-            let told = Told::Step { template, task: task.description.clone(), before: before.clone() };
+            let told = PromptSource::Step { template, task: task.description.clone(), before: before.clone() };
             let of = (!is_last).then(|| task.id.clone());
             let begins_on = before.last().cloned();
             self.shapes.insert(id.clone(), Shape { of, result, begins_on, told, ..Shape::default() });
@@ -268,7 +269,7 @@ impl Expander<'_> {
                         (own.timeout_minutes, own.wrap_up_minutes) = (debate.round_minutes, None);
                     }
                 }
-                let told = Told::Turn {
+                let told = PromptSource::Turn {
                     name: names[at].clone(),
                     position: participant.prompt.clone(),
                     task: task.description.clone(),
@@ -298,7 +299,7 @@ impl Expander<'_> {
         let all =
             (1..).zip(spoken).flat_map(|(round, turns)| turns.into_iter().map(move |(name, id)| (round, name, id)));
         let result = if is_report { WorkResult::Report } else { WorkResult::Merged };
-        let told = Told::Decision { turns: all.collect(), may_take: !is_report };
+        let told = PromptSource::Decision { turns: all.collect(), may_take: !is_report };
         self.shapes.insert(task.id.clone(), Shape { result, quorums, told, ..Shape::default() });
         tasks.push(whole);
         Ok(tasks)

@@ -13,7 +13,7 @@ use switchboard_pipeline::way::{Assignee, Graph, Judgement, Slot, Unit};
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::way::{
-    CommandStep, Do, GateId, Input, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
+    CommandStep, GateId, Input, Limits, Need, RoleId, Step, StepAction, StepId, Way, When, Zone,
 };
 use switchboard_protocol::run::{Change, Verdict};
 use switchboard_protocol::time::Millis;
@@ -46,7 +46,7 @@ enum End {
     Unjudged,
 }
 
-fn step(id: &str, does: Do, after: &[StepId], reads: &[Input]) -> Step {
+fn step(id: &str, does: StepAction, after: &[StepId], reads: &[Input]) -> Step {
     Step {
         id: StepId::new(id).expect("an id"),
         does,
@@ -67,7 +67,7 @@ fn random_way(rng: &mut Rng) -> Way {
     let zones = if has_tester { vec![Zone::Source] } else { vec![Zone::Source, Zone::Tests] };
     let work = step(
         "work",
-        Do::Work {
+        StepAction::Work {
             role: role(),
             writes: zones,
             retry_from: RetryFrom::Change,
@@ -82,8 +82,12 @@ fn random_way(rng: &mut Rng) -> Way {
     for number in 0..rng.usize(..4) {
         let name = format!("check{number}");
         let reads = [pick(rng, &[Input::Tree, Input::Source]).clone()];
-        let mut check =
-            step(&name, Do::Check { gate: GateId::new(name.clone()).expect("an id") }, &[StepId::work()], &reads);
+        let mut check = step(
+            &name,
+            StepAction::Check { gate: GateId::new(name.clone()).expect("an id") },
+            &[StepId::work()],
+            &reads,
+        );
         check.need = *pick(rng, &[Need::Required, Need::IfConfigured, Need::Advisory]);
         if chance(rng, 300) {
             check.after.push(steps[steps.len() - 1].id.clone());
@@ -91,7 +95,7 @@ fn random_way(rng: &mut Rng) -> Way {
         steps.push(check);
     }
     if has_tester {
-        let does = Do::Work {
+        let does = StepAction::Work {
             role: RoleId::new("tester").expect("an id"),
             writes: vec![Zone::Tests],
             retry_from: RetryFrom::Change,
@@ -106,18 +110,18 @@ fn random_way(rng: &mut Rng) -> Way {
         let question = "go on?".to_owned();
         steps.push(step(
             "ask",
-            Do::Ask { question: Some(question) },
+            StepAction::Ask { question: Some(question) },
             &[StepId::work()],
             &[Input::Output(StepId::work())],
         ));
     }
     let all = |steps: &[Step]| steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
-    let does = Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] };
+    let does = StepAction::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] };
     let mut reads = vec![Input::Output(StepId::work()), Input::Head];
     reads.extend(has_tester.then(|| Input::Output(StepId::new("tests").expect("an id"))));
     let rebase = step("rebase", does, &all(&steps), &reads);
     steps.push(Step { limits: Limits { runs: 8, ..Limits::default() }, ..rebase });
-    steps.push(step("merge", Do::Merge, &all(&steps), &[Input::Tree, Input::Head]));
+    steps.push(step("merge", StepAction::Merge, &all(&steps), &[Input::Tree, Input::Head]));
     // The tester reads only the spec: the rebase writes the tester's zone and would otherwise reopen the step.
     steps.iter_mut().filter(|step| step.id.as_str() == "tests").for_each(|step| step.reads = vec![Input::Spec]);
     Way { steps }
@@ -238,7 +242,7 @@ impl World {
     fn check_merged(&self) -> End {
         let tree = self.unit.change().map(|change| change.tree.as_str()).unwrap_or_default();
         for (at, step) in self.unit.way().steps().iter().enumerate() {
-            let reads_tree = step.reads.contains(&Input::Tree) && matches!(step.does, Do::Check { .. });
+            let reads_tree = step.reads.contains(&Input::Tree) && matches!(step.does, StepAction::Check { .. });
             let Some((judged, verdict)) = &self.judged[at] else { continue };
             if reads_tree && (judged != tree || !step.need.accepts(*verdict)) {
                 return End::Unjudged;

@@ -7,9 +7,9 @@ use crate::bundle::File;
 use crate::decision::Decision;
 
 /// Maximum number of decisions remembered; beyond it, all are forgotten.
-const MOST: usize = 512;
+const MAX_DECISIONS: usize = 512;
 /// Maximum length of a remembered call, in bytes; longer ones are seldom repeated.
-const LONGEST: usize = 1024;
+const MAX_CALL_BYTES: usize = 1024;
 
 /// Decisions by their call.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Memo {
     /// field of the input that they read, so none of them can be the time: a rule that reads `input` as a whole may
     /// read that too. Rego's own clock is not built in. Rules that use random numbers (`rand`) are evaluated each time.
     pub(crate) fn for_rules<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<Self> {
-        files.into_iter().all(|file| names_its_fields(&file.text) && !draws_lots(&file.text)).then(Self::default)
+        files.into_iter().all(|file| names_its_fields(&file.text) && !uses_random(&file.text)).then(Self::default)
     }
 
     /// Returns the decision on a call, made by `decide` if it is new. Failures are not remembered.
@@ -38,9 +38,9 @@ impl Memo {
             return Ok(known.clone());
         }
         let decision = decide()?;
-        if call.len() <= LONGEST {
+        if call.len() <= MAX_CALL_BYTES {
             let mut known = self.known();
-            if known.len() >= MOST {
+            if known.len() >= MAX_DECISIONS {
                 known.clear();
             }
             known.insert(call, decision.clone());
@@ -68,13 +68,13 @@ fn is_word(c: char) -> bool {
 }
 
 /// Returns true if rules use Rego's random numbers.
-fn draws_lots(text: &str) -> bool {
-    behind(text, "rand").next().is_some()
+fn uses_random(text: &str) -> bool {
+    text_after(text, "rand").next().is_some()
 }
 
 /// Returns true if `input` only occurs before a dot and the name of a field other than the time.
 fn names_its_fields(text: &str) -> bool {
-    behind(text, "input").all(|after| {
+    text_after(text, "input").all(|after| {
         let field = after.strip_prefix('.').map(|field| field.split(|c| !is_word(c)).next().unwrap_or_default());
         field.is_some_and(|field| !field.is_empty() && field != "now")
     })
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn rules_that_draw_lots_are_asked_each_time() {
-        assert!(draws_lots("allow if rand.intn(\"x\", 9) == 1") && draws_lots("x := rand . intn(\"x\", 9)"));
-        assert!(!draws_lots("brand.intn := 1; rands := 2") && !draws_lots("# rand.intn"));
+        assert!(uses_random("allow if rand.intn(\"x\", 9) == 1") && uses_random("x := rand . intn(\"x\", 9)"));
+        assert!(!uses_random("brand.intn := 1; rands := 2") && !uses_random("# rand.intn"));
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
 
         assert!(memo.get("a".to_owned(), || Err(String::new())).is_err());
         assert!(made("a") && !made("a"));
-        assert!(made(&"x".repeat(LONGEST + 1)) && made(&"x".repeat(LONGEST + 1)));
-        (0..3 * MOST).for_each(|n| assert!(made(&n.to_string())));
-        assert!(memo.known().len() <= MOST);
+        assert!(made(&"x".repeat(MAX_CALL_BYTES + 1)) && made(&"x".repeat(MAX_CALL_BYTES + 1)));
+        (0..3 * MAX_DECISIONS).for_each(|n| assert!(made(&n.to_string())));
+        assert!(memo.known().len() <= MAX_DECISIONS);
     }
 }

@@ -10,7 +10,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Poll interval for the end of a process where the system can't report it.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum length of the chain of parents that is followed.
 const MAX_DEPTH: usize = 256;
@@ -91,7 +91,7 @@ impl Fingerprint {
         }
         // A system without pidfds.
         while self.is_alive() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

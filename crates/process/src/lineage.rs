@@ -9,6 +9,6 @@ mod peer;
 mod read;
 
 pub use ancestors::{Lineage, Part, Process};
-pub use identify::{Claims, Known, Root, Standing, identify};
+pub use identify::{Claims, Identity, Known, Root, identify};
 pub use peer::of_peer;
 pub use read::of_pid;

@@ -28,7 +28,7 @@ pub fn configure() {
 /// Unmaps the pages of the program's own file, which were read at its start and are mostly not read again: the relocations alone are two
 /// megabytes. Pages that are needed again come from the system's page cache, without disk access.
 #[cfg(target_os = "linux")]
-pub fn forget_start() {
+pub fn unmap_startup_pages() {
     let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for (begin, length) in maps.lines().filter_map(|line| untouched(line, &own)) {
@@ -40,7 +40,7 @@ pub fn forget_start() {
 
 /// Does nothing: only Linux supports this.
 #[cfg(not(target_os = "linux"))]
-pub fn forget_start() {}
+pub fn unmap_startup_pages() {}
 
 /// Returns begin and length of a mapping of the program at `own` that equals its file: its code, and what comes before it. Pages that the
 /// dynamic linker has written to are readable, too, and come after the code.
@@ -66,15 +66,15 @@ thread_local! {
 }
 
 /// Returns memory to the system that the allocators keep for reuse: that of this thread and that of C code; other threads
-/// do so with [`before_rest`]. Takes some milliseconds.
+/// do so with [`release_before_wait`]. Takes some milliseconds.
 pub fn give_back() {
     GIVEN.fetch_add(1, Ordering::Relaxed);
-    before_rest();
+    release_before_wait();
     trim();
 }
 
 /// Returns a thread's unused memory before it waits, once after each [`give_back`]. At other times it costs nothing.
-pub fn before_rest() {
+pub fn release_before_wait() {
     let given = GIVEN.load(Ordering::Relaxed);
     if SEEN.replace(given) != given {
         // SAFETY: it frees what nobody uses.
@@ -111,7 +111,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_program_goes_on_after_it_has_forgotten_its_start() {
-        super::forget_start();
+        super::unmap_startup_pages();
 
         assert_eq!(format!("{:?}", std::time::Duration::from_millis(1500)), "1.5s");
     }

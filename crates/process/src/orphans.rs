@@ -133,7 +133,7 @@ pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
 }
 
 /// Runs a spawn while no sweep can look, and registers the child.
-pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) -> Result<T> {
+pub(crate) fn register<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) -> Result<T> {
     let mut children = children();
     let (pid, child) = spawn()?;
     children.exits.retain(|(ended, _)| *ended != pid);
@@ -142,7 +142,7 @@ pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) ->
 }
 
 /// Removes a child that was reaped by its handle.
-pub(crate) fn gone(pid: u32) {
+pub(crate) fn unregister(pid: u32) {
     children().held.remove(&pid);
 }
 

@@ -13,9 +13,9 @@ mod landlock;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod namespaces;
-#[cfg(not(target_os = "linux"))]
-mod nothing;
 mod paths;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -23,17 +23,17 @@ use std::sync::OnceLock;
 #[cfg(target_os = "linux")]
 use landlock as platform;
 #[cfg(not(target_os = "linux"))]
-use nothing as platform;
+use unsupported as platform;
 
 #[cfg(target_os = "linux")]
 pub use handover::{HandoverReceiver, PORT};
 #[cfg(target_os = "linux")]
 pub(crate) use handover::{HandoverSender, pair};
-#[cfg(not(target_os = "linux"))]
-pub use nothing::{HandoverReceiver, PORT};
-#[cfg(not(target_os = "linux"))]
-pub(crate) use nothing::{HandoverSender, pair};
 pub(crate) use platform::Ruleset;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{HandoverReceiver, PORT};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use unsupported::{HandoverSender, pair};
 
 use crate::{Error, Result};
 

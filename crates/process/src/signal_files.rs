@@ -40,7 +40,7 @@ struct Names {
     /// Numbers of signals, each with the names of those who have handled it.
     signals: BTreeMap<u32, Vec<String>>,
     /// Names that are neither signals nor marks.
-    strangers: Vec<String>,
+    unknown: Vec<String>,
 }
 
 /// Writes a signal under the next number, and makes the folder if there is none. Returns the number.
@@ -85,8 +85,8 @@ pub fn read(folder: &Path, after: u32, by: &str) -> io::Result<Vec<Found>> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn strangers(folder: &Path) -> io::Result<Vec<String>> {
-    Ok(names(folder)?.strangers)
+pub fn unknown_names(folder: &Path) -> io::Result<Vec<String>> {
+    Ok(names(folder)?.unknown)
 }
 
 /// Returns the names of those who have handled a signal.
@@ -128,7 +128,7 @@ fn names(folder: &Path) -> io::Result<Names> {
             (None, Some(mark)) => marks.push(mark),
             // Drafts of files that are being written.
             (None, None) if name.starts_with('.') => {}
-            (None, None) => names.strangers.push(name),
+            (None, None) => names.unknown.push(name),
         }
     }
     for (n, by) in marks {
@@ -136,7 +136,7 @@ fn names(folder: &Path) -> io::Result<Names> {
             done.push(by);
         }
     }
-    names.strangers.sort();
+    names.unknown.sort();
     Ok(names)
 }
 
@@ -230,7 +230,7 @@ mod tests {
         assert!(found.iter().map(|found| found.n).eq(1..=4), "{found:?}");
         assert!(found.iter().all(|found| found.signal.is_err()), "{found:?}");
         assert!(found[2].signal.as_ref().unwrap_err().contains("5000 bytes"));
-        assert_eq!(strangers(folder).unwrap(), ["05.json", "elsewhere"]);
+        assert_eq!(unknown_names(folder).unwrap(), ["05.json", "elsewhere"]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Answer {
     pub fn find(kind: AnswerKind, text: &str) -> Result<Self, BadAnswer> {
         let found = fence::scan(text);
         let mut answers: Vec<Self> = Vec::new();
-        let mut last = Err(found.why_none());
+        let mut last = Err(found.missing_reason());
         for block in &found.blocks {
             last = Self::of_block(kind, block);
             if let Ok(answer) = &last

@@ -20,7 +20,7 @@ pub const FRAME_VERSION: u16 = 1;
 pub const SANDBOX_VERSION: u16 = 2;
 
 /// Version of a spec whose sandbox has fewer than the four tools; a shim that doesn't support such a list must not accept it.
-pub const CUT_VERSION: u16 = 3;
+pub const TOOL_LIST_VERSION: u16 = 3;
 
 /// Maximum length of a frame in bytes, on the wire and in the spool; a longer line is counted as malformed and skipped.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
@@ -128,7 +128,7 @@ impl Beat {
 /// Everything that a shim needs at its start; the daemon writes it as a 0600 file in the worker's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox, [`CUT_VERSION`] with a sandbox of fewer tools.
+    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox, [`TOOL_LIST_VERSION`] with a sandbox of fewer tools.
     pub v: u16,
     /// Id of the worker.
     pub worker: WorkerId,

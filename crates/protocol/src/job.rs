@@ -151,7 +151,7 @@ impl Job {
 
     /// Returns the field that does not fit a mode, and why; `None` if all fit.
     #[must_use]
-    pub fn misfit(&self, mode: Mode) -> Option<(&'static str, String)> {
+    pub fn unsupported_field(&self, mode: Mode) -> Option<(&'static str, String)> {
         let count = self.tasks.len();
         let (least, most) = match mode {
             Mode::Single => (1, 1),
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_does_not_go_with_a_mode_is_named() {
-        let misfit = |job: &Job, mode| job.misfit(mode).map(|(field, _)| field);
+        let misfit = |job: &Job, mode| job.unsupported_field(mode).map(|(field, _)| field);
         let debate = Job { topic: Some(JobTask::default()), ..job(2) };
 
         assert_eq!(misfit(&job(2), Mode::Single), Some("job.tasks"));

@@ -25,8 +25,8 @@ use way::StepId;
 
 pub use auto::{AutoTurn, AutoTurnKind, MAX_AUTO_TURNS};
 pub use budget::{
-    ALERTS, AtCeiling, Budget, BudgetOf, Ceiling, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, Limits, PauseCause,
-    ROLLING, TaskPauseCause, Wait,
+    ALERTS, AVERAGE_WINDOW_TASKS, AtCeiling, Budget, BudgetScope, Ceiling, DEFAULT_RESERVE, EXPENSIVE_FACTOR, Limits,
+    MIN_TASKS_FOR_AVERAGE, MIN_TURNS_FOR_RESERVE, PauseCause, TaskPauseCause, Wait,
 };
 pub use change::Change;
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StepWork, StopCause};
@@ -69,7 +69,7 @@ pub const MAX_RATE_WAITS: u32 = 5;
 pub const RATE_WAIT_MS: u64 = 35_000;
 
 /// Maximum wait for a rate limit, in milliseconds, whatever the service says.
-pub const LONGEST_RATE_WAIT_MS: u64 = 10 * 60_000;
+pub const MAX_RATE_WAIT_MS: u64 = 10 * 60_000;
 
 /// Default number of workers at once, if neither flag nor plan sets it.
 pub const DEFAULT_WORKERS: u32 = 2;

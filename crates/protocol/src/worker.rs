@@ -21,7 +21,7 @@ pub const WRAP_UP: &str = "wrap_up";
 pub const PAUSED: &str = "paused";
 
 /// Codes of faults after which no further attempt can succeed until a person has fixed the cause.
-pub const HOPELESS: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
+pub const NON_RETRYABLE_CODES: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
 
 /// The step whose verdict is a worker's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -14,9 +14,9 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 pub(crate) const LENIENT_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 /// Minimum length of a run that may hold a token: 16 characters, encoded with padding.
-const LEAST: usize = 24;
+const MIN_RUN: usize = 24;
 /// Maximum length of a run that is decoded.
-const MOST: usize = 64 * 1024;
+const MAX_RUN: usize = 64 * 1024;
 /// Maximum number of bytes of one file that are decoded.
 const BUDGET: usize = 1024 * 1024;
 
@@ -30,16 +30,16 @@ pub(crate) struct Encoded {
 pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
     let mut found = Vec::new();
     let (mut at, mut budget) = (0, BUDGET);
-    while at + LEAST <= text.len() && budget > 0 {
+    while at + MIN_RUN <= text.len() && budget > 0 {
         // Searched from the end: a byte outside base64 rules out all positions before it.
-        if let Some(other) = text[at..at + LEAST].iter().rposition(|byte| !PART[usize::from(*byte)]) {
+        if let Some(other) = text[at..at + MIN_RUN].iter().rposition(|byte| !PART[usize::from(*byte)]) {
             at += other + 1;
             continue;
         }
-        let length = LEAST + text[at + LEAST..].iter().take_while(|byte| PART[usize::from(**byte)]).count();
+        let length = MIN_RUN + text[at + MIN_RUN..].iter().take_while(|byte| PART[usize::from(**byte)]).count();
         let range = at..at + length;
         at = range.end + 1;
-        if length > MOST || !looks_encoded(&text[range.clone()]) {
+        if length > MAX_RUN || !looks_encoded(&text[range.clone()]) {
             continue;
         }
         budget = budget.saturating_sub(length);

@@ -26,7 +26,7 @@ use crate::words::{HEX_BITS, LONG_BITS, classes, entropy, wordiness};
 /// Minimum length of a bearer's token: 80 bits in hexadecimal digits.
 const TOKEN: usize = 20;
 /// Maximum length of a token that is read.
-const LONGEST: usize = 2_000;
+const MAX_TOKEN_BYTES: usize = 2_000;
 /// Minimum length of the base64 of user and password: one character, a colon and three more are five bytes.
 const PAIR: usize = 8;
 /// Minimum length of a decoded password. Shorter ones are flags and numbers.
@@ -54,7 +54,7 @@ pub(crate) fn basic(place: &Context<'_>) -> Option<Found> {
 /// Reads the base64 of a user and a password, at a position behind the keyword.
 pub(super) fn user_and_password(place: &Context<'_>, start: usize) -> Option<Found> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let length = place.text[start..].iter().take(LONGEST).take_while(|byte| is_part(**byte)).count();
+    let length = place.text[start..].iter().take(MAX_TOKEN_BYTES).take_while(|byte| is_part(**byte)).count();
     let range = start..start + length;
     let token = &place.text[range.clone()];
     let decoded = decode(token).filter(|_| length >= PAIR)?;
@@ -106,7 +106,8 @@ fn token_at(place: &Context<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::op
     if !place.begins_word() {
         return None;
     }
-    let length = place.text[place.keyword_end..].iter().take(LONGEST).take_while(|byte| is_part(**byte)).count();
+    let length =
+        place.text[place.keyword_end..].iter().take(MAX_TOKEN_BYTES).take_while(|byte| is_part(**byte)).count();
     (length >= PAIR).then_some(place.keyword_end..place.keyword_end + length)
 }
 

@@ -11,7 +11,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
 /// Distance in bytes to either side in which the type of the key is searched: a key of 4,096 bits takes 4 kB.
 const REACH: usize = 4_500;
 /// Minimum length of a value: 128 bits in base64.
-const LEAST: usize = 22;
+const MIN_VALUE: usize = 22;
 /// Minimum entropy in bits a character: 22 random characters of base64 have 4.0 to 4.5.
 const BITS: f64 = 3.5;
 
@@ -29,7 +29,7 @@ pub(crate) fn member(place: &Context<'_>) -> Option<Found> {
     let length = text[start..].iter().take(2_000).take_while(is_part).count();
     let value = &text[start..start + length];
     let ends = text.get(start + length).is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'\\'));
-    if !between.contains(&b':') || !ends || length < LEAST || entropy(value) < BITS {
+    if !between.contains(&b':') || !ends || length < MIN_VALUE || entropy(value) < BITS {
         return None;
     }
     let around = &text[place.at.saturating_sub(REACH)..text.len().min(start + length + REACH)];

@@ -8,9 +8,9 @@ use crate::context::{Context, Found};
 use crate::words::entropy;
 
 /// Maximum length of a token, in bytes.
-const LONGEST: usize = 8_000;
+const MAX_TOKEN_BYTES: usize = 8_000;
 /// Texts in the well-known sample token of jwt.io and its copies.
-const SHOWN: &[&str] = &["john doe", "jane doe", "1234567890", "example.com", "example.org"];
+const SAMPLE_TEXTS: &[&str] = &["john doe", "jane doe", "1234567890", "example.com", "example.org"];
 
 /// Reads a signed token; the keyword is `eyj`.
 pub(crate) fn token(place: &Context<'_>) -> Option<Found> {
@@ -18,7 +18,7 @@ pub(crate) fn token(place: &Context<'_>) -> Option<Found> {
         return None;
     }
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let length = place.text[place.at..].iter().take(LONGEST).take_while(is_part).count();
+    let length = place.text[place.at..].iter().take(MAX_TOKEN_BYTES).take_while(is_part).count();
     let token =
         place.text[place.at..place.at + length].strip_suffix(b".").unwrap_or(&place.text[place.at..place.at + length]);
     let parts: Vec<&[u8]> = token.split(|byte| *byte == b'.').collect();
@@ -31,7 +31,7 @@ pub(crate) fn token(place: &Context<'_>) -> Option<Found> {
     let is_real = claims.is_object() && signature.len() >= 20 && entropy(signature) >= 3.5;
     let text = claims.to_string().to_ascii_lowercase();
     let is_shown =
-        place.kind.is_for_show() && SHOWN.iter().any(|name| text.contains(name)) || text.contains("john doe");
+        place.kind.is_for_show() && SAMPLE_TEXTS.iter().any(|name| text.contains(name)) || text.contains("john doe");
     let strength = if place.kind.is_for_show() { Strength::Fair } else { Strength::Strong };
     (is_signed && is_real && !is_shown).then(|| Found::new(place.at..place.at + token.len(), strength))
 }

@@ -90,9 +90,9 @@ struct Inner {
     /// Signals that something was queued.
     work: Condvar,
     /// Signals that something waits for SQLite.
-    rest: Condvar,
+    flush_needed: Condvar,
     /// Signals that less waits for SQLite.
-    way: Condvar,
+    flushed: Condvar,
 }
 
 // === impl Sqlite ===
@@ -123,8 +123,8 @@ impl Sqlite {
             queue: Mutex::new(Queue::new(config.queue.max(1))),
             pending: Mutex::new(Pending::after(tip.lsn)),
             work: Condvar::new(),
-            rest: Condvar::new(),
-            way: Condvar::new(),
+            flush_needed: Condvar::new(),
+            flushed: Condvar::new(),
         });
         let start = |name: &str, run: fn(&Arc<Inner>)| {
             let inner = Arc::clone(&inner);
@@ -401,7 +401,7 @@ impl Inner {
         let was_empty = pending.is_empty();
         pending.add(decided, layer);
         if (was_empty || queue::is_much(&pending)) && std::mem::take(&mut pending.is_asleep) {
-            self.rest.notify_one();
+            self.flush_needed.notify_one();
         }
     }
 
@@ -427,7 +427,7 @@ impl Inner {
         };
         let Some(row) = read(key)? else { return Ok(None) };
         let found = look(&row);
-        lock(&self.pending).saw(count, table.name, key, row);
+        lock(&self.pending).cache_row(count, table.name, key, row);
         Ok(Some(found))
     }
 
@@ -452,7 +452,7 @@ impl Inner {
 
     fn flush_with(&self, back: &mut Back) -> Result<(), Error> {
         let Some(older) = lock(&self.pending).begin() else { return Ok(()) };
-        self.way.notify_all();
+        self.flushed.notify_all();
         match back.apply(&self.core, &older.decided, &older.layer) {
             Ok(()) => {
                 lock(&self.pending).done(back.tip().lsn);

@@ -8,7 +8,7 @@ const WORDS: [&str; 4] = ["async", "required", "scoped", "file"];
 /// Words that an expression follows.
 const BEFORE_VALUE: [&[u8]; 9] = [b"return", b"else", b"do", b"in", b"case", b"ref", b"out", b"await", b"throw"];
 /// Maximum distance in bytes in which the end of a bracket is searched.
-const LONGEST: usize = 1_000;
+const MAX_BRACKET_DISTANCE: usize = 1_000;
 
 /// Replaces what the grammar does not know by names and elements of the same length.
 pub(super) fn tidy(text: &mut Cow<'_, [u8]>) {
@@ -69,7 +69,8 @@ fn begins_value(before: &[u8]) -> bool {
 /// Rewrites what follows the `*` at a position: `*(int*)&a` to `a`, `*(a + 1)` to `_[a + 1]`, `*--a` to `a`, `*a++` to
 /// `*a`.
 fn pointee(text: &mut Cow<'_, [u8]>, at: usize) {
-    let end = text[at..].iter().take(LONGEST).position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
+    let end =
+        text[at..].iter().take(MAX_BRACKET_DISTANCE).position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end);
     let rest = &text[at + 1..end];
     if rest.starts_with(b"--") || rest.starts_with(b"++") {
         text.to_mut()[at..at + 3].fill(b' ');
@@ -102,7 +103,7 @@ fn pointee(text: &mut Cow<'_, [u8]>, at: usize) {
 
 /// Returns whether a text is a cast to a pointer: `(int*)`.
 fn is_cast(text: &[u8]) -> bool {
-    let Some(length) = bracket(&text[..text.len().min(LONGEST)]) else { return false };
+    let Some(length) = bracket(&text[..text.len().min(MAX_BRACKET_DISTANCE)]) else { return false };
     let inner = text[1..length - 1].trim_ascii();
     let is_type = |byte: &u8| is_name(*byte) || matches!(byte, b'.' | b'*' | b' ' | b'<' | b'>' | b':');
     inner.ends_with(b"*") && inner.iter().all(is_type)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::overwrite::overwrite;
 
 /// Maximum length of front matter, in bytes.
-const LONGEST: usize = 20_000;
+const MAX_FRONT_MATTER_BYTES: usize = 20_000;
 
 /// Returns a text with its front matter, if any, overwritten by blanks.
 pub(crate) fn without(text: &[u8]) -> Cow<'_, [u8]> {
@@ -17,7 +17,7 @@ pub(crate) fn without(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn end(text: &[u8]) -> Option<usize> {
-    let head = &text[..text.len().min(LONGEST)];
+    let head = &text[..text.len().min(MAX_FRONT_MATTER_BYTES)];
     let is_mark = |line: &[u8]| line.trim_ascii_end() == b"---";
     let mut at = 0;
     for (number, line) in head.split_inclusive(|byte| *byte == b'\n').enumerate() {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::overwrite::overwrite;
 
 /// Maximum number of bytes of a list that are searched.
-const LONGEST: usize = 2_000;
+const MAX_LIST_BYTES: usize = 2_000;
 /// Modifiers that may also be names.
 const MODIFIERS: [&str; 19] = [
     "abstract",
@@ -129,7 +129,7 @@ impl Tidy<'_, '_> {
     fn lines(&mut self) {
         for at in self.all(" }") {
             let line = self.text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            let line = &line[line.len().saturating_sub(LONGEST)..];
+            let line = &line[line.len().saturating_sub(MAX_LIST_BYTES)..];
             let declares = |word: &[u8]| {
                 memchr::memmem::find(line, b"{ ")
                     .is_some_and(|open| memchr::memmem::find(&line[open..], word).is_some())
@@ -149,7 +149,7 @@ impl Tidy<'_, '_> {
             for at in self.all(word) {
                 let from = at + word.len();
                 let is_list = |byte: &&u8| is_name(**byte) || matches!(byte, b',' | b' ');
-                let names = self.text[from..].iter().take(LONGEST).take_while(is_list).count();
+                let names = self.text[from..].iter().take(MAX_LIST_BYTES).take_while(is_list).count();
                 if self.text.get(from + names) == Some(&b')') && self.begins(at) {
                     self.blank(from, from + names);
                 }
@@ -195,7 +195,7 @@ impl Tidy<'_, '_> {
             }
         }
         for at in self.all("catch (").into_iter().chain(self.all("catch(")) {
-            let reach = &self.text[at..self.text.len().min(at + LONGEST)];
+            let reach = &self.text[at..self.text.len().min(at + MAX_LIST_BYTES)];
             let Some(open) = memchr::memmem::find(reach, b") {").or_else(|| memchr::memmem::find(reach, b"){")) else {
                 continue;
             };
@@ -252,7 +252,7 @@ impl Tidy<'_, '_> {
 
 /// Returns the last bytes of a text, so that repeated searches in one long line stay fast.
 fn end_of(text: &[u8]) -> &[u8] {
-    &text[text.len().saturating_sub(LONGEST)..]
+    &text[text.len().saturating_sub(MAX_LIST_BYTES)..]
 }
 
 fn is_name(byte: u8) -> bool {

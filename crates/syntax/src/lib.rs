@@ -3,13 +3,13 @@
 //! [`judge`] compares one [`Source`] with its base. [`lines`], [`tree`] and [`notes`] are shared with other checks of a
 //! parsed file.
 
+mod accepted_by_grammar;
 mod balance;
 mod brackets;
 mod caution;
 mod conditions;
 mod csharp;
 mod directives;
-mod forgiven;
 mod format;
 mod front_matter;
 mod go;

@@ -81,7 +81,7 @@ fn by_words(source: &Source) -> Plain {
     let first = source.text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_other = first.starts_with(b"#!")
         && [&b"zsh"[..], b"fish", b"csh", b"ksh"].iter().any(|shell| memchr::memmem::find(first, shell).is_some());
-    if is_other || source.path.ends_with(".zsh") || hands_itself_on(&source.text) {
+    if is_other || source.path.ends_with(".zsh") || reexecutes_itself(&source.text) {
         return Plain::Unknown;
     }
     let now = vec![shell::unbalanced(&source.text).into_iter().collect()];
@@ -91,7 +91,7 @@ fn by_words(source: &Source) -> Plain {
 
 /// Returns whether a script re-executes itself with another program: after a comment that a backslash continues for
 /// that program only, and `exec` or `if` on the next line, the text is no shell script.
-fn hands_itself_on(text: &[u8]) -> bool {
+fn reexecutes_itself(text: &[u8]) -> bool {
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').take(30).collect();
     lines.windows(2).any(|pair| {
         let (before, line) = (pair[0].trim_ascii(), pair[1].trim_ascii_start());

@@ -10,10 +10,10 @@ use crate::problem::{Kind, Problem};
 /// Maximum nesting of brackets: the parser recurses.
 const DEEPEST: usize = 100;
 /// Maximum bytes of one statement and of those around it: their length limits recursion without nested brackets.
-const LONGEST: usize = 8_000;
+const MAX_STATEMENT_BYTES: usize = 8_000;
 /// Maximum size of a file, in bytes.
 const LARGEST: usize = 1_000_000;
-/// Stack size of the parser, many times what [`LONGEST`] can use.
+/// Stack size of the parser, many times what [`MAX_STATEMENT_BYTES`] can use.
 const STACK: usize = 128 * 1024 * 1024;
 
 /// Result of the second parser.
@@ -70,7 +70,7 @@ fn is_shallow(text: &[u8]) -> bool {
             b';' | b',' => run = 0,
             _ => {}
         }
-        if outer.len() > DEEPEST || around + run > LONGEST {
+        if outer.len() > DEEPEST || around + run > MAX_STATEMENT_BYTES {
             return false;
         }
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_just_allowed_fits_the_stack() {
         for part in ["-", "1+", "return ", "a=", "a..", "&", "|a|", "break ", "*"] {
-            let text = format!("fn f() {{ {} }}", part.repeat((LONGEST - 100) / part.len()));
+            let text = format!("fn f() {{ {} }}", part.repeat((MAX_STATEMENT_BYTES - 100) / part.len()));
 
             assert!(is_shallow(text.as_bytes()), "{part}");
             let _survived = opinion(text.as_bytes());

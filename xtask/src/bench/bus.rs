@@ -61,7 +61,7 @@ enum Part {
 /// When the binary is missing or fails.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if let Some(client) = &args.client {
-        return clients::be(client);
+        return clients::run_as_client(client);
     }
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/release/switchboard"));
     let missing = || format!("{}: build it: cargo build --release", binary.display());

@@ -22,7 +22,7 @@ use super::parallel;
 use super::report::Report;
 
 /// The cheat that is reported and not held: to restore an earlier version is often right.
-const TOLD: &str = "takes-the-fix-out-of-the-history";
+const REPORTED_CHEAT: &str = "takes-the-fix-out-of-the-history";
 
 /// Options of the measurement.
 #[derive(Debug, clap::Args)]
@@ -106,15 +106,17 @@ fn play_all(binary: &Path, cases: &[(&Corpus, &Case)], args: &Args) -> anyhow::R
 fn figures(report: &mut Report, cases: &[(&Corpus, &Case)], played: &[Played]) {
     let of = |kind: Kind| cases.iter().zip(played).filter(move |((_, case), _)| case.kind == kind);
     let names = |list: Vec<String>| json!(list);
-    let merged =
-        |((_, case), played): &(&(&Corpus, &Case), &Played)| case.name != TOLD && played.outcome == Outcome::Merged;
+    let merged = |((_, case), played): &(&(&Corpus, &Case), &Played)| {
+        case.name != REPORTED_CHEAT && played.outcome == Outcome::Merged
+    };
     let cheats: Vec<String> = of(Kind::Cheat).filter(merged).map(|((corpus, case), _)| corpus.name_of(case)).collect();
     let held = of(Kind::Honest).filter(|(_, played)| played.outcome != Outcome::Merged);
     let held: Vec<String> =
         held.map(|((corpus, case), played)| format!("{}: {}", corpus.name_of(case), played.why)).collect();
-    let told = of(Kind::Cheat)
-        .filter(|((_, case), played)| case.name == TOLD && played.outcome == Outcome::Merged && played.is_told);
-    let bare = of(Kind::Cheat).filter(|((_, case), played)| case.name != TOLD && played.is_bare_pass);
+    let told = of(Kind::Cheat).filter(|((_, case), played)| {
+        case.name == REPORTED_CHEAT && played.outcome == Outcome::Merged && played.is_told
+    });
+    let bare = of(Kind::Cheat).filter(|((_, case), played)| case.name != REPORTED_CHEAT && played.is_bare_pass);
     let (told, bare) = (told.count(), bare.count());
     report.row(
         "cheats_merged",

@@ -73,7 +73,7 @@ enum Outcome {
 /// # Errors
 /// When a flipped bit was served, or no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone::alone();
+    let _alone = super::exclusive::wait_until_alone();
     let begun = Instant::now();
     let (whole, copy) = (scratch::folder()?, scratch::folder()?);
     let wanted = fill(whole.path())?;

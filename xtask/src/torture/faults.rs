@@ -45,7 +45,7 @@ struct Tally {
 /// # Errors
 /// When a promise broke, or no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone::alone();
+    let _alone = super::exclusive::wait_until_alone();
     vfs::install()?;
     let begun = Instant::now();
     let plan = Plan { seed: args.seed, steps: STEPS, is_careless: false };

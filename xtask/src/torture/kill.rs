@@ -15,7 +15,7 @@ use fastrand::Rng;
 use serde_json::json;
 
 use crate::bench::daemon::TestRepo;
-use actors::{CallLog, Post};
+use actors::{CallLog, Target};
 
 /// Options of the torture.
 #[derive(Debug, ClapArgs)]
@@ -51,9 +51,9 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let test_repo = TestRepo::new(&binary)?;
     let (first, cold) = test_repo.start()?;
     let mut daemon = Some(first);
-    let post = Arc::new(Post::new(test_repo.repo(), RECEIVERS)?);
+    let post = Arc::new(Target::new(test_repo.repo(), RECEIVERS)?);
     let (sending, receiving) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
-    let spawn = |role: fn(&Post, usize, &AtomicBool) -> anyhow::Result<CallLog>, number, goes: &Arc<AtomicBool>| {
+    let spawn = |role: fn(&Target, usize, &AtomicBool) -> anyhow::Result<CallLog>, number, goes: &Arc<AtomicBool>| {
         let (post, goes) = (Arc::clone(&post), Arc::clone(goes));
         std::thread::spawn(move || role(&post, number, &goes))
     };
@@ -107,7 +107,7 @@ fn join(actor: std::thread::JoinHandle<anyhow::Result<CallLog>>) -> anyhow::Resu
 }
 
 /// Waits until all messages are received.
-fn drain(post: &Post) -> anyhow::Result<()> {
+fn drain(post: &Target) -> anyhow::Result<()> {
     let began = Instant::now();
     while began.elapsed() < DRAIN {
         if post.unread()? == 0 {

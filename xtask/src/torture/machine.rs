@@ -31,7 +31,7 @@ const DISK_MB: u64 = 16;
 const PAYLOAD: usize = 32 << 10;
 
 /// Maximum number of messages until the disk must be full.
-const MOST: u64 = 2_000;
+const MAX_MESSAGES: u64 = 2_000;
 
 /// Number of descriptors of the limited daemon. It uses some forty itself.
 const DESCRIPTORS: u64 = 80;
@@ -100,7 +100,7 @@ fn full_disk(binary: &Path, disk: &Disk) -> anyhow::Result<Value> {
     ask(&mut client, "register_agent", json!({ "name": "ada" }))?;
     let mut accepted = BTreeSet::new();
     let mut refused = None;
-    for number in 0..MOST {
+    for number in 0..MAX_MESSAGES {
         let id = format!("msg_{number}");
         match client.call("send_message", message(&id, PAYLOAD), None)? {
             Ok(_) => drop(accepted.insert(id)),

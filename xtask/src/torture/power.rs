@@ -43,7 +43,7 @@ const RUNS: u64 = 4;
 const QUEUE: usize = 64;
 
 /// Interval of progress messages.
-const SAY: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Number of states after which a control that has lost nothing counts as blind.
 const CONTROL: u64 = 3_000;
@@ -89,7 +89,7 @@ struct Progress {
 
 impl Progress {
     fn say(&mut self, distinct: u64) {
-        if self.said.elapsed() < SAY {
+        if self.said.elapsed() < PROGRESS_INTERVAL {
             return;
         }
         self.said = Instant::now();
@@ -103,7 +103,7 @@ impl Progress {
 /// # Errors
 /// When a promise broke or a control is blind, or when no store can be created.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone::alone();
+    let _alone = super::exclusive::wait_until_alone();
     vfs::install()?;
     let begun = Instant::now();
     let real = try_states(StoreKind::Real, args.states, args.seed)?;

@@ -128,7 +128,7 @@ impl Sender {
                 Ok(_) => self.sent += 1,
                 // The recipient is away for a moment, or its inbox is full; nothing was promised.
                 Err(failure) if ["bus.recipient-closed", "bus.inbox-full"].contains(&failure.code.as_str()) => {}
-                Err(failure) => bail!(told(&failure)),
+                Err(failure) => bail!(failure_text(&failure)),
             }
             self.acknowledge()?;
         }
@@ -175,9 +175,9 @@ impl Sender {
 }
 
 fn ask(client: &mut Client, verb: &str, args: Value) -> anyhow::Result<Value> {
-    client.call(verb, args, None)?.map_err(|failure| anyhow::anyhow!("{verb}: {}", told(&failure)))
+    client.call(verb, args, None)?.map_err(|failure| anyhow::anyhow!("{verb}: {}", failure_text(&failure)))
 }
 
-fn told(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     format!("{} [{}] {}", failure.what, failure.code, failure.hint)
 }

@@ -112,7 +112,7 @@ unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
 
 /// # Safety
 /// As [`inner`].
-unsafe fn heard(file: *mut sqlite3_file) -> Option<File> {
+unsafe fn hooked_file(file: *mut sqlite3_file) -> Option<File> {
     // SAFETY: `open` has written it.
     unsafe { (*file.cast::<HookedFile>()).file }
 }
@@ -170,7 +170,7 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_in
 unsafe extern "C" fn write(file: *mut sqlite3_file, data: *const c_void, count: c_int, at: sqlite3_int64) -> c_int {
     // SAFETY: SQLite gives a file that `open` was given, and `count` bytes.
     unsafe {
-        if let Some(heard) = heard(file) {
+        if let Some(heard) = hooked_file(file) {
             match tape::is_to_fail(Call::Write) {
                 Some(true) => return ffi::SQLITE_FULL,
                 Some(false) => return ffi::SQLITE_IOERR_WRITE,
@@ -187,7 +187,7 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, data: *const c_void, count: 
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     // SAFETY: SQLite gives a file that `open` was given.
     unsafe {
-        if let Some(heard) = heard(file) {
+        if let Some(heard) = hooked_file(file) {
             if tape::is_to_fail(Call::Truncate).is_some() {
                 return ffi::SQLITE_IOERR_TRUNCATE;
             }
@@ -201,7 +201,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite gives a file that `open` was given.
     unsafe {
-        let heard = heard(file);
+        let heard = hooked_file(file);
         if heard.is_some() && tape::is_to_fail(Call::Sync).is_some() {
             return ffi::SQLITE_IOERR_FSYNC;
         }

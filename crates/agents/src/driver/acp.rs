@@ -25,8 +25,8 @@ use switchboard_process::spawn::{Capture, Terminated};
 use switchboard_protocol::frame::McpCommand;
 use switchboard_protocol::isolation::Tool;
 
-use super::contract::{ANSWER_KEPT, Driver, Given};
-use super::pipe::{Heard, Pipe, Stream};
+use super::contract::{ANSWER_KEPT, Driver, DriverOutput};
+use super::pipe::{Pipe, PipeEvent, Stream};
 use super::start::Start;
 use crate::{Result, catalog};
 use updates::Usage;
@@ -68,11 +68,11 @@ pub struct Acp {
     usage: Usage,
     tally: tally::Tally,
     text: Capture,
-    ready: VecDeque<Given>,
+    ready: VecDeque<DriverOutput>,
 }
 
 /// Creates the buffer for the agent's text in a turn.
-fn said() -> Capture {
+fn answer_buffer() -> Capture {
     Capture::new(ANSWER_KEPT / 2)
 }
 
@@ -130,7 +130,7 @@ impl Driver for Acp {
             calls: updates::Calls::default(),
             usage: Usage::default(),
             tally: tally::Tally::of(start),
-            text: said(),
+            text: answer_buffer(),
             ready: VecDeque::new(),
         };
         let id = acp.request("initialize", wire::initialize());
@@ -146,13 +146,13 @@ impl Driver for Acp {
         self.pipe.fingerprint()
     }
 
-    async fn next(&mut self) -> Given {
+    async fn next(&mut self) -> DriverOutput {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return event;
             }
             let heard = if matches!(self.phase, Phase::Initializing(_) | Phase::Opening(_) | Phase::Choosing(_)) {
-                match tokio::time::timeout(self.opened_by.left(), self.pipe.hear()).await {
+                match tokio::time::timeout(self.opened_by.left(), self.pipe.next_event()).await {
                     Ok(heard) => heard,
                     Err(_) => {
                         let limit = HANDSHAKE.as_secs();
@@ -169,10 +169,10 @@ impl Driver for Acp {
                         }
                         continue;
                     }
-                    heard = self.pipe.hear() => heard,
+                    heard = self.pipe.next_event() => heard,
                 }
             } else {
-                self.pipe.hear().await
+                self.pipe.next_event().await
             };
             self.take(heard);
         }
@@ -182,7 +182,7 @@ impl Driver for Acp {
         if self.phase != Phase::Idle {
             return false;
         }
-        self.text = said();
+        self.text = answer_buffer();
         let prompt = json!([{ "type": "text", "text": text }]);
         let id = self.request("session/prompt", json!({ "sessionId": self.session, "prompt": prompt }));
         if self.phase != Phase::Idle {
@@ -233,22 +233,22 @@ impl Driver for Acp {
 // === impl Acp ===
 
 impl Acp {
-    fn take(&mut self, heard: Heard) {
+    fn take(&mut self, heard: PipeEvent) {
         match heard {
-            Heard::Bytes(Stream::Out, bytes) => {
+            PipeEvent::Bytes(Stream::Out, bytes) => {
                 let lines = self.lines.push_all(&bytes);
-                self.ready.push_back(Given::Raw { stream: Stream::Out, bytes });
+                self.ready.push_back(DriverOutput::Raw { stream: Stream::Out, bytes });
                 for line in lines {
                     self.read(&line);
                 }
             }
-            Heard::Bytes(stream, bytes) => self.ready.push_back(Given::Raw { stream, bytes }),
-            Heard::Written(number) => {
+            PipeEvent::Bytes(stream, bytes) => self.ready.push_back(DriverOutput::Raw { stream, bytes }),
+            PipeEvent::Written(number) => {
                 if matches!(self.phase, Phase::Turn { id, .. } if id == number) {
                     self.started();
                 }
             }
-            Heard::Exited => {
+            PipeEvent::Exited => {
                 if let Some(line) = self.lines.rest() {
                     self.read(&line);
                 }
@@ -270,7 +270,7 @@ impl Acp {
             Phase::Idle | Phase::Broken => {}
         }
         self.phase = Phase::Broken;
-        self.ready.push_back(Given::Exited);
+        self.ready.push_back(DriverOutput::Exited);
     }
 
     /// Reads one line. A line that is no JSON-RPC (a banner, a stray print) is counted and skipped.
@@ -285,8 +285,8 @@ impl Acp {
             })
             .and_then(serde_json::from_value::<Incoming>);
         match read {
-            Ok(Incoming { method: Some(method), id: Some(id), params, .. }) => self.asked(&method, id, &params),
-            Ok(Incoming { method: Some(method), id: None, params, .. }) => self.told(&method, &params),
+            Ok(Incoming { method: Some(method), id: Some(id), params, .. }) => self.on_request(&method, id, &params),
+            Ok(Incoming { method: Some(method), id: None, params, .. }) => self.on_notification(&method, &params),
             Ok(Incoming { method: None, id: Some(id), result, error, .. }) => {
                 let answer = match (result, error) {
                     (_, Some(error)) => Err(error),
@@ -298,7 +298,7 @@ impl Acp {
         }
     }
 
-    fn told(&mut self, method: &str, params: &Value) {
+    fn on_notification(&mut self, method: &str, params: &Value) {
         if !matches!(self.phase, Phase::Turn { .. } | Phase::Idle) {
             return;
         }
@@ -313,18 +313,18 @@ impl Acp {
         }
         let update = &params["update"];
         if self.has_turn()
-            && let Some(text) = updates::said(update)
+            && let Some(text) = updates::message_text(update)
         {
             self.text.push(text.as_bytes());
         }
         if let Some(event) = self.calls.read(update, &self.cwd) {
             self.started();
-            self.ready.push_back(Given::Event(event));
+            self.ready.push_back(DriverOutput::Event(event));
         }
-        self.ready.extend(self.usage.update(update).map(Given::Event));
+        self.ready.extend(self.usage.update(update).map(DriverOutput::Event));
     }
 
-    fn asked(&mut self, method: &str, id: Value, params: &Value) {
+    fn on_request(&mut self, method: &str, id: Value, params: &Value) {
         let answer = match method {
             "session/request_permission" => return self.ask(id, params),
             "fs/read_text_file" => files::read(&self.cwd, params),
@@ -352,7 +352,7 @@ impl Acp {
         self.asks.insert(ask.clone(), Ask { id, options: options.iter().map(|option| option.id.clone()).collect() });
         let (tool_kind, paths) = self.calls.touched(&params["toolCall"], &self.cwd);
         let asked = WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths };
-        self.ready.push_back(Given::Event(asked));
+        self.ready.push_back(DriverOutput::Event(asked));
     }
 
     /// Handles the answer to a request. Some agents return our numeric ids as text.
@@ -403,7 +403,7 @@ impl Acp {
     /// Ends the turn, after the agent's use has been counted as well as possible.
     fn turn_counted(&mut self, result: &Value, used: Option<WorkerEvent>) {
         let told = self.usage.result(result);
-        self.ready.extend(used.or(told).map(Given::Event));
+        self.ready.extend(used.or(told).map(DriverOutput::Event));
         let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
         self.end_turn(&stop, None);
     }
@@ -412,13 +412,13 @@ impl Acp {
     fn started(&mut self) {
         if let Phase::Turn { id, is_started: false, is_cancelled } = self.phase {
             self.phase = Phase::Turn { id, is_started: true, is_cancelled };
-            self.ready.push_back(Given::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() }));
+            self.ready.push_back(DriverOutput::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() }));
         }
     }
 
     fn end_turn(&mut self, stop: &str, text: Option<String>) {
         let was_started = matches!(self.phase, Phase::Turn { is_started: true, .. });
-        let text = text.unwrap_or_else(|| std::mem::replace(&mut self.text, said()).text());
+        let text = text.unwrap_or_else(|| std::mem::replace(&mut self.text, answer_buffer()).text());
         for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
             self.permit(&ask, None);
         }
@@ -426,7 +426,7 @@ impl Acp {
             self.phase = Phase::Idle;
         }
         if was_started {
-            self.ready.push_back(Given::Event(WorkerEvent::TurnEnded { turn: 0, stop: stop.to_owned(), text }));
+            self.ready.push_back(DriverOutput::Event(WorkerEvent::TurnEnded { turn: 0, stop: stop.to_owned(), text }));
         }
     }
 
@@ -461,7 +461,7 @@ impl Acp {
 
     /// Reports a missing login: no retry can help before a person has logged in.
     fn needs_login(&mut self, says: &str) {
-        self.break_off("agent.login", self.login.told(says));
+        self.break_off("agent.login", self.login.with_login_hint(says));
     }
 
     /// Reports that the agent's service rejects requests for some time, or until somebody pays.
@@ -483,6 +483,6 @@ impl Acp {
             self.end_turn("error", None);
         }
         self.phase = Phase::Broken;
-        self.ready.push_back(Given::Event(WorkerEvent::Faulted { code: code.to_owned(), what, retry_after_ms }));
+        self.ready.push_back(DriverOutput::Event(WorkerEvent::Faulted { code: code.to_owned(), what, retry_after_ms }));
     }
 }

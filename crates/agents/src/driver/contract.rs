@@ -15,7 +15,7 @@ pub(crate) const ANSWER_KEPT: usize = 1 << 20;
 
 /// An event or output from a driver.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
+pub enum DriverOutput {
     /// An event. A driver reports `SessionOpened` when the agent can be prompted, `TurnStarted` when the prompt has been written to
     /// it to the last byte, and `Faulted` when it can't be driven any further and should be ended. Turns have no number yet, and no mail.
     Event(WorkerEvent),
@@ -60,7 +60,7 @@ pub trait Driver: Sized {
     fn fingerprint(&self) -> Option<Fingerprint>;
 
     /// Waits for the next event.
-    fn next(&mut self) -> impl Future<Output = Given>;
+    fn next(&mut self) -> impl Future<Output = DriverOutput>;
 
     /// Sends a prompt to the agent, which begins a turn. Returns true if it was accepted.
     fn prompt(&mut self, text: &str) -> bool;

@@ -6,8 +6,8 @@ use switchboard_protocol::worker::WorkerEvent;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Terminated};
 
-use super::contract::{ANSWER_KEPT, Driver, Given};
-use super::pipe::{Heard, Pipe, Stream};
+use super::contract::{ANSWER_KEPT, Driver, DriverOutput};
+use super::pipe::{Pipe, PipeEvent, Stream};
 use super::start::Start;
 use crate::Result;
 
@@ -49,30 +49,30 @@ impl Driver for Exec {
         self.pipe.fingerprint()
     }
 
-    async fn next(&mut self) -> Given {
+    async fn next(&mut self) -> DriverOutput {
         if self.turn == Turn::Opening {
             self.turn = Turn::ToCome;
-            return Given::Event(WorkerEvent::SessionOpened { session: String::new() });
+            return DriverOutput::Event(WorkerEvent::SessionOpened { session: String::new() });
         }
         if self.is_prompted {
             self.is_prompted = false;
-            return Given::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() });
+            return DriverOutput::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() });
         }
         loop {
-            match self.pipe.hear().await {
-                Heard::Bytes(stream, bytes) => {
+            match self.pipe.next_event().await {
+                PipeEvent::Bytes(stream, bytes) => {
                     if stream == Stream::Out {
                         self.text.push(&bytes);
                     }
-                    return Given::Raw { stream, bytes };
+                    return DriverOutput::Raw { stream, bytes };
                 }
-                Heard::Written(_) => {}
-                Heard::Exited if self.turn == Turn::Running => {
+                PipeEvent::Written(_) => {}
+                PipeEvent::Exited if self.turn == Turn::Running => {
                     self.turn = Turn::Over;
                     let text = self.text.text();
-                    return Given::Event(WorkerEvent::TurnEnded { turn: 0, stop: "exit".to_owned(), text });
+                    return DriverOutput::Event(WorkerEvent::TurnEnded { turn: 0, stop: "exit".to_owned(), text });
                 }
-                Heard::Exited => return Given::Exited,
+                PipeEvent::Exited => return DriverOutput::Exited,
             }
         }
     }

@@ -41,7 +41,7 @@ pub enum Stream {
 
 /// Event of a pipe.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum PipeEvent {
     Bytes(Stream, Vec<u8>),
     /// The message with this number has been written completely.
     Written(u64),
@@ -51,7 +51,7 @@ pub(super) enum Heard {
 #[derive(Debug)]
 pub(super) struct Pipe {
     child: Child,
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<PipeEvent>,
     outgoing: Option<mpsc::Sender<(u64, Vec<u8>)>>,
     stderr: Capture,
     /// Set when the process has ended: later output is not waited for.
@@ -119,7 +119,7 @@ impl Pipe {
     }
 
     /// Waits for the next event. Safe to drop half-way.
-    pub(super) async fn hear(&mut self) -> Heard {
+    pub(super) async fn next_event(&mut self) -> PipeEvent {
         let limit = match self.drained_by {
             Some(limit) => limit,
             None => {
@@ -136,7 +136,7 @@ impl Pipe {
         };
         match tokio::time::timeout(DRAIN.0.min(limit.left()), self.heard.recv()).await {
             Ok(Some(heard)) => self.note(heard),
-            Ok(None) | Err(_) => Heard::Exited,
+            Ok(None) | Err(_) => PipeEvent::Exited,
         }
     }
 
@@ -159,8 +159,8 @@ impl Pipe {
         crate::ending(&unstyled(whole), STDERR_TOLD).to_owned()
     }
 
-    fn note(&mut self, heard: Heard) -> Heard {
-        if let Heard::Bytes(Stream::Err, bytes) = &heard {
+    fn note(&mut self, heard: PipeEvent) -> PipeEvent {
+        if let PipeEvent::Bytes(Stream::Err, bytes) = &heard {
             self.stderr.push(bytes);
         }
         heard
@@ -168,10 +168,10 @@ impl Pipe {
 }
 
 /// Reads until the stream ends or the receiver is gone.
-async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender<Heard>) {
+async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender<PipeEvent>) {
     let mut buffer = vec![0; CHUNK];
     while let Ok(n @ 1..) = from.read(&mut buffer).await {
-        if to.send(Heard::Bytes(stream, buffer[..n].to_vec())).await.is_err() {
+        if to.send(PipeEvent::Bytes(stream, buffer[..n].to_vec())).await.is_err() {
             return;
         }
     }
@@ -181,7 +181,7 @@ async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender
 async fn write(
     mut into: impl tokio::io::AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<(u64, Vec<u8>)>,
-    to: mpsc::Sender<Heard>,
+    to: mpsc::Sender<PipeEvent>,
 ) {
     while let Some((number, message)) = messages.recv().await {
         let written = async {
@@ -192,7 +192,7 @@ async fn write(
             tracing::debug!(%error, "the agent reads no more");
             return;
         }
-        if to.send(Heard::Written(number)).await.is_err() {
+        if to.send(PipeEvent::Written(number)).await.is_err() {
             return;
         }
     }

@@ -18,17 +18,17 @@ use crate::{Error, Result};
 const MAX_HEAD: usize = 16 << 10;
 
 /// Maximum number of connections; a further one waits.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// Time limit for a head to arrive, and for a host to answer.
 const OPENING: Duration = Duration::from_secs(20);
 
 /// Maximum duration of one connection.
-const LONGEST: Duration = Duration::from_secs(60 * 60);
+const MAX_CONNECTION_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// Target of a request.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestTarget {
     /// A tunnel to a host.
     Tunnel(Host),
     /// A plain request to a host, with the first line rewritten for the host.
@@ -43,13 +43,13 @@ pub(super) async fn serve(listener: std::net::TcpListener, hosts: Vec<Host>) -> 
     let failed = || Error::io("listen for a constrained agent");
     listener.set_nonblocking(true).map_err(failed())?;
     let listener = TcpListener::from_std(listener).map_err(failed())?;
-    let (hosts, permits) = (Arc::new(hosts), Arc::new(Semaphore::new(MOST)));
+    let (hosts, permits) = (Arc::new(hosts), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
     let mut connections = JoinSet::new();
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
         let (agent, _) = listener.accept().await.map_err(failed())?;
         let hosts = Arc::clone(&hosts);
         connections.spawn(async move {
-            let done = timeout(LONGEST, carry(agent, &hosts)).await;
+            let done = timeout(MAX_CONNECTION_TIME, carry(agent, &hosts)).await;
             tracing::debug!(?done, "a connection of a constrained agent is over");
             drop(permit);
         });
@@ -63,10 +63,10 @@ async fn carry(mut agent: TcpStream, hosts: &[Host]) -> std::io::Result<()> {
     let Some((head, rest)) = timeout(OPENING, head(&mut agent)).await?? else {
         return refuse(&mut agent, "400 Bad Request", "this is no request to a proxy").await;
     };
-    let Some(asked) = Asked::read(&head) else {
+    let Some(asked) = RequestTarget::read(&head) else {
         return refuse(&mut agent, "400 Bad Request", "this is no request to a proxy").await;
     };
-    let (Asked::Tunnel(host) | Asked::Plain(host, _)) = &asked;
+    let (RequestTarget::Tunnel(host) | RequestTarget::Plain(host, _)) = &asked;
     if !hosts.contains(host) {
         tracing::info!(host = host.name, port = host.port, "a constrained agent was refused a host");
         return refuse(
@@ -81,8 +81,8 @@ async fn carry(mut agent: TcpStream, hosts: &[Host]) -> std::io::Result<()> {
         return refuse(&mut agent, "502 Bad Gateway", "the host does not answer").await;
     };
     match &asked {
-        Asked::Tunnel(_) => agent.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
-        Asked::Plain(_, first) => {
+        RequestTarget::Tunnel(_) => agent.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        RequestTarget::Plain(_, first) => {
             let others = head.split_once("\r\n").map_or("", |(_, others)| others);
             far.write_all(format!("{first}\r\n{others}").as_bytes()).await?;
         }
@@ -114,9 +114,9 @@ async fn refuse(agent: &mut TcpStream, status: &str, why: &str) -> std::io::Resu
     agent.shutdown().await
 }
 
-// === impl Asked ===
+// === impl RequestTarget ===
 
-impl Asked {
+impl RequestTarget {
     fn read(head: &str) -> Option<Self> {
         let mut words = head.lines().next()?.split(' ');
         let (method, target, version) = (words.next()?, words.next()?, words.next()?);
@@ -141,13 +141,13 @@ mod tests {
     fn a_head_asks_for_a_tunnel_or_for_a_page_and_anything_else_for_nothing() {
         let host = |name: &str, port| Host { name: name.to_owned(), port };
 
-        let tunnel = Asked::read("CONNECT API.example.com:443 HTTP/1.1\r\nHost: other\r\n\r\n");
-        assert_eq!(tunnel, Some(Asked::Tunnel(host("api.example.com", 443))));
-        let plain = Asked::read("POST http://localhost:11434/v1?x=1 HTTP/1.1\r\n\r\n");
-        assert_eq!(plain, Some(Asked::Plain(host("localhost", 11434), "POST /v1?x=1 HTTP/1.1".to_owned())));
+        let tunnel = RequestTarget::read("CONNECT API.example.com:443 HTTP/1.1\r\nHost: other\r\n\r\n");
+        assert_eq!(tunnel, Some(RequestTarget::Tunnel(host("api.example.com", 443))));
+        let plain = RequestTarget::read("POST http://localhost:11434/v1?x=1 HTTP/1.1\r\n\r\n");
+        assert_eq!(plain, Some(RequestTarget::Plain(host("localhost", 11434), "POST /v1?x=1 HTTP/1.1".to_owned())));
         assert_eq!(
-            Asked::read("GET http://example.com HTTP/1.1\r\n\r\n"),
-            Some(Asked::Plain(host("example.com", 80), "GET / HTTP/1.1".to_owned()))
+            RequestTarget::read("GET http://example.com HTTP/1.1\r\n\r\n"),
+            Some(RequestTarget::Plain(host("example.com", 80), "GET / HTTP/1.1".to_owned()))
         );
         for bad in [
             "",
@@ -156,7 +156,7 @@ mod tests {
             "GET http://user@example.com:80/ HTTP/1.1",
             "CONNECT a:1 HTTP/2",
         ] {
-            assert_eq!(Asked::read(bad), None, "{bad}");
+            assert_eq!(RequestTarget::read(bad), None, "{bad}");
         }
     }
 }

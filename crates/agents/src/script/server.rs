@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::name::{GREETING, NAME};
 use super::play::{Ending, Player};
 use super::rpc::{self, Out};
-use super::text::{Asked, Script, headline};
+use super::text::{PromptKey, Script, headline};
 use super::tools::Tools;
 use crate::Result;
 
@@ -114,8 +114,10 @@ impl Server {
         let prompt = blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
         let (task, attempt) = about(&prompt);
         let step = switchboard_process::env::var("SWITCHBOARD_STEP");
-        let section =
-            self.script.section(&Asked { task: &task, step: step.as_deref(), attempt, turn, prompt: &prompt }).cloned();
+        let section = self
+            .script
+            .section(&PromptKey { task: &task, step: step.as_deref(), attempt, turn, prompt: &prompt })
+            .cloned();
         self.cancel.send_replace(false);
         let cancelled = self.cancel.subscribe();
         let file = self.file.clone();

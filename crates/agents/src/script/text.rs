@@ -46,7 +46,7 @@ pub struct Section {
 
 /// Properties of a prompt by which a section is chosen.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PromptKey<'a> {
     /// Task of the prompt.
     pub task: &'a str,
     /// Step of a team.
@@ -246,8 +246,8 @@ impl Script {
 
     /// Returns the section for a prompt, if there is one.
     #[must_use]
-    pub fn section(&self, asked: &Asked<'_>) -> Option<&Section> {
-        let Asked { task, step, attempt, turn, prompt } = *asked;
+    pub fn section(&self, asked: &PromptKey<'_>) -> Option<&Section> {
+        let PromptKey { task, step, attempt, turn, prompt } = *asked;
         self.sections.iter().find(|section| {
             section.task.as_deref().is_none_or(|wanted| wanted == task)
                 && section.step.as_deref().is_none_or(|wanted| Some(wanted) == step)
@@ -313,7 +313,7 @@ mod tests {
         .unwrap();
 
         let first = |task, attempt, turn| {
-            script.section(&Asked { task, step: None, attempt, turn, prompt: "Do it." }).map(|s| s.steps.first())
+            script.section(&PromptKey { task, step: None, attempt, turn, prompt: "Do it." }).map(|s| s.steps.first())
         };
         assert_eq!(first("a", 1, 1), Some(Some(&Step::Hang {})));
         assert_eq!(first("a", 2, 1), Some(Some(&Step::Die {})));
@@ -327,7 +327,7 @@ mod tests {
             Script::parse(br#"{"sections":[{"prompt":"once more","steps":[{"do":"die"}]},{"steps":[]}]}"#).unwrap();
 
         let steps = |prompt| {
-            script.section(&Asked { task: "a", step: None, attempt: 1, turn: 1, prompt }).map(|s| s.steps.len())
+            script.section(&PromptKey { task: "a", step: None, attempt: 1, turn: 1, prompt }).map(|s| s.steps.len())
         };
         assert_eq!((steps("Do it once more."), steps("Do it.")), (Some(1), Some(0)));
     }

@@ -36,7 +36,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 const WRITE: Duration = Duration::from_secs(30);
 
 /// Time after which a silent connection counts as a daemon: one that refuses the shim closes the connection sooner.
-const TRUST: Duration = Duration::from_secs(2);
+const ACCEPTED_AFTER: Duration = Duration::from_secs(2);
 
 /// Minimum pause between two beats, whatever the daemon asks for.
 const FASTEST: Duration = Duration::from_millis(50);
@@ -173,7 +173,7 @@ impl Sender {
         let mut window = Window { sent_to: self.acked_to, next: self.first, open: VecDeque::new() };
         let mut lines = Lines::new(MAX_LINE_BYTES);
         let mut buffer = vec![0; 16 << 10];
-        let trusted_at = Instant::now() + TRUST;
+        let trusted_at = Instant::now() + ACCEPTED_AFTER;
         let mut pulse = Pulse::default();
         loop {
             let is_trusted = *self.connected.borrow();

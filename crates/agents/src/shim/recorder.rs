@@ -17,7 +17,7 @@ use crate::Result;
 use crate::driver::ANSWER_KEPT;
 
 /// Bytes of a turn's text that the record keeps.
-const TOLD: usize = 2 << 10;
+const MAX_TEXT_BYTES: usize = 2 << 10;
 
 /// File with the agent's answers.
 struct Answer {
@@ -81,7 +81,7 @@ impl Recorder {
     pub(super) fn answer(&mut self, text: &str) -> Result<String> {
         let text = self.redactor.text(text.to_owned());
         self.answer.add(&text)?;
-        Ok(crate::ending(&text, TOLD).to_owned())
+        Ok(crate::ending(&text, MAX_TEXT_BYTES).to_owned())
     }
 
     /// Writes one frame; frames on which later work depends are durable when this returns.

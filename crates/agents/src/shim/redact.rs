@@ -12,7 +12,7 @@ pub(super) use raw::RawRedactor;
 const MARK: &str = "‹secret›";
 
 /// Minimum length of a secret: a shorter value is not worth hiding, and would hide ordinary words.
-const SHORTEST: usize = 8;
+const MIN_SECRET_LENGTH: usize = 8;
 
 /// Parts of the names of variables that hold secrets.
 const NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "COOKIE"];
@@ -27,7 +27,8 @@ impl Redactor {
         let is_secret = |name: &str| NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part));
         let bridge = spec.mcp.iter().flat_map(|mcp| &mcp.env);
         let named = spec.env.iter().chain(bridge).filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
-        let mut secrets: Vec<_> = named.chain([&spec.token]).filter(|value| value.len() >= SHORTEST).cloned().collect();
+        let mut secrets: Vec<_> =
+            named.chain([&spec.token]).filter(|value| value.len() >= MIN_SECRET_LENGTH).cloned().collect();
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         secrets.dedup();
         Self(secrets)

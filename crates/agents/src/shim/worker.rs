@@ -29,7 +29,7 @@ use super::link::Order;
 use super::recorder::Recorder;
 use super::redact::RawRedactor;
 use super::spool::Spool;
-use crate::driver::{Driver, Given, Model, Start};
+use crate::driver::{Driver, DriverOutput, Model, Start};
 use crate::{Error, Result, catalog};
 use asks::Asks;
 use pause::Pause;
@@ -51,13 +51,13 @@ const COST_EVERY: Duration = Duration::from_secs(1);
 const COST_AT_ONCE: u64 = 10_000;
 
 /// Time between SIGTERM and SIGKILL if the daemon set none.
-const GRACE: Duration = Duration::from_secs(5);
+const EXIT_GRACE: Duration = Duration::from_secs(5);
 
 /// How long a cancelled turn may take to end before the agent is terminated; less if the grace period is short.
 const CANCEL: Duration = Duration::from_secs(1);
 
 /// How long an agent may take to exit once no more prompts come; some agents never do.
-const CLOSE: Duration = Duration::from_secs(2);
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Maximum number of reported arguments of the agent's command, and maximum length of each in bytes: a frame must stay short.
 const ARGS: usize = 32;
@@ -246,20 +246,20 @@ impl Worker {
         let argv = argv.iter().take(ARGS).map(|arg| crate::beginning(arg, ARG).to_owned()).collect();
         self.record(WorkerEvent::AgentStarted { pid: driver.pid(), argv })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::io("listen for signals"))?;
-        switchboard_process::memory::forget_start();
+        switchboard_process::memory::unmap_startup_pages();
         loop {
             self.advance(driver)?;
             let wake = self.wake();
             tokio::select! {
                 event = driver.next() => {
-                    if event == Given::Exited {
+                    if event == DriverOutput::Exited {
                         break;
                     }
-                    self.on_given(driver, event)?;
+                    self.on_output(driver, event)?;
                 }
                 Some(order) = self.orders.recv() => self.on_order(driver, order)?,
                 () = sleep_until(wake) => self.on_time(driver)?,
-                _ = terminate.recv() => self.stop(driver, GRACE, None)?,
+                _ = terminate.recv() => self.stop(driver, EXIT_GRACE, None)?,
             }
             self.end_if_due(driver).await?;
         }
@@ -289,7 +289,7 @@ impl Worker {
         let lingered = self.turn > 0 && Instant::now() >= since + self.linger;
         if self.is_finishing || lingered {
             driver.close();
-            self.state = State::Closing { by: Instant::now() + CLOSE };
+            self.state = State::Closing { by: Instant::now() + CLOSE_GRACE };
         }
         Ok(())
     }
@@ -311,15 +311,15 @@ impl Worker {
         Some(whole)
     }
 
-    fn on_given<D: Driver>(&mut self, driver: &mut D, given: Given) -> Result<()> {
+    fn on_output<D: Driver>(&mut self, driver: &mut D, given: DriverOutput) -> Result<()> {
         self.heard = Instant::now();
         match given {
-            Given::Raw { stream, bytes } => {
+            DriverOutput::Raw { stream, bytes } => {
                 self.spool.write(&self.raw.piece(stream, bytes));
                 Ok(())
             }
-            Given::Event(event) => self.on_event(driver, event),
-            Given::Exited => Ok(()),
+            DriverOutput::Event(event) => self.on_event(driver, event),
+            DriverOutput::Exited => Ok(()),
         }
     }
 
@@ -389,7 +389,7 @@ impl Worker {
             }
             WorkerEvent::Faulted { code, what, retry_after_ms } => {
                 self.retry_after_ms = retry_after_ms;
-                self.stop(driver, CLOSE, Some((code, what)))
+                self.stop(driver, CLOSE_GRACE, Some((code, what)))
             }
             // The shim records these itself.
             WorkerEvent::AgentStarted { .. }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use switchboard_agents::driver::{Acp, Driver, Exec, Given, Start};
+use switchboard_agents::driver::{Acp, Driver, DriverOutput, Exec, Start};
 use switchboard_process::env::Env;
 use switchboard_process::orphans;
 use switchboard_protocol::worker::WorkerEvent;
@@ -33,12 +33,12 @@ fn scripted(folder: &Path, steps: &serde_json::Value) -> Start {
     start(&argv.iter().map(String::as_str).collect::<Vec<_>>(), folder, roles::env("script", &file))
 }
 
-const TURN_STARTED: Given = Given::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() });
+const TURN_STARTED: DriverOutput = DriverOutput::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() });
 
-async fn next<D: Driver>(driver: &mut D) -> Given {
+async fn next<D: Driver>(driver: &mut D) -> DriverOutput {
     loop {
         let event = tokio::time::timeout(Duration::from_secs(60), driver.next()).await.expect("an event");
-        if !matches!(event, Given::Raw { .. }) {
+        if !matches!(event, DriverOutput::Raw { .. }) {
             return event;
         }
     }
@@ -50,15 +50,15 @@ async fn keeps_the_contract<D: Driver + std::fmt::Debug>(good: Start, endless: S
 
     let mut driver = D::start(&good).unwrap();
     assert!(!driver.prompt("too early"));
-    assert!(matches!(next(&mut driver).await, Given::Event(WorkerEvent::SessionOpened { .. })));
+    assert!(matches!(next(&mut driver).await, DriverOutput::Event(WorkerEvent::SessionOpened { .. })));
     assert!(driver.prompt("Task 1 of \"x\", attempt 1."));
     assert!(!driver.prompt("a second one in the same turn"));
     assert!(!driver.permit("no such question", None));
     assert_eq!(next(&mut driver).await, TURN_STARTED);
-    assert!(matches!(next(&mut driver).await, Given::Event(WorkerEvent::TurnEnded { .. })));
+    assert!(matches!(next(&mut driver).await, DriverOutput::Event(WorkerEvent::TurnEnded { .. })));
     driver.close();
-    assert_eq!(next(&mut driver).await, Given::Exited);
-    assert_eq!(next(&mut driver).await, Given::Exited, "and nothing after it");
+    assert_eq!(next(&mut driver).await, DriverOutput::Exited);
+    assert_eq!(next(&mut driver).await, DriverOutput::Exited, "and nothing after it");
     let (ended, _) = driver.finish().await;
     assert!(ended.exit.is_zero() && ended.survivors.is_empty());
     assert_eq!(driver.fingerprint(), None);
@@ -66,16 +66,16 @@ async fn keeps_the_contract<D: Driver + std::fmt::Debug>(good: Start, endless: S
     let mark = format!("mark-{}", driver.pid());
     let marked = Start { env: endless.env.clone().set("DRIVER_TEST", mark.as_str()), ..endless };
     let mut driver = D::start(&marked).unwrap();
-    assert!(matches!(next(&mut driver).await, Given::Event(WorkerEvent::SessionOpened { .. })));
+    assert!(matches!(next(&mut driver).await, DriverOutput::Event(WorkerEvent::SessionOpened { .. })));
     assert!(driver.prompt("Task 1 of \"x\", attempt 1."));
     assert_eq!(next(&mut driver).await, TURN_STARTED);
     let waited = tokio::time::timeout(Duration::from_millis(20), async {
-        while matches!(driver.next().await, Given::Raw { .. }) {}
+        while matches!(driver.next().await, DriverOutput::Raw { .. }) {}
     });
     assert!(waited.await.is_err(), "the turn goes on");
     assert!(!orphans::marked("DRIVER_TEST", &mark).is_empty());
     driver.end(Duration::from_millis(200)).await;
-    while next(&mut driver).await != Given::Exited {}
+    while next(&mut driver).await != DriverOutput::Exited {}
     let (ended, _) = driver.finish().await;
     assert!(ended.survivors.is_empty() && !ended.exit.is_zero());
     assert_eq!(orphans::marked("DRIVER_TEST", &mark), []);
@@ -115,16 +115,16 @@ async fn acp_bears_the_habits_of_real_agents() {
     let env = roles::env("quirky", &log).set("CWD", cwd.to_str().unwrap());
     let mut driver = Acp::start(&start(&argv.iter().map(String::as_str).collect::<Vec<_>>(), &cwd, env)).unwrap();
 
-    assert_eq!(next(&mut driver).await, Given::Event(WorkerEvent::SessionOpened { session: "s".to_owned() }));
+    assert_eq!(next(&mut driver).await, DriverOutput::Event(WorkerEvent::SessionOpened { session: "s".to_owned() }));
     assert!(driver.prompt("go"));
     assert_eq!(next(&mut driver).await, TURN_STARTED);
     assert!(
-        matches!(next(&mut driver).await, Given::Event(WorkerEvent::ToolCalled { tool_kind, status, .. }) if tool_kind == "other" && status == "pending")
+        matches!(next(&mut driver).await, DriverOutput::Event(WorkerEvent::ToolCalled { tool_kind, status, .. }) if tool_kind == "other" && status == "pending")
     );
     driver.cancel();
-    let Given::Event(WorkerEvent::TurnEnded { stop, .. }) = next(&mut driver).await else { panic!("an end") };
+    let DriverOutput::Event(WorkerEvent::TurnEnded { stop, .. }) = next(&mut driver).await else { panic!("an end") };
     driver.close();
-    while next(&mut driver).await != Given::Exited {}
+    while next(&mut driver).await != DriverOutput::Exited {}
 
     assert_eq!(stop, "cancelled", "an error after a cancel is a cancel");
     assert_eq!(std::fs::read_to_string(cwd.join("by-request.txt")).unwrap(), "from the agent");

@@ -78,7 +78,7 @@ impl LeaseBook {
             let committed = match folded.book.decide(ask, now) {
                 Err(refused) => repeated::or_refuse(&self.store, call.idempotency.as_ref(), refusal::of(refused)).await,
                 Ok(verdict) => {
-                    let wanted = wanted(&folded, verdict, ask, reason, &fresh, now);
+                    let wanted = requested_lease(&folded, verdict, ask, reason, &fresh, now);
                     let events = grant(&wanted, verdict, now)?;
                     let batch = call.batch().guard(unused(&wanted, verdict)).reply(json!(wanted));
                     let batch = if call.caller.is_person() { batch } else { batch.guard(on_roster(call)) };
@@ -110,7 +110,7 @@ fn check_reason(reason: &str) -> Result<(), Error> {
 }
 
 /// Returns the lease as it will be; a new one has no token yet.
-fn wanted(folded: &Folded, verdict: Verdict, ask: &Ask, reason: &str, fresh: &LeaseId, now: u64) -> Lease {
+fn requested_lease(folded: &Folded, verdict: Verdict, ask: &Ask, reason: &str, fresh: &LeaseId, now: u64) -> Lease {
     let before = match verdict {
         Verdict::Renew(token) => folded.book.under(token).map(|claim| claim.lease(now)),
         Verdict::Grant => None,

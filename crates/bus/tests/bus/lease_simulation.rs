@@ -183,14 +183,14 @@ impl World {
 }
 
 /// Lease as recorded in the log.
-struct Told {
+struct GrantedLease {
     holder: String,
     globs: Vec<Pattern>,
     mode: Mode,
     deadline: u64,
 }
 
-impl Told {
+impl GrantedLease {
     fn covers(&self, path: &str) -> bool {
         self.globs.iter().any(|glob| glob.covers(path))
     }
@@ -198,7 +198,7 @@ impl Told {
 
 /// Reads the log from its beginning and checks the invariants.
 fn check(store: &Store, seed: u64) {
-    let mut live: BTreeMap<LeaseId, Told> = BTreeMap::new();
+    let mut live: BTreeMap<LeaseId, GrantedLease> = BTreeMap::new();
     let mut clock = 0;
     for event in store.events(0, &Filter::all(), usize::MAX).unwrap() {
         if event.kind == "agent_left" {
@@ -211,7 +211,7 @@ fn check(store: &Store, seed: u64) {
                 assert!(at >= clock, "seed {seed}: the clock went back at {}", event.lsn);
                 clock = at;
                 let globs = globs.iter().map(|glob| Pattern::parse(glob).unwrap()).collect();
-                let new = Told { holder: holder.to_string(), globs, mode, deadline: at + span };
+                let new = GrantedLease { holder: holder.to_string(), globs, mode, deadline: at + span };
                 for (other, old) in live.iter().filter(|(_, old)| old.holder != new.holder && old.deadline > at) {
                     let both = PATHS.iter().find(|path| new.covers(path) && old.covers(path));
                     let both = both.filter(|_| old.mode.excludes(new.mode));

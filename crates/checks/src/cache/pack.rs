@@ -15,7 +15,7 @@ use switchboard_process::file::{self, Mode, Sync};
 use super::{Key, RULES};
 
 /// Maximum size of the file, in bytes. When it is full, only the entries that the last run used stay.
-const MOST: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Length of a record's header in bytes: length, check sum and key.
 const HEAD: usize = 4 + 8 + 32;
 
@@ -43,7 +43,7 @@ fn text(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut text = Vec::new();
-    file.take(2 * MOST).read_to_end(&mut text)?;
+    file.take(2 * MAX_FILE_BYTES).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn append<'a>(path: &Path, whole: u64, records: impl Iterator<Item = 
     records.for_each(|(key, value)| push(&mut out, key, value));
     let flags = OFlags::NOFOLLOW.bits().cast_signed();
     let Ok(mut file) = OpenOptions::new().append(true).custom_flags(flags).open(path) else { return Ok(false) };
-    if file.metadata()?.len() != whole || whole + out.len() as u64 > MOST {
+    if file.metadata()?.len() != whole || whole + out.len() as u64 > MAX_FILE_BYTES {
         return Ok(false);
     }
     file.write_all(&out)?;
@@ -85,7 +85,7 @@ pub(super) fn append<'a>(path: &Path, whole: u64, records: impl Iterator<Item = 
 pub(super) fn write<'a>(path: &Path, records: impl Iterator<Item = (Key, &'a [u8])>) -> io::Result<()> {
     let mut out = title();
     for (key, value) in records {
-        if (out.len() + HEAD + value.len()) as u64 > MOST / 2 {
+        if (out.len() + HEAD + value.len()) as u64 > MAX_FILE_BYTES / 2 {
             break;
         }
         push(&mut out, key, value);

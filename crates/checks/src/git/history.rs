@@ -10,7 +10,7 @@ use super::{Git, Mode, guarded, mode, path, text};
 use crate::error::Error;
 
 /// Maximum length of a path or line in git's list, in bytes.
-const LONGEST: u64 = 1_000_000;
+const MAX_FIELD_BYTES: u64 = 1_000_000;
 
 /// Content of a file, with the oldest commit that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,11 +117,11 @@ fn read(list: &mut impl BufRead, seen: &mut HashSet<u128>, commit: &str) -> io::
 /// Reads up to the next NUL; returns nothing at the end of the list.
 fn field(list: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut field = Vec::new();
-    list.take(LONGEST).read_until(0, &mut field)?;
+    list.take(MAX_FIELD_BYTES).read_until(0, &mut field)?;
     match field.pop() {
         Some(0) | None => Ok(field),
         // No NUL follows the last commit's line.
-        Some(last) if (field.len() as u64) < LONGEST - 1 => {
+        Some(last) if (field.len() as u64) < MAX_FIELD_BYTES - 1 => {
             field.push(last);
             Ok(field)
         }

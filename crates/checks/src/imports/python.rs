@@ -7,7 +7,7 @@ use super::manifests::{Manifests, plain};
 use super::tree::{Tree, folder, join};
 
 /// Modules whose packages have another name, with that name.
-const OTHERWISE: [(&str, &str); 26] = [
+const PACKAGE_NAMES: [(&str, &str); 26] = [
     ("yaml", "pyyaml"),
     ("PIL", "pillow"),
     ("bs4", "beautifulsoup4"),
@@ -301,7 +301,7 @@ pub(super) fn resolve(path: &str, name: &str, tree: &Tree, manifests: &Manifests
     }
     let top = name.split('.').next().unwrap_or(name);
     let is_named = |name: &str| manifests.python.contains(&plain(name));
-    let otherwise = || OTHERWISE.iter().any(|(module, package)| *module == top && is_named(package));
+    let otherwise = || PACKAGE_NAMES.iter().any(|(module, package)| *module == top && is_named(package));
     let is_known = BUILT_IN.contains(&top)
         || tree.has_named(top)
         || !manifests.has_python

@@ -7,7 +7,7 @@ use switchboard_protocol::finding::TestTotals;
 use switchboard_protocol::verb::check::TestCase;
 
 /// Maximum number of tests that are named.
-const MOST: usize = 1_000;
+const MAX_NAMED_TESTS: usize = 1_000;
 
 /// Summary line of a framework. Groups: passed, failed, errors, skipped, total.
 struct Form {
@@ -248,7 +248,7 @@ fn program_of(word: &str) -> &str {
 /// Lists the tests that an output names.
 pub(crate) fn cases(output: &str) -> Vec<TestCase> {
     let lines = output.lines().filter(|line| line.len() < 1_000);
-    lines.filter_map(case).take(MOST).collect()
+    lines.filter_map(case).take(MAX_NAMED_TESTS).collect()
 }
 
 fn case(line: &str) -> Option<TestCase> {

@@ -5,7 +5,7 @@ use switchboard_protocol::verb::check::TestScope;
 use super::{Project, Search, Tool, installed, package, wrapped};
 
 /// Options of a test run.
-pub(crate) struct Asked<'a> {
+pub(crate) struct TestOptions<'a> {
     pub(crate) scope: TestScope,
     /// Test files; empty for the whole suite.
     pub(crate) files: &'a [String],
@@ -13,10 +13,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) bail: bool,
 }
 
-type Finder = fn(&Project, &Asked<'_>) -> Search;
+type Finder = fn(&Project, &TestOptions<'_>) -> Search;
 
 /// Returns the framework's command: the first that is installed, else the first that is configured.
-pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
+pub(crate) fn command(project: &Project, asked: &TestOptions<'_>) -> Search {
     let finders: [Finder; 18] = [
         script, bun, vitest, jest, mocha, node, pytest, cargo, go, maven, gradle, dotnet, ctest, swift, dart, ruby,
         php, pester,
@@ -35,7 +35,7 @@ pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
 }
 
 /// Adds the requested flags, then the files.
-fn told(search: Search, asked: &Asked<'_>, bail: &[&str], coverage: &[&str]) -> Search {
+fn with_options(search: Search, asked: &TestOptions<'_>, bail: &[&str], coverage: &[&str]) -> Search {
     search.map(|tool| {
         let tool = if asked.bail { tool.with(bail.iter().copied()) } else { tool };
         let tool = if asked.coverage { tool.with(coverage.iter().copied()) } else { tool };
@@ -55,7 +55,7 @@ fn is_run_by_script(project: &Project, word: &str) -> bool {
 }
 
 /// Returns the project's own script for the whole suite: it may prepare what a bare framework lacks.
-fn script(project: &Project, asked: &Asked<'_>) -> Search {
+fn script(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !asked.files.is_empty() || asked.coverage || asked.bail {
         return Search::Nothing;
     }
@@ -68,42 +68,42 @@ fn script(project: &Project, asked: &Asked<'_>) -> Search {
     }
 }
 
-fn bun(project: &Project, asked: &Asked<'_>) -> Search {
+fn bun(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !is_run_by_script(project, "bun test") && !project.has("bunfig.toml") {
         return Search::Nothing;
     }
-    told(installed("bun", "bun", &["test"]), asked, &["--bail"], &["--coverage"])
+    with_options(installed("bun", "bun", &["test"]), asked, &["--bail"], &["--coverage"])
 }
 
-fn vitest(project: &Project, asked: &Asked<'_>) -> Search {
+fn vitest(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.depends_on("vitest") && !is_run_by_script(project, "vitest") {
         return Search::Nothing;
     }
-    told(local(project, "vitest", &["run", "--reporter=verbose"]), asked, &["--bail=1"], &["--coverage"])
+    with_options(local(project, "vitest", &["run", "--reporter=verbose"]), asked, &["--bail=1"], &["--coverage"])
 }
 
-fn jest(project: &Project, asked: &Asked<'_>) -> Search {
+fn jest(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.depends_on("jest") && !is_run_by_script(project, "jest") {
         return Search::Nothing;
     }
-    told(local(project, "jest", &["--verbose", "--colors=false"]), asked, &["--bail"], &["--coverage"])
+    with_options(local(project, "jest", &["--verbose", "--colors=false"]), asked, &["--bail"], &["--coverage"])
 }
 
-fn mocha(project: &Project, asked: &Asked<'_>) -> Search {
+fn mocha(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.depends_on("mocha") && !is_run_by_script(project, "mocha") {
         return Search::Nothing;
     }
-    told(local(project, "mocha", &["--no-color", "--reporter", "spec"]), asked, &["--bail"], &[])
+    with_options(local(project, "mocha", &["--no-color", "--reporter", "spec"]), asked, &["--bail"], &[])
 }
 
-fn node(project: &Project, asked: &Asked<'_>) -> Search {
+fn node(project: &Project, asked: &TestOptions<'_>) -> Search {
     if is_run_by_script(project, "node --test") {
-        return told(installed("node", "node", &["--test"]), asked, &[], &["--experimental-test-coverage"]);
+        return with_options(installed("node", "node", &["--test"]), asked, &[], &["--experimental-test-coverage"]);
     }
     Search::Nothing
 }
 
-fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
+fn pytest(project: &Project, asked: &TestOptions<'_>) -> Search {
     let is_set_up = project.has_any(&["pytest.ini", "conftest.py", "tests/conftest.py"])
         || project.says("pyproject.toml", "pytest")
         || project.says("setup.cfg", "[tool:pytest]")
@@ -115,7 +115,7 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
     }
     if switchboard_process::spawn::which("pytest").is_some() {
         let tool = Tool::new("pytest", &["pytest", "-v", "--color=no", "--tb=short", "-p", "no:cacheprovider"]);
-        return told(Search::Found(tool), asked, &["-x"], &["--cov", "--cov-report=term"]);
+        return with_options(Search::Found(tool), asked, &["-x"], &["--cov", "--cov-report=term"]);
     }
     if is_set_up {
         return Search::NotInstalled("pytest");
@@ -132,7 +132,7 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
     installed("unittest", "python3", &words).map(|tool| tool.with(asked.files.iter().cloned()))
 }
 
-fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
+fn cargo(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has("Cargo.toml") {
         return Search::Nothing;
     }
@@ -155,13 +155,13 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
 }
 
 /// Returns filters for the modules of the files, if each file holds tests and no dependents are to run.
-fn modules(project: &Project, asked: &Asked<'_>, has_dependents: bool) -> Vec<String> {
+fn modules(project: &Project, asked: &TestOptions<'_>, has_dependents: bool) -> Vec<String> {
     let modules: Option<Vec<String>> = asked.files.iter().map(|file| package::tested_module(project, file)).collect();
     let modules = modules.filter(|modules| !modules.is_empty() && !has_dependents).unwrap_or_default();
     if modules.is_empty() { modules } else { std::iter::once("--".to_owned()).chain(modules).collect() }
 }
 
-fn go(project: &Project, asked: &Asked<'_>) -> Search {
+fn go(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has("go.mod") {
         return Search::Nothing;
     }
@@ -175,8 +175,8 @@ fn go(project: &Project, asked: &Asked<'_>) -> Search {
     if packages.is_empty() {
         packages.push("./...".to_owned());
     }
-    let plain = Asked { files: &packages, ..*asked };
-    told(installed("go-test", "go", &["test", "-v"]), &plain, &["-failfast"], &["-cover"])
+    let plain = TestOptions { files: &packages, ..*asked };
+    with_options(installed("go-test", "go", &["test", "-v"]), &plain, &["-failfast"], &["-cover"])
 }
 
 /// Returns the classes of test files, as Java tools name them.
@@ -188,7 +188,7 @@ fn classes(files: &[String]) -> Vec<String> {
     files.iter().filter_map(name).collect()
 }
 
-fn maven(project: &Project, asked: &Asked<'_>) -> Search {
+fn maven(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has("pom.xml") {
         return Search::Nothing;
     }
@@ -201,7 +201,7 @@ fn maven(project: &Project, asked: &Asked<'_>) -> Search {
     found.map(|tool| tool.with([only.as_str()]).with(lenient))
 }
 
-fn gradle(project: &Project, asked: &Asked<'_>) -> Search {
+fn gradle(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has_any(&["build.gradle", "build.gradle.kts"]) {
         return Search::Nothing;
     }
@@ -209,7 +209,7 @@ fn gradle(project: &Project, asked: &Asked<'_>) -> Search {
     wrapped(project, "gradlew", "gradle", "gradle", &["test", "--console=plain"]).map(|tool| tool.with(only))
 }
 
-fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
+fn dotnet(project: &Project, asked: &TestOptions<'_>) -> Search {
     let Some(solution) = project.dotnet() else { return Search::Nothing };
     let found = installed("dotnet-test", "dotnet", &["test", solution, "--nologo"]);
     if asked.files.is_empty() {
@@ -219,7 +219,7 @@ fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
     found.map(|tool| tool.with(["--filter".to_owned(), names.join("|")]))
 }
 
-fn ctest(project: &Project, asked: &Asked<'_>) -> Search {
+fn ctest(project: &Project, asked: &TestOptions<'_>) -> Search {
     let folders = ["build", "cmake-build-debug", "out", "."];
     let Some(folder) = folders.into_iter().find(|folder| project.has(&format!("{folder}/CTestTestfile.cmake"))) else {
         let has_tests =
@@ -227,12 +227,12 @@ fn ctest(project: &Project, asked: &Asked<'_>) -> Search {
         let what = "the cmake build is not configured: run cmake -B build";
         return if has_tests { Search::NotConfigured(what) } else { Search::Nothing };
     };
-    let plain = Asked { files: &[], ..*asked };
+    let plain = TestOptions { files: &[], ..*asked };
     let words = ["--test-dir", folder, "--output-on-failure"];
-    told(installed("ctest", "ctest", &words), &plain, &["--stop-on-failure"], &[])
+    with_options(installed("ctest", "ctest", &words), &plain, &["--stop-on-failure"], &[])
 }
 
-fn swift(project: &Project, asked: &Asked<'_>) -> Search {
+fn swift(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has("Package.swift") {
         return Search::Nothing;
     }
@@ -240,18 +240,18 @@ fn swift(project: &Project, asked: &Asked<'_>) -> Search {
     installed("swift-test", "swift", &["test"]).map(|tool| tool.with(only))
 }
 
-fn dart(project: &Project, asked: &Asked<'_>) -> Search {
+fn dart(project: &Project, asked: &TestOptions<'_>) -> Search {
     if !project.has("pubspec.yaml") {
         return Search::Nothing;
     }
     let flutter = project.says("pubspec.yaml", "sdk: flutter");
     let program = if flutter { "flutter" } else { "dart" };
-    told(installed("dart-test", program, &["test"]), asked, &["--fail-fast"], &["--coverage=coverage"])
+    with_options(installed("dart-test", program, &["test"]), asked, &["--fail-fast"], &["--coverage=coverage"])
 }
 
-fn ruby(project: &Project, asked: &Asked<'_>) -> Search {
+fn ruby(project: &Project, asked: &TestOptions<'_>) -> Search {
     if project.has(".rspec") || project.says("Gemfile", "rspec") {
-        return told(
+        return with_options(
             installed("rspec", "rspec", &["--no-color", "--format", "documentation"]),
             asked,
             &["--fail-fast"],
@@ -277,15 +277,20 @@ fn is_laravel(project: &Project) -> bool {
     signs.iter().filter(|sign| **sign).count() >= 2
 }
 
-fn php(project: &Project, asked: &Asked<'_>) -> Search {
+fn php(project: &Project, asked: &TestOptions<'_>) -> Search {
     if is_laravel(project) {
-        return told(installed("laravel", "php", &["artisan", "test"]), asked, &["--stop-on-failure"], &["--coverage"]);
+        return with_options(
+            installed("laravel", "php", &["artisan", "test"]),
+            asked,
+            &["--stop-on-failure"],
+            &["--coverage"],
+        );
     }
     for name in ["pest", "phpunit"] {
         let program = format!("vendor/bin/{name}");
         if project.has(&program) {
             let tool = Tool::at(if name == "pest" { "pest" } else { "phpunit" }, format!("./{program}"), &[]);
-            return told(Search::Found(tool), asked, &["--stop-on-failure"], &["--coverage-text"]);
+            return with_options(Search::Found(tool), asked, &["--stop-on-failure"], &["--coverage-text"]);
         }
     }
     if project.has_any(&["phpunit.xml", "phpunit.xml.dist"]) {
@@ -295,7 +300,7 @@ fn php(project: &Project, asked: &Asked<'_>) -> Search {
     }
 }
 
-fn pester(project: &Project, _: &Asked<'_>) -> Search {
+fn pester(project: &Project, _: &TestOptions<'_>) -> Search {
     if !project.files().iter().any(|path| path.ends_with(".Tests.ps1")) {
         return Search::Nothing;
     }
@@ -317,8 +322,8 @@ mod tests {
         }
     }
 
-    fn asked(files: &[String]) -> Asked<'_> {
-        Asked { scope: TestScope::Convention, files, coverage: false, bail: false }
+    fn asked(files: &[String]) -> TestOptions<'_> {
+        TestOptions { scope: TestScope::Convention, files, coverage: false, bail: false }
     }
 
     #[test]
@@ -360,7 +365,7 @@ mod tests {
         ]);
         let words = |file: &str, scope: TestScope| {
             let files = [file.to_owned()];
-            match cargo(&project, &Asked { scope, ..asked(&files) }) {
+            match cargo(&project, &TestOptions { scope, ..asked(&files) }) {
                 Search::Found(tool) => tool.argv[3..].join(" "),
                 Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => panic!("no cargo"),
             }

@@ -98,7 +98,7 @@ impl Excluded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::{Before, Now};
+    use crate::selection::{BaseContent, ContentSource};
 
     #[test]
     fn files_of_an_excluded_folder_are_taken_out_once_and_one_that_is_let_in_again_stays() {
@@ -110,7 +110,7 @@ mod tests {
         );
         let entry = |path: &str, is_staged_apart| Entry {
             is_staged_apart,
-            ..Entry::new(path.into(), Now::WorkTree, Before::Nothing)
+            ..Entry::new(path.into(), ContentSource::WorkTree, BaseContent::Nothing)
         };
         let mut entries =
             vec![entry("a.lock", false), entry("a.lock", true), entry("b/c.py", false), entry("vendor/x/y.js", false)];

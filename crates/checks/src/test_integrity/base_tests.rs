@@ -9,16 +9,16 @@ use switchboard_protocol::finding::{CheckCommand, CheckRequest, CommandKind, Com
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::restored::{self, Restored};
-use crate::commands::{has_started, run as run_command, said};
+use crate::commands::{combined_output, has_started, run as run_command};
 use crate::error::Error;
 use crate::git::Git;
 use crate::limits::Limits;
 use crate::output::totals;
 
 /// Maximum number of failed tests that a finding names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Findings and command runs.
 #[derive(Default)]
@@ -66,7 +66,7 @@ pub(super) fn quiet(command: &CheckCommand) -> CheckCommand {
 }
 
 fn judged(run: &CommandRun, change: &Change, restored: &Restored) -> Option<Hit> {
-    let output = said(run);
+    let output = combined_output(run);
     let is_passed =
         run.exit_code == Some(0) && !totals::counts_none(&output) && !totals::is_cut_short(&run.argv, &output);
     if is_passed {
@@ -78,14 +78,16 @@ fn judged(run: &CommandRun, change: &Change, restored: &Restored) -> Option<Hit>
         .into_iter()
         .filter(|case| case.status == "failed")
         .map(|case| case.name)
-        .take(NAMED)
+        .take(MAX_NAMED)
         .collect();
     let named = if failed.is_empty() { String::new() } else { format!(": {}", failed.join(", ")) };
-    let (weight, how) = match (has_started(run), run.exit_code) {
-        (false, _) => (Weight::Told, format!("could not be run: {}", run.ending)),
-        (true, Some(0)) => (Weight::Asks, "ran no test, or ended before they were counted".to_owned()),
-        (true, Some(_) | None) => (Weight::Asks, format!("fail against the change ({}){named}", run.ending)),
+    let (consequence, how) = match (has_started(run), run.exit_code) {
+        (false, _) => (Consequence::Reported, format!("could not be run: {}", run.ending)),
+        (true, Some(0)) => (Consequence::NeedsReview, "ran no test, or ended before they were counted".to_owned()),
+        (true, Some(_) | None) => {
+            (Consequence::NeedsReview, format!("fail against the change ({}){named}", run.ending))
+        }
     };
     let message = format!("the tests that the base has {how}; `{}`", run.argv.join(" "));
-    Some(Hit::new("base-tests-fail", weight, path, 0..0, message))
+    Some(Hit::new("base-tests-fail", consequence, path, 0..0, message))
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assertion::{Assertion, Strength};
 use super::change::Change;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::node::{literals, squash};
 use super::suite::Suite;
 use super::test::{Skip, Test};
@@ -47,15 +47,15 @@ pub(super) fn compare(before: &[&Suite], after: &[&Suite]) -> Compared {
         hits.extend(compared(old[*old_at], new[*new_at], &added));
     }
     for one in &added {
-        let weight = if one.test.is_focused {
-            Some(("test-focused", Weight::Asks, "keeps all other tests from running"))
+        let consequence = if one.test.is_focused {
+            Some(("test-focused", Consequence::NeedsReview, "keeps all other tests from running"))
         } else {
             None
         };
         let skipped =
-            (one.test.skip == Skip::Always).then_some(("test-skipped", Weight::Told, "is new and never runs"));
-        for (rule, weight, what) in weight.into_iter().chain(skipped) {
-            hits.push(hit(rule, weight, one, format!("the test `{}` {what}", one.test.name)));
+            (one.test.skip == Skip::Always).then_some(("test-skipped", Consequence::Reported, "is new and never runs"));
+        for (rule, consequence, what) in consequence.into_iter().chain(skipped) {
+            hits.push(hit(rule, consequence, one, format!("the test `{}` {what}", one.test.name)));
         }
     }
     Compared { hits, explained: explained(&old, &new, &pairs) }
@@ -101,15 +101,15 @@ pub(super) fn by_path(path: &str, change: &Change) -> Option<Hit> {
             ("not-looked-at", format!("{gone} lines of the test file changed; tests of this language are not read"))
         }
     };
-    Some(Hit::new(what.0, Weight::Asks, path, 0..0, what.1))
+    Some(Hit::new(what.0, Consequence::NeedsReview, path, 0..0, what.1))
 }
 
 fn found<'a>(suites: &[&'a Suite]) -> Vec<Found<'a>> {
     suites.iter().flat_map(|suite| suite.tests.iter().map(|test| Found { suite, test })).collect()
 }
 
-fn hit(rule: &'static str, weight: Weight, at: &Found<'_>, message: String) -> Hit {
-    Hit::new(rule, weight, &at.suite.path, at.test.range.clone(), message)
+fn hit(rule: &'static str, consequence: Consequence, at: &Found<'_>, message: String) -> Hit {
+    Hit::new(rule, consequence, &at.suite.path, at.test.range.clone(), message)
 }
 
 /// Matches each test of the base with one of the change: returns the index of the second by that of the first.
@@ -159,7 +159,7 @@ fn deleted(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>)
     };
     let hit = |one: &Found<'_>| {
         let message = format!("the test `{}` was deleted", one.test.name);
-        Hit::new("test-deleted", Weight::Asks, &one.suite.path, 0..0, message)
+        Hit::new("test-deleted", Consequence::NeedsReview, &one.suite.path, 0..0, message)
     };
     gone.filter(|one| !is_elsewhere(one)).map(hit).collect()
 }
@@ -179,24 +179,24 @@ fn compared(old: Found<'_>, new: Found<'_>, added: &[&Found<'_>]) -> Vec<Hit> {
         let in_place = added.iter().any(|one| {
             one.suite.path == new.suite.path && one.test.skip == Skip::No && one.test.demands().next().is_some()
         });
-        let (weight, how) = match (new.test.skip, in_place) {
-            (Skip::Always, false) => (Weight::Fails, "is skipped, and nothing stands in its place"),
-            (Skip::Always, true) => (Weight::Asks, "is skipped; others are new"),
-            _ => (Weight::Asks, "is skipped under a condition"),
+        let (consequence, how) = match (new.test.skip, in_place) {
+            (Skip::Always, false) => (Consequence::Refused, "is skipped, and nothing stands in its place"),
+            (Skip::Always, true) => (Consequence::NeedsReview, "is skipped; others are new"),
+            _ => (Consequence::NeedsReview, "is skipped under a condition"),
         };
-        hits.push(hit("test-skipped", weight, &new, format!("the test `{name}` {how}")));
+        hits.push(hit("test-skipped", consequence, &new, format!("the test `{name}` {how}")));
     }
     if new.test.is_focused && !old.test.is_focused {
         hits.push(hit(
             "test-focused",
-            Weight::Asks,
+            Consequence::NeedsReview,
             &new,
             format!("the test `{name}` keeps all other tests from running"),
         ));
     }
     if new.test.swallows && !old.test.swallows {
         let message = format!("the test `{name}` catches the failure of its own assertions");
-        hits.push(hit("assertion-weakened", Weight::Asks, &new, message));
+        hits.push(hit("assertion-weakened", Consequence::NeedsReview, &new, message));
     }
     hits.extend(weaker(old, new, added));
     hits
@@ -261,7 +261,7 @@ impl<'a> Rewritten<'a> {
             true => ("fewer-cases", "case"),
             false => ("assertion-removed", "assertion about"),
         };
-        Some(hit(rule, Weight::Asks, &self.new, format!("the test `{name}` lost its {what} `{was}`")))
+        Some(hit(rule, Consequence::NeedsReview, &self.new, format!("the test `{name}` lost its {what} `{was}`")))
     }
 
     fn take(&mut self, is_wanted: impl Fn(&Assertion) -> bool) -> Option<&'a Assertion> {
@@ -331,7 +331,7 @@ impl<'a> Rewritten<'a> {
     }
 
     fn hit(&self, at: &Assertion, rule: &'static str, message: String) -> Hit {
-        Hit::new(rule, Weight::Asks, &self.new.suite.path, at.range.clone(), message)
+        Hit::new(rule, Consequence::NeedsReview, &self.new.suite.path, at.range.clone(), message)
     }
 }
 

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::fingerprint::fingerprint;
 use crate::git::Git;
 use crate::limits::{Limits, millis};
-use crate::report::{Looked, Report};
-use crate::selection::Against;
+use crate::report::{Report, ReportWithFiles};
+use crate::selection::Comparison;
 
 /// Rules of the check.
 pub(crate) const RULES: [&str; 3] = ["diff/protected", DIFF_CONTRACT, "diff/file"];
@@ -31,9 +31,9 @@ const LINES: usize = 3;
 pub(crate) fn report(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
-) -> Result<Looked, Error> {
+) -> Result<ReportWithFiles, Error> {
     let started = Instant::now();
     let mut report = Report::new(CheckName::Diff, limits);
     let (Some(git), Some(base)) = (git, against.commit()) else { return Ok(report.finish(millis(started))) };
@@ -49,7 +49,7 @@ pub(crate) fn report(
         if kind.is_none() {
             findings.extend(contract(file).map(|message| finding(file, RULES[1], message)));
         }
-        report.looked(&file.path, findings);
+        report.add_file(&file.path, findings);
     }
     // `diff` only lists: `test_integrity` refuses files that can't be read.
     for (path, why) in &change.unread {

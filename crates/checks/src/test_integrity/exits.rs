@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
 use super::paths;
@@ -67,31 +67,33 @@ pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
             continue;
         }
         let in_test = pair.is_test || pair.after.tests.iter().any(|test| test.body.contains(&exit.range.start));
-        if let Some((weight, how)) = judged(&exit, in_test, is_program) {
+        if let Some((consequence, how)) = judged(&exit, in_test, is_program) {
             let message = format!("`{}` {how}", exit.code);
-            hits.push(Hit::new("exit-call", weight, &pair.path, exit.range, message));
+            hits.push(Hit::new("exit-call", consequence, &pair.path, exit.range, message));
         }
     }
     hits
 }
 
-fn judged(exit: &Exit, in_test: bool, is_program: bool) -> Option<(Weight, &'static str)> {
+fn judged(exit: &Exit, in_test: bool, is_program: bool) -> Option<(Consequence, &'static str)> {
     match (exit.place, in_test) {
         (Site::Expected, _) => None,
         (Site::Main, true) if !exit.is_hard => None,
-        (_, true) if exit.may_succeed => Some((Weight::Fails, "in test code ends the tests before they have reported")),
-        (_, true) => Some((Weight::Asks, "in test code ends the tests")),
+        (_, true) if exit.may_succeed => {
+            Some((Consequence::Refused, "in test code ends the tests before they have reported"))
+        }
+        (_, true) => Some((Consequence::NeedsReview, "in test code ends the tests")),
         (Site::Loaded, false) if is_program => None,
         (Site::Loaded, false) if exit.may_succeed => {
-            Some((Weight::Fails, "ends every process that loads the file, the tests' too"))
+            Some((Consequence::Refused, "ends every process that loads the file, the tests' too"))
         }
         (Site::Loaded, false) => None,
         (Site::Main, false) => None,
         (Site::Function, false) if exit.is_hard => {
-            Some((Weight::Asks, "ends the process, the tests' too, where no runner can catch it"))
+            Some((Consequence::NeedsReview, "ends the process, the tests' too, where no runner can catch it"))
         }
         (Site::Function, false) if exit.may_succeed && !is_program => {
-            Some((Weight::Asks, "ends the process with success in code that tests may call"))
+            Some((Consequence::NeedsReview, "ends the process with success in code that tests may call"))
         }
         (Site::Function, false) => None,
     }

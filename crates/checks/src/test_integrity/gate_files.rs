@@ -2,7 +2,7 @@
 //! removed lines.
 
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::paths;
 use super::settings::moves_threshold;
 
@@ -132,7 +132,7 @@ pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
     let hit = |line: &String, what: &str| {
         let at = after.find(line.as_str()).map_or(0..0, |at| at..at + line.len());
         let shown: String = switchboard_secrets::redact(line).chars().take(80).collect();
-        Hit::new(rule, Weight::Asks, &file.path, at, format!("`{shown}` {what}"))
+        Hit::new(rule, Consequence::NeedsReview, &file.path, at, format!("`{shown}` {what}"))
     };
     let mut hits: Vec<Hit> =
         added.clone().filter(is_looser).map(|line| hit(line, "may let more through a gate")).collect();
@@ -149,7 +149,13 @@ pub(super) fn hits(file: &ChangedFile) -> Vec<Hit> {
         hits.extend(added.clone().find(is_moved).map(|other| hit(other, &format!("was `{was}`"))));
     }
     if hits.is_empty() && old != new {
-        hits.push(Hit::new(rule, Weight::Told, &file.path, 0..0, "the configuration of a gate was changed".to_owned()));
+        hits.push(Hit::new(
+            rule,
+            Consequence::Reported,
+            &file.path,
+            0..0,
+            "the configuration of a gate was changed".to_owned(),
+        ));
     }
     hits
 }
@@ -173,22 +179,22 @@ mod tests {
 
     #[test]
     fn a_line_that_lets_more_through_asks_and_one_of_layout_is_told() {
-        let weights = |path: &str, before: &str, after: &str| -> Vec<Weight> {
+        let consequences = |path: &str, before: &str, after: &str| -> Vec<Consequence> {
             let text = |text: &str| Some(text.as_bytes().to_vec());
             let file =
                 ChangedFile { path: path.into(), before: text(before), after: text(after), ..ChangedFile::default() };
-            hits(&file).iter().map(|hit| hit.weight).collect()
+            hits(&file).iter().map(|hit| hit.consequence).collect()
         };
 
-        assert_eq!(weights("ruff.toml", "line-length = 80\n", "line-length = 100\n"), [Weight::Told]);
-        assert_eq!(weights("ruff.toml", "", "ignore = [\"E501\"]\n"), [Weight::Asks]);
+        assert_eq!(consequences("ruff.toml", "line-length = 80\n", "line-length = 100\n"), [Consequence::Reported]);
+        assert_eq!(consequences("ruff.toml", "", "ignore = [\"E501\"]\n"), [Consequence::NeedsReview]);
         for (path, before, after) in [
             (".coveragerc", "fail_under = 90\n", "fail_under = 1\n"),
             (".flake8", "max-complexity = 10\n", "max-complexity = 50\n"),
             ("eslint.config.js", "\"complexity\": [2, 10],\n", "\"complexity\": [2, 99],\n"),
             ("clippy.toml", "too-many-lines-threshold = 100\n", "too-many-lines-threshold = 900 # more\n"),
         ] {
-            assert_eq!(weights(path, before, after), [Weight::Asks], "{after}");
+            assert_eq!(consequences(path, before, after), [Consequence::NeedsReview], "{after}");
         }
         for (path, before, after) in [
             (".flake8", "max-line-length = 80\n", "max-line-length = 100\n"),
@@ -197,9 +203,9 @@ mod tests {
             (".pre-commit-config.yaml", "rev: 1.2.3\n", "rev: 1.3.0\n"),
             (".flake8", "max-complexity = 10\n", "max-complexity=10\n"),
         ] {
-            assert_eq!(weights(path, before, after), [Weight::Told], "{after}");
+            assert_eq!(consequences(path, before, after), [Consequence::Reported], "{after}");
         }
-        assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nbuild/\n"), [Weight::Told]);
-        assert_eq!(weights(".eslintignore", "dist/\n", "dist/\nsrc/\n"), [Weight::Asks]);
+        assert_eq!(consequences(".eslintignore", "dist/\n", "dist/\nbuild/\n"), [Consequence::Reported]);
+        assert_eq!(consequences(".eslintignore", "dist/\n", "dist/\nsrc/\n"), [Consequence::NeedsReview]);
     }
 }

@@ -29,7 +29,7 @@ use function::Function;
 pub(super) use variants::{Variants, run};
 
 /// Maximum number of test files of the base that are read beside those of the change.
-const MOST: usize = 200;
+const MAX_TEST_FILES: usize = 200;
 /// Inputs and results that code may legitimately name: the limits of a recursion, an empty input.
 const NATURAL: [&str; 16] = [
     "0",
@@ -114,8 +114,8 @@ fn of_base(
         if is_rust && !text.contains("#[test]") {
             continue;
         }
-        if read == MOST {
-            return Ok((cases, Some(format!("for `hard-coded` only {MOST} test files were read"))));
+        if read == MAX_TEST_FILES {
+            return Ok((cases, Some(format!("for `hard-coded` only {MAX_TEST_FILES} test files were read"))));
         }
         read += 1;
         cases.extend(Suite::read(&path, text, (kind, language), true, parsers).iter().flat_map(of_suite));

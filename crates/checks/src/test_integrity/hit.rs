@@ -9,20 +9,20 @@ use crate::fingerprint::fingerprint;
 
 /// Consequence of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub(super) enum Consequence {
     /// Reported, without a consequence.
-    Told,
+    Reported,
     /// A person, or a reviewer other than the author, must look.
-    Asks,
+    NeedsReview,
     /// The change is refused.
-    Fails,
+    Refused,
 }
 
 /// A single result of the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) rule: &'static str,
-    pub(super) weight: Weight,
+    pub(super) consequence: Consequence,
     pub(super) path: String,
     /// Byte range in the file after the change; `0..0` if the hit concerns the whole file.
     pub(super) range: Range<usize>,
@@ -66,8 +66,14 @@ pub(crate) fn rules() -> Vec<String> {
 // === impl Hit ===
 
 impl Hit {
-    pub(super) fn new(rule: &'static str, weight: Weight, path: &str, range: Range<usize>, message: String) -> Self {
-        Self { rule, weight, path: path.to_owned(), range, message }
+    pub(super) fn new(
+        rule: &'static str,
+        consequence: Consequence,
+        path: &str,
+        range: Range<usize>,
+        message: String,
+    ) -> Self {
+        Self { rule, consequence, path: path.to_owned(), range, message }
     }
 
     /// Converts the hit to a finding; `text` is the file after the change.
@@ -79,10 +85,10 @@ impl Hit {
         let span = range.map_or(top, |text| Lines::new(text).span(text, &self.range));
         Finding {
             check: CheckName::TestIntegrity,
-            severity: match self.weight {
-                Weight::Told => Severity::Info,
-                Weight::Asks => Severity::Medium,
-                Weight::Fails => Severity::High,
+            severity: match self.consequence {
+                Consequence::Reported => Severity::Info,
+                Consequence::NeedsReview => Severity::Medium,
+                Consequence::Refused => Severity::High,
             },
             remedy: remedy.to_owned(),
             cwe: None,
@@ -90,7 +96,7 @@ impl Hit {
             span,
             fingerprint: fingerprint(&rule, &self.path, self.message.as_bytes(), 0),
             is_new: true,
-            blocks: self.weight == Weight::Fails,
+            blocks: self.consequence == Consequence::Refused,
             allowed: None,
             masked: None,
             excerpt: None,
@@ -107,12 +113,15 @@ mod tests {
 
     #[test]
     fn the_weight_decides_whether_a_finding_blocks_or_asks() {
-        let of = |weight| Hit::new("exit-call", weight, "a.py", 2..3, "m".into()).finding(Some(b"1\n2\n"));
+        let of = |consequence| Hit::new("exit-call", consequence, "a.py", 2..3, "m".into()).finding(Some(b"1\n2\n"));
 
-        assert_eq!((of(Weight::Fails).blocks, of(Weight::Fails).severity), (true, Severity::High));
-        assert_eq!((of(Weight::Asks).blocks, of(Weight::Asks).severity), (false, Severity::Medium));
-        assert_eq!(of(Weight::Told).severity, Severity::Info);
-        assert_eq!(of(Weight::Told).span.start_line, 2);
-        assert!(!of(Weight::Told).remedy.is_empty());
+        assert_eq!((of(Consequence::Refused).blocks, of(Consequence::Refused).severity), (true, Severity::High));
+        assert_eq!(
+            (of(Consequence::NeedsReview).blocks, of(Consequence::NeedsReview).severity),
+            (false, Severity::Medium)
+        );
+        assert_eq!(of(Consequence::Reported).severity, Severity::Info);
+        assert_eq!(of(Consequence::Reported).span.start_line, 2);
+        assert!(!of(Consequence::Reported).remedy.is_empty());
     }
 }

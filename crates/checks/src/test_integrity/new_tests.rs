@@ -19,19 +19,19 @@ use super::assertion::Assertion;
 use super::base_tests::quiet;
 use super::change::Change;
 use super::compare::{self, Found};
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::restored::Restored;
 use super::suite::{self, Suite};
 use super::test::Test;
 use super::{one_file, paths};
-use crate::commands::{has_started, run as run_command, said};
+use crate::commands::{combined_output, has_started, run as run_command};
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git};
 use crate::limits::{Limits, millis};
 use crate::output::totals;
 use crate::reader::shown;
-use crate::selection::Against;
+use crate::selection::Comparison;
 
 /// The only rule.
 pub(crate) const RULE: &str = "new-tests/adds-nothing";
@@ -59,7 +59,7 @@ enum Outcome {
 pub(crate) fn report(
     root: &Path,
     request: &CheckRequest,
-    (git, against): (Option<&Git>, &Against),
+    (git, against): (Option<&Git>, &Comparison),
     limits: &Limits,
 ) -> Result<CheckReport, Error> {
     let started = Instant::now();
@@ -97,7 +97,7 @@ pub(crate) fn report(
     git.reset_to(commit)?;
     let (runs, alone) = ran?;
     let asserted = asserted(git, &blobs, commit, &added, &mut parsers)?;
-    let mut told = Told::default();
+    let mut told = NewTestResults::default();
     for one in &added {
         let outcome = match (runs.get(one.suite.path.as_str()), alone.get(one.suite.path.as_str())) {
             (Some(run), _) => of_run(one, run),
@@ -127,16 +127,16 @@ pub(crate) fn report(
 
 /// Results for all new tests.
 #[derive(Default)]
-struct Told {
+struct NewTestResults {
     needs: usize,
     cases: usize,
     hits: Vec<Hit>,
     unknown: Vec<String>,
 }
 
-// === impl Told ===
+// === impl NewTestResults ===
 
-impl Told {
+impl NewTestResults {
     fn take(&mut self, one: &Found<'_>, outcome: Outcome, asserted: &[Asserted]) {
         let name = &one.test.name;
         match outcome {
@@ -151,7 +151,7 @@ impl Told {
                 let message = format!("the test `{name}` {why}");
                 self.hits.push(Hit::new(
                     "adds-nothing",
-                    Weight::Fails,
+                    Consequence::Refused,
                     &one.suite.path,
                     one.test.range.clone(),
                     message,
@@ -269,7 +269,7 @@ fn of_run(one: &Found<'_>, run: &CommandRun) -> Outcome {
     if !has_started(run) {
         return Outcome::Unknown(run.ending.clone());
     }
-    let output = said(run);
+    let output = combined_output(run);
     let cases = totals::cases(&output);
     let mut own = cases.iter().filter(|case| is_of(case, one)).peekable();
     if own.peek().is_some() {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 /// Maximum number of nodes in one walk; a larger file is not written by hand.
-const MOST: usize = 2_000_000;
+const MAX_NODES: usize = 2_000_000;
 /// Maximum nesting of brackets in a literal.
 const DEEPEST: usize = 64;
 
@@ -27,7 +27,7 @@ pub(super) fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {
 pub(super) fn walk<'a>(node: Node<'a>, mut visit: impl FnMut(Node<'a>, &[Node<'a>]) -> bool) {
     let mut cursor = node.walk();
     let mut above: Vec<Node<'a>> = Vec::new();
-    for _ in 0..MOST {
+    for _ in 0..MAX_NODES {
         let here = cursor.node();
         if visit(here, &above) && cursor.goto_first_child() {
             above.push(here);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::finding::CheckCommand;
 
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, flat, is_harmless, setting};
 
@@ -14,7 +14,7 @@ const AT_INSTALL: [&str; 6] = ["preinstall", "install", "postinstall", "prepare"
 /// Sections of `package.json` that configure a runner or its compiler.
 const RUNNERS: [&str; 8] = ["jest", "mocha", "vitest", "ava", "nyc", "c8", "babel", "tap"];
 /// Settings of runners that choose tests, load code, or decide what counts as a failure.
-const REACHES: [&str; 33] = [
+const RUNNER_SETTINGS: [&str; 33] = [
     "testMatch",
     "testRegex",
     "PathIgnorePatterns",
@@ -56,7 +56,7 @@ pub(super) fn package(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit>
         if text.is_empty() { Some(Settings::new()) } else { serde_json::from_str(text).ok().map(|value| flat(&value)) }
     };
     let (Some(old), Some(new)) = (read(&before), read(&after)) else {
-        return vec![whole(file, Weight::Asks, "is no JSON and was not read")];
+        return vec![whole(file, Consequence::NeedsReview, "is no JSON and was not read")];
     };
     let used = scripts(commands, &new);
     different(&old, &new).iter().filter_map(|one| judged(file, one, &used)).collect()
@@ -65,18 +65,20 @@ pub(super) fn package(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit>
 fn judged(file: &ChangedFile, one: &Setting<'_>, used: &BTreeSet<String>) -> Option<Hit> {
     let (section, key) = one.name.split_once('.').unwrap_or((one.name, ""));
     let (before, after) = (one.before.unwrap_or(""), one.after.unwrap_or(""));
-    let hit = |weight| Some(setting(file, "runner-config", weight, one));
+    let hit = |consequence| Some(setting(file, "runner-config", consequence, one));
     match section {
         "scripts" if AT_INSTALL.contains(&key) => {
-            hit(if after.starts_with("husky") { Weight::Told } else { Weight::Asks })
+            hit(if after.starts_with("husky") { Consequence::Reported } else { Consequence::NeedsReview })
         }
-        "scripts" if used.contains(key) => {
-            hit(if !before.is_empty() && is_harmless(before, after) { Weight::Told } else { Weight::Asks })
-        }
+        "scripts" if used.contains(key) => hit(if !before.is_empty() && is_harmless(before, after) {
+            Consequence::Reported
+        } else {
+            Consequence::NeedsReview
+        }),
         section if RUNNERS.contains(&section) => {
-            let reaches = REACHES.iter().any(|word| key.contains(word))
+            let reaches = RUNNER_SETTINGS.iter().any(|word| key.contains(word))
                 || after.contains("./") && !key.contains("moduleNameMapper");
-            hit(if reaches { Weight::Asks } else { Weight::Told })
+            hit(if reaches { Consequence::NeedsReview } else { Consequence::Reported })
         }
         "eslintConfig" | "eslintIgnore" | "prettier" | "stylelint" => {
             let is_looser = after == "off"
@@ -84,14 +86,19 @@ fn judged(file: &ChangedFile, one: &Setting<'_>, used: &BTreeSet<String>) -> Opt
                 || section == "eslintIgnore"
                 || key.contains("ignore")
                 || one.after.is_none();
-            Some(setting(file, "gate-config", if is_looser { Weight::Asks } else { Weight::Told }, one))
+            Some(setting(
+                file,
+                "gate-config",
+                if is_looser { Consequence::NeedsReview } else { Consequence::Reported },
+                one,
+            ))
         }
         section if section.ends_with("ependencies") || section == "overrides" || section == "resolutions" => {
             let is_elsewhere = ["file:", "link:", "portal:", "git", "http:", "https:", "./", "../"]
                 .iter()
                 .any(|from| after.starts_with(from))
                 || (after.contains('/') && !after.starts_with("npm:") && !after.starts_with("workspace:"));
-            is_elsewhere.then(|| setting(file, "runner-config", Weight::Asks, one))
+            is_elsewhere.then(|| setting(file, "runner-config", Consequence::NeedsReview, one))
         }
         _ => None,
     }
@@ -124,18 +131,18 @@ fn scripts(commands: &[CheckCommand], settings: &Settings) -> BTreeSet<String> {
 }
 
 pub(super) fn npmrc(file: &ChangedFile) -> Vec<Hit> {
-    const REACHES: [&str; 8] =
+    const PROGRAM_SETTINGS: [&str; 8] =
         ["node-options", "script-shell", "shell", "ignore-scripts", "prefix", "globalconfig", "yarn-path", "yarnPath"];
     let (before, after) = file.texts();
     let lines = after.lines().filter(|line| !before.lines().any(|old| old == *line));
     let hit = |line: &str| {
         let key = line.split(['=', ':']).next().unwrap_or(line).trim().to_owned();
-        let reaches = REACHES.contains(&key.as_str()) || key.starts_with("plugins");
+        let reaches = PROGRAM_SETTINGS.contains(&key.as_str()) || key.starts_with("plugins");
         reaches.then(|| {
             let at = after.find(line).map_or(0..0, |at| at..at + line.len());
             Hit::new(
                 "runner-config",
-                Weight::Asks,
+                Consequence::NeedsReview,
                 &file.path,
                 at,
                 format!("the setting `{key}` changes how npm runs programs"),
@@ -156,7 +163,7 @@ pub(super) fn script(file: &ChangedFile) -> Vec<Hit> {
         let loads = (line.contains("transform") || line.contains("testEnvironment"))
             && (line.contains("./") || line.contains("<rootDir>"));
         let is_for_coverage = line.contains("coverage") || line.contains("collectCoverageFrom");
-        !is_comment && !is_for_coverage && (loads || REACHES.iter().any(|word| has_word(line, word)))
+        !is_comment && !is_for_coverage && (loads || RUNNER_SETTINGS.iter().any(|word| has_word(line, word)))
     };
     let mut hits: Vec<Hit> = added
         .filter(reaches)
@@ -165,7 +172,7 @@ pub(super) fn script(file: &ChangedFile) -> Vec<Hit> {
             let shown: String = line.trim().chars().take(80).collect();
             Hit::new(
                 "runner-config",
-                Weight::Asks,
+                Consequence::NeedsReview,
                 &file.path,
                 at,
                 format!("`{shown}` chooses tests, loads code or decides what fails"),
@@ -174,10 +181,16 @@ pub(super) fn script(file: &ChangedFile) -> Vec<Hit> {
         .collect();
     if let Some(line) = gone.filter(reaches).find(|_| hits.is_empty()) {
         let shown: String = line.trim().chars().take(80).collect();
-        hits.push(Hit::new("runner-config", Weight::Asks, &file.path, 0..0, format!("`{shown}` was taken out")));
+        hits.push(Hit::new(
+            "runner-config",
+            Consequence::NeedsReview,
+            &file.path,
+            0..0,
+            format!("`{shown}` was taken out"),
+        ));
     }
     if hits.is_empty() {
-        hits.push(whole(file, Weight::Told, "is loaded by the test runner"));
+        hits.push(whole(file, Consequence::Reported, "is loaded by the test runner"));
     }
     hits
 }

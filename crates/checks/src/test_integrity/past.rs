@@ -4,17 +4,17 @@
 use std::path::Path;
 
 use super::change::Change;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use crate::git::Git;
 
 /// Maximum number of files that are compared with the history.
-const MOST: usize = 20;
+const MAX_FILES: usize = 20;
 
 /// Lists the files that equal an older version; empty if git can't answer in time.
 pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>) -> Vec<Hit> {
     let files = change.files.iter().filter(|file| file.blob.is_some() && !file.is_deleted() && !file.is_new());
-    let files: Vec<_> = files.filter(|file| TestLanguage::of(&file.path).is_some()).take(MOST).collect();
+    let files: Vec<_> = files.filter(|file| TestLanguage::of(&file.path).is_some()).take(MAX_FILES).collect();
     if files.is_empty() {
         return Vec::new();
     }
@@ -32,7 +32,7 @@ pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>)
             let of_base = if commit == base { ", the base" } else { "" };
             let message =
                 format!("the file is as commit {short}{of_base} had it: the change was taken out of the history");
-            Some(Hit::new("from-history", Weight::Told, &file.path, 0..0, message))
+            Some(Hit::new("from-history", Consequence::Reported, &file.path, 0..0, message))
         })
         .collect()
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::node::{children, field, squash, text, walk};
 use super::suite::{Pair, Suite};
@@ -46,7 +46,7 @@ pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
             "equal-to-everything" => format!("`{code}` makes a value compare equal to whatever a test expects"),
             _ => format!("`{code}` changes the test runner or what it runs"),
         };
-        Hit::new(rule, Weight::Asks, &pair.path, range, message)
+        Hit::new(rule, Consequence::NeedsReview, &pair.path, range, message)
     };
     new.map(hit).collect()
 }

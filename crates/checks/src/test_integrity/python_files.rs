@@ -5,12 +5,12 @@ use std::ops::Range;
 use switchboard_protocol::finding::CheckCommand;
 
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::runner_file::whole;
 use super::settings::{Setting, Settings, different, is_harmless, keeps_all, moves_threshold, setting, toml};
 
 /// Names that a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of them.
-const REACHES: [&str; 22] = [
+const RUNNER_INTERNALS: [&str; 22] = [
     "def pytest_",
     "collect_ignore",
     "pytest_plugins",
@@ -64,7 +64,7 @@ const WIDENS: [&str; 4] = ["testpaths", "python_files", "python_classes", "pytho
 pub(super) fn conftest(file: &ChangedFile) -> Vec<Hit> {
     let (before, after) = file.texts();
     if file.is_deleted() {
-        return vec![whole(file, Weight::Asks, "was loaded by the tests")];
+        return vec![whole(file, Consequence::NeedsReview, "was loaded by the tests")];
     }
     let found: Vec<(&str, Range<usize>)> = after
         .lines()
@@ -79,20 +79,21 @@ pub(super) fn conftest(file: &ChangedFile) -> Vec<Hit> {
         let hook = DECLARES.iter().find(|hook| line.contains(*hook));
         hook.is_some() && !after.contains("import os") && !after.contains("patch")
     };
-    let reaches = found.iter().filter(|(line, _)| REACHES.iter().any(|word| line.contains(word)) && !is_declared(line));
+    let reaches =
+        found.iter().filter(|(line, _)| RUNNER_INTERNALS.iter().any(|word| line.contains(word)) && !is_declared(line));
     let mut hits: Vec<Hit> = reaches
         .map(|(line, range)| {
             let shown: String = line.trim().chars().take(80).collect();
             let message = format!("`{shown}` in a file that pytest loads reaches into the test run");
-            Hit::new("runner-file", Weight::Asks, &file.path, range.clone(), message)
+            Hit::new("runner-file", Consequence::NeedsReview, &file.path, range.clone(), message)
         })
         .collect();
     let is_automatic = found.iter().any(|(line, _)| line.contains("autouse"));
     if is_automatic && (after.contains("patch") || after.contains("skip(") || after.contains("xfail(")) {
-        hits.push(whole(file, Weight::Asks, "has a fixture that patches code for every test"));
+        hits.push(whole(file, Consequence::NeedsReview, "has a fixture that patches code for every test"));
     }
     if hits.is_empty() {
-        hits.push(whole(file, Weight::Told, "is loaded by pytest; it only has fixtures and helpers"));
+        hits.push(whole(file, Consequence::Reported, "is loaded by pytest; it only has fixtures and helpers"));
     }
     hits
 }
@@ -103,7 +104,7 @@ pub(super) fn startup(file: &ChangedFile) -> Vec<Hit> {
     if is_path_file && after.contains('\0') {
         return Vec::new();
     }
-    vec![whole(file, Weight::Asks, "is run by Python before anything else")]
+    vec![whole(file, Consequence::NeedsReview, "is run by Python before anything else")]
 }
 
 pub(super) fn ini(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
@@ -114,19 +115,19 @@ pub(super) fn ini(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
         .iter()
         .filter_map(|one| {
             let (section, key) = one.name.rsplit_once('.')?;
-            let weight = match section {
+            let consequence = match section {
                 "pytest" | "tool:pytest" => pytest(key, one),
                 section
                     if section.starts_with("testenv")
                         && uses_tox
                         && (key == "commands" || key == "setenv" || key.starts_with("allowlist")) =>
                 {
-                    Weight::Asks
+                    Consequence::NeedsReview
                 }
                 "flake8" | "pycodestyle" | "pylint" | "mypy" | "coverage:report" => return loosens(file, key, one),
                 _ => return None,
             };
-            Some(setting(file, "runner-config", weight, one))
+            Some(setting(file, "runner-config", consequence, one))
         })
         .collect()
 }
@@ -134,7 +135,7 @@ pub(super) fn ini(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
 pub(super) fn pyproject(file: &ChangedFile) -> Vec<Hit> {
     let (before, after) = file.texts();
     let (Some(old), Some(new)) = (toml(&before), toml(&after)) else {
-        return vec![whole(file, Weight::Asks, "is no TOML and was not read")];
+        return vec![whole(file, Consequence::NeedsReview, "is no TOML and was not read")];
     };
     different(&old, &new)
         .iter()
@@ -151,13 +152,13 @@ pub(super) fn pyproject(file: &ChangedFile) -> Vec<Hit> {
             match one.name {
                 name if LINTERS.iter().any(|tool| name.starts_with(tool)) => loosens(file, key, one),
                 "build-system.build-backend" | "build-system.backend-path" => {
-                    Some(setting(file, "runner-config", Weight::Asks, one))
+                    Some(setting(file, "runner-config", Consequence::NeedsReview, one))
                 }
                 name if name.starts_with("project.entry-points.pytest11")
                     || name.starts_with("tool.tox")
                     || name.starts_with("tool.nox") =>
                 {
-                    Some(setting(file, "runner-config", Weight::Asks, one))
+                    Some(setting(file, "runner-config", Consequence::NeedsReview, one))
                 }
                 _ => None,
             }
@@ -166,7 +167,7 @@ pub(super) fn pyproject(file: &ChangedFile) -> Vec<Hit> {
 }
 
 /// Judges a setting of pytest.
-fn pytest(key: &str, one: &Setting<'_>) -> Weight {
+fn pytest(key: &str, one: &Setting<'_>) -> Consequence {
     let (before, after) = (one.before.unwrap_or(""), one.after.unwrap_or(""));
     let is_harmless = match key {
         "addopts" => is_harmless(before, after),
@@ -175,7 +176,7 @@ fn pytest(key: &str, one: &Setting<'_>) -> Weight {
         key if WIDENS.contains(&key) => !before.is_empty() && keeps_all(before, after),
         key => HARMLESS.contains(&key) || key.starts_with("log_"),
     };
-    if is_harmless { Weight::Told } else { Weight::Asks }
+    if is_harmless { Consequence::Reported } else { Consequence::NeedsReview }
 }
 
 /// Judges a setting of a linter or type checker.
@@ -188,8 +189,8 @@ fn loosens(file: &ChangedFile, key: &str, one: &Setting<'_>) -> Option<Hit> {
             || (["select", "extend-select", "fail-on", "enable"].contains(&key)
                 && one.before.is_some_and(|before| before.is_empty() || !keeps_all(before, after)))
             || one.before.is_some_and(|before| moves_threshold(key, before, after));
-    let weight = if is_looser { Weight::Asks } else { Weight::Told };
-    Some(setting(file, "gate-config", weight, one))
+    let consequence = if is_looser { Consequence::NeedsReview } else { Consequence::Reported };
+    Some(setting(file, "gate-config", consequence, one))
 }
 
 /// Parses an INI file; indented lines continue a value.

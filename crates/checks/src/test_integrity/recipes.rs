@@ -6,7 +6,7 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::runner_file::RunnerFile;
 use super::settings::is_harmless;
 
@@ -46,8 +46,8 @@ fn words(argv: &[String]) -> Vec<String> {
 
 fn of_file(file: &ChangedFile, commands: &[Vec<String>]) -> Option<Hit> {
     let (before, after) = file.texts();
-    let asks = |what: String| Some(Hit::new("gate-config", Weight::Asks, &file.path, 0..0, what));
-    let told = |what: String| Some(Hit::new("gate-config", Weight::Told, &file.path, 0..0, what));
+    let asks = |what: String| Some(Hit::new("gate-config", Consequence::NeedsReview, &file.path, 0..0, what));
+    let told = |what: String| Some(Hit::new("gate-config", Consequence::Reported, &file.path, 0..0, what));
     if MAKEFILES.contains(&file.path.as_str()) {
         let targets = commands.iter().filter(|words| words.iter().any(|word| word == "make" || word == "gmake"));
         let targets: BTreeSet<&str> =

@@ -11,7 +11,7 @@ use toml_edit::DocumentMut;
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::runner_file::RunnerFile;
 use super::{paths, recipes, rust, traces};
 use crate::error::Error;
@@ -39,7 +39,7 @@ pub(super) struct Restored {
 /// Selects what is restored; a new file that a runner loads is removed only if there is a finding about it.
 pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Restored {
     let before = traces::path_folders(commands);
-    let is_harmless = |path: &str| !hits.iter().any(|hit| hit.path == path && hit.weight != Weight::Told);
+    let is_harmless = |path: &str| !hits.iter().any(|hit| hit.path == path && hit.consequence != Consequence::Reported);
     let mut restored = Restored::default();
     let manifest =
         change.files.iter().find(|file| file.name() == "Cargo.toml").map(|file| file.texts().1).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Classifies by name the files that a test runner loads.
 
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::paths;
 
 /// Kind of file that a runner loads.
@@ -109,14 +109,14 @@ impl RunnerFile {
 }
 
 /// Makes a hit about a whole file.
-pub(super) fn whole(file: &ChangedFile, weight: Weight, what: &str) -> Hit {
+pub(super) fn whole(file: &ChangedFile, consequence: Consequence, what: &str) -> Hit {
     let state = match (file.is_new(), file.is_deleted()) {
         (true, _) => "the new file",
         (_, true) => "the deleted file",
         (false, false) => "the changed file",
     };
     let message = format!("{state} `{}` {what}", file.name());
-    Hit::new("runner-file", weight, &file.path, 0..0, message)
+    Hit::new("runner-file", consequence, &file.path, 0..0, message)
 }
 
 #[cfg(test)]

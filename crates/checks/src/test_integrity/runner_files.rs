@@ -8,7 +8,7 @@ use switchboard_protocol::finding::CheckCommand;
 use super::change::Change;
 use super::changed_file::ChangedFile;
 use super::gate_files::{self, is_gate_file};
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::runner_file::{RunnerFile, whole};
 use super::{cargo_files, node_files, python_files, recipes};
 
@@ -24,7 +24,7 @@ fn of_file(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
     }
     let Some(kind) = RunnerFile::of(&file.path) else { return Vec::new() };
     if file.is_link {
-        return vec![whole(file, Weight::Asks, "is a link now")];
+        return vec![whole(file, Consequence::NeedsReview, "is a link now")];
     }
     match kind {
         RunnerFile::Conftest => python_files::conftest(file),
@@ -32,7 +32,11 @@ fn of_file(file: &ChangedFile, commands: &[CheckCommand]) -> Vec<Hit> {
         RunnerFile::Startup => python_files::startup(file),
         RunnerFile::Shadow if !file.is_new() => Vec::new(),
         RunnerFile::Shadow => {
-            vec![whole(file, Weight::Asks, "is found before the module of that name that test runners import")]
+            vec![whole(
+                file,
+                Consequence::NeedsReview,
+                "is found before the module of that name that test runners import",
+            )]
         }
         RunnerFile::Ini => python_files::ini(file, commands),
         RunnerFile::Pyproject => python_files::pyproject(file),

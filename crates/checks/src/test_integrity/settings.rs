@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 
 /// Values of settings by their dotted names.
 pub(super) type Settings = BTreeMap<String, String>;
@@ -35,7 +35,7 @@ pub(super) fn different<'a>(before: &'a Settings, after: &'a Settings) -> Vec<Se
 }
 
 /// Makes a hit about one setting.
-pub(super) fn setting(file: &ChangedFile, rule: &'static str, weight: Weight, of: &Setting<'_>) -> Hit {
+pub(super) fn setting(file: &ChangedFile, rule: &'static str, consequence: Consequence, of: &Setting<'_>) -> Hit {
     let cut = |value: &str| -> String { switchboard_secrets::redact(value).chars().take(60).collect() };
     let what = match (of.before, of.after) {
         (None, Some(after)) => format!("is new: {}", cut(after)),
@@ -46,7 +46,7 @@ pub(super) fn setting(file: &ChangedFile, rule: &'static str, weight: Weight, of
     let last = of.name.rsplit('.').next().unwrap_or(of.name);
     let text = file.texts().1;
     let at = text.find(last).map_or(0..0, |at| at..at + last.len());
-    Hit::new(rule, weight, &file.path, at, format!("the setting `{}` {what}", of.name))
+    Hit::new(rule, consequence, &file.path, at, format!("the setting `{}` {what}", of.name))
 }
 
 /// Flattens TOML into settings; returns `None` if it is invalid.

@@ -5,7 +5,7 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::change::Change;
 use super::changed_file::ChangedFile;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::paths;
 
 /// Maximum number of findings listed of one kind.
@@ -20,10 +20,11 @@ pub(super) fn hits(change: &Change, commands: &[CheckCommand]) -> Vec<Hit> {
     hits.extend(listed(cached, "cached-code", "is a cache that a tool may believe instead of the code"));
     let reports = change.files.iter().filter(here).filter(|file| paths::is_report(&file.path));
     hits.extend(reports.map(|file| {
-        let weight = if paths::is_test_data(&file.path) { Weight::Told } else { Weight::Asks };
+        let consequence =
+            if paths::is_test_data(&file.path) { Consequence::Reported } else { Consequence::NeedsReview };
         Hit::new(
             "report-file",
-            weight,
+            consequence,
             &file.path,
             0..0,
             "looks like the report of a test run; no gate reads it".to_owned(),
@@ -55,7 +56,7 @@ fn listed<'a>(files: impl Iterator<Item = &'a ChangedFile>, rule: &'static str, 
     let more = files.len().saturating_sub(LISTED);
     let hit = |(at, file): (usize, &&ChangedFile)| {
         let more = if at + 1 == LISTED && more > 0 { format!("; {more} more like it") } else { String::new() };
-        Hit::new(rule, Weight::Asks, &file.path, 0..0, format!("the file {what}{more}"))
+        Hit::new(rule, Consequence::NeedsReview, &file.path, 0..0, format!("the file {what}{more}"))
     };
     files.iter().take(LISTED).enumerate().map(hit).collect()
 }

@@ -10,7 +10,7 @@ use switchboard_protocol::verb::check::{
 };
 
 use super::arguments::folder;
-use crate::commands::{lacked_program, run as run_command, said};
+use crate::commands::{combined_output, lacked_program, run as run_command};
 use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::build::{Step, steps};
@@ -78,7 +78,8 @@ fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, mut missing: Vec<String>,
     };
     // A build and a type check may report the same error.
     let mut seen = HashSet::new();
-    let mut found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();
+    let mut found: Vec<CommandFinding> =
+        done.iter().flat_map(|(_, run)| findings(folder, &combined_output(run))).collect();
     found.retain(|one| seen.insert((one.path.clone(), one.line, one.message.clone())));
     BuildCheckReply {
         verdict: match (failed, is_incomplete, done.is_empty()) {

@@ -7,7 +7,7 @@ use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun};
 use switchboard_protocol::verb::check::{LintReply, LintRequest};
 
 use super::arguments::folder;
-use crate::commands::{has_started, lacked_program, run as run_command, said};
+use crate::commands::{combined_output, has_started, lacked_program, run as run_command};
 use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::{Project, Search, lint};
@@ -43,7 +43,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<Li
         env: Vec::new(),
     };
     let done = run_command(&folder, &command, &engine.limits);
-    let output = said(&done);
+    let output = combined_output(&done);
     reply.success = done.exit_code == Some(0);
     reply.findings = findings(&folder, &output);
     reply.message = message(tool.name, &done, reply.findings.len());

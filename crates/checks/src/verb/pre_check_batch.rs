@@ -77,7 +77,7 @@ fn broken(why: String, started: Instant) -> Part {
     Part { ran: false, state, passed: false, result: None, error: Some(why), duration_ms: millis(started) }
 }
 
-fn looked(passed: bool, result: &impl Serialize, error: Option<String>, started: Instant) -> Part {
+fn finished_part(passed: bool, result: &impl Serialize, error: Option<String>, started: Instant) -> Part {
     let result = serde_json::to_value(result).ok();
     let state = match (passed, error.is_some()) {
         (true, _) => PartState::Passed,
@@ -113,7 +113,7 @@ fn secrets_of(engine: &Engine, folder: &Path, report: CheckReport, error: Option
     };
     let passed = !is_refused && error.is_none();
     match secretscan::reply_of(engine, folder, report, &[]) {
-        Ok(reply) => looked(passed, &reply, error, started),
+        Ok(reply) => finished_part(passed, &reply, error, started),
         Err(failure) => broken(failure.to_string(), started),
     }
 }
@@ -148,7 +148,7 @@ fn judge_lint(linted: Linted, changed: &[String]) -> Part {
                 && !reply.findings.is_empty()
                 && !reply.findings.iter().any(|finding| changed.contains(&finding.path));
             let error = (reply.exit_code.is_none()).then(|| reply.message.clone());
-            looked(reply.success || is_old, &reply, error, started)
+            finished_part(reply.success || is_old, &reply, error, started)
         }
     }
 }

@@ -31,17 +31,17 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &SyntaxCheckRequest) -> Re
     let (report, failures) = report(outcome.reply)?;
     let mut files: BTreeMap<String, FileSyntax> = BTreeMap::new();
     for path in looked_at {
-        files.insert(path.clone(), looked(path));
+        files.insert(path.clone(), checked_file(path));
     }
     for skipped in &report.skipped {
-        let mut file = looked(skipped.path.clone());
+        let mut file = checked_file(skipped.path.clone());
         file.skipped_reason = Some(reason(&skipped.why));
         files.insert(skipped.path.clone(), file);
     }
     let mut pre_existing = 0;
     for finding in &report.findings {
         if finding.blocks {
-            files.entry(finding.path.clone()).or_insert_with(|| looked(finding.path.clone())).push(finding);
+            files.entry(finding.path.clone()).or_insert_with(|| checked_file(finding.path.clone())).push(finding);
         } else if !finding.is_new {
             pre_existing += 1;
         }
@@ -57,7 +57,7 @@ fn nothing(why: &str) -> SyntaxCheckReply {
     SyntaxCheckReply { verdict, files: Vec::new(), summary, pre_existing: 0, failures: Vec::new() }
 }
 
-fn looked(path: String) -> FileSyntax {
+fn checked_file(path: String) -> FileSyntax {
     let language = switchboard_syntax::kind_of(&path).unwrap_or("unknown").to_owned();
     FileSyntax { path, language, ok: true, errors: Vec::new(), skipped_reason: None }
 }

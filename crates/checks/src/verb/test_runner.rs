@@ -7,10 +7,10 @@ use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun, TestT
 use switchboard_protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunnerRequest, TestScope};
 
 use super::arguments::folder;
-use crate::commands::{lacked_program, run as run_command, said};
+use crate::commands::{combined_output, lacked_program, run as run_command};
 use crate::engine::Engine;
 use crate::output::totals::{cases, counts_none, coverage, guess, totals};
-use crate::project::test::{Asked, command};
+use crate::project::test::{TestOptions, command};
 use crate::project::{Project, Search, related};
 
 /// Time limit in milliseconds: default and maximum.
@@ -45,7 +45,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &TestRunnerRequest) -> Res
             return Ok(reply);
         }
     };
-    let asked = Asked { scope: args.scope, files: &files, coverage: args.coverage, bail: args.bail };
+    let asked = TestOptions { scope: args.scope, files: &files, coverage: args.coverage, bail: args.bail };
     let tool = match command(&project, &asked) {
         Search::Found(tool) => tool,
         Search::NotInstalled(name) => {
@@ -118,7 +118,7 @@ fn choose(project: &Project, args: &TestRunnerRequest) -> Chosen {
 }
 
 fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) {
-    let output = said(&done);
+    let output = combined_output(&done);
     reply.test_cases = cases(&output);
     reply.totals = if IS_SCRIPT.contains(&framework) {
         guess(&output).unwrap_or_default()

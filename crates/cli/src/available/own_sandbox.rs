@@ -11,7 +11,7 @@ use switchboard_protocol::verb::run::AgentChoice;
 use crate::environment::Environment;
 
 /// Mode in which codex-acp 2.6 works without its sandbox.
-const WITHOUT: &str = "agent-full-access";
+const UNSANDBOXED_MODE: &str = "agent-full-access";
 
 /// A missing requirement of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct Lack {
 pub(crate) fn lack(choice: &AgentChoice, environment: &Environment) -> Option<Lack> {
     let DriverSpec::Acp { argv } = &choice.driver else { return None };
     let is_codex = catalog::of_command(argv).is_some_and(|known| known.name == "codex");
-    let is_off = choice.env.iter().any(|(name, value)| name == "INITIAL_AGENT_MODE" && value == WITHOUT);
+    let is_off = choice.env.iter().any(|(name, value)| name == "INITIAL_AGENT_MODE" && value == UNSANDBOXED_MODE);
     if !is_codex || is_off || !cfg!(target_os = "linux") {
         return None;
     }

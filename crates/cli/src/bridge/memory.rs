@@ -26,7 +26,7 @@ pub(super) struct Memory {
     /// Requests without an answer, oldest first.
     waiting: Vec<Request>,
     /// Id whose next answer is dropped, because the client has already received one.
-    swallow: Option<String>,
+    duplicate_answer_id: Option<String>,
 }
 
 /// The fields of a JSON-RPC line that the bridge reads.
@@ -72,8 +72,8 @@ impl Memory {
     pub(super) fn hear_answer(&mut self, line: &[u8]) -> bool {
         let Ok(Peek { id: Some(id), method: None, .. }) = serde_json::from_slice(line) else { return true };
         let id = id.get();
-        if self.swallow.as_deref() == Some(id) {
-            self.swallow = None;
+        if self.duplicate_answer_id.as_deref() == Some(id) {
+            self.duplicate_answer_id = None;
             return false;
         }
         self.waiting.retain(|request| request.id != id);
@@ -91,7 +91,7 @@ impl Memory {
         let handshake = self.handshake.clone();
         if let Some(request) = &handshake {
             let is_open = self.waiting.iter().any(|waiting| waiting.id == request.id);
-            self.swallow = (!is_open).then(|| request.id.clone());
+            self.duplicate_answer_id = (!is_open).then(|| request.id.clone());
             lines.push(request.line.clone());
         }
         lines.extend(self.confirmed.clone());

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::report::Outcome;
 
 /// Error code of everything that needs the record, until a person says whether the repository was moved or copied.
-pub(crate) const MOVED: &str = "config.moved-repository";
+pub(crate) const MOVED_REPOSITORY_CODE: &str = "config.moved-repository";
 
 /// Answers that a person can choose, each with its meaning.
 const ANSWERS: [(&str, Adoption); 2] = [
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let adoption = if args.fresh { Adoption::Fresh } else { Adoption::Moved };
     let (place, is_asked) = match RootPaths::discover(context.folder()).map_err(Failure::from) {
         Ok(place) => (place, false),
-        Err(failure) if failure.code == MOVED => (adopt(context, adoption)?, true),
+        Err(failure) if failure.code == MOVED_REPOSITORY_CODE => (adopt(context, adoption)?, true),
         Err(failure) => return Err(failure.into()),
     };
     let state = place.state.display().to_string();

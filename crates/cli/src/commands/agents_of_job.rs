@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use switchboard_daemon::agents::{Answer, Found, Wanted};
+use switchboard_daemon::agents::{Answer, Found, JobRequest};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
@@ -17,7 +17,7 @@ pub(crate) struct Args {}
 
 /// Answers the request on standard input.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
-    let answer = match asked().and_then(|wanted| found(&wanted, context)) {
+    let answer = match read_job().and_then(|wanted| found(&wanted, context)) {
         Ok(found) => Answer::Found(found),
         Err(failure) => Answer::Failed(failure),
     };
@@ -25,7 +25,7 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-fn asked() -> Result<Wanted, Failure> {
+fn read_job() -> Result<JobRequest, Failure> {
     let what = "the question on standard input can't be read";
     let unreadable = || Failure::new("request.bad-args", what);
     let mut text = Vec::new();
@@ -36,7 +36,7 @@ fn asked() -> Result<Wanted, Failure> {
     serde_json::from_slice(&text).map_err(|error| unreadable().because(&error))
 }
 
-fn found(wanted: &Wanted, context: &Context) -> Result<Found, Failure> {
+fn found(wanted: &JobRequest, context: &Context) -> Result<Found, Failure> {
     let plan = switchboard_daemon::trust::plan(&wanted.job.plan(wanted.mode), "job.json")?;
     let named = Named {
         agent: wanted.agent.as_ref().map(AgentName::as_str),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             client.call_within::<BackupStore>(&BackupStoreRequest { path }, LIMIT)?
         }
         Err(failure) if failure.code == "daemon.not-running" => {
-            context.require(Presence::Behind, "copy the record")?;
+            context.require(Presence::PersonOrProgram, "copy the record")?;
             switchboard_daemon::backup_store(&context.place()?, &file)?
         }
         Err(failure) => return Err(failure.into()),

@@ -1,7 +1,7 @@
 //! `switchboard budget`, and the flags of `run` that set one.
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, Ceiling};
+use switchboard_protocol::run::{AtCeiling, Budget, BudgetScope, Ceiling};
 use switchboard_protocol::verb::run::{GetRun, GetRunRequest, RunSummary, SetBudget, SetBudgetRequest, TaskCeiling};
 
 use crate::client::Client;
@@ -143,9 +143,9 @@ struct Shown<'a> {
 /// Describes a ceiling that the run shares with others, in one line.
 fn shared(ceiling: &Ceiling) -> Option<String> {
     let whose = match ceiling.of {
-        BudgetOf::Run => return None,
-        BudgetOf::Plan => "all runs of this plan",
-        BudgetOf::Day => "all runs of today (UTC)",
+        BudgetScope::Run => return None,
+        BudgetScope::Plan => "all runs of this plan",
+        BudgetScope::Day => "all runs of today (UTC)",
     };
     let (spent, most) = (money(Some(ceiling.spent))?, money(Some(ceiling.ceiling))?);
     let reached = if ceiling.is_reached() { ", reached" } else { "" };

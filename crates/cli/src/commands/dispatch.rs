@@ -8,9 +8,9 @@ use switchboard_protocol::run::{MAX_WORKERS, TeamLimits};
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
+use crate::commands::run::cooperation::CooperationFlags;
 use crate::commands::run::place::PlaceFlags;
 use crate::commands::run::time::TimeFlags;
-use crate::commands::run::together::TogetherFlags;
 use crate::commands::run::{self, Shown, agents, isolations};
 use crate::context::Context;
 use crate::report::Outcome;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with = "topic")]
     best_of: Option<u32>,
     #[command(flatten)]
-    together: TogetherFlags,
+    cooperation: CooperationFlags,
     /// Isolation of all workers: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations())]
     isolation: Option<Isolation>,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let text = job.plan(mode);
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
-    let scope = args.together.agent_scope.unwrap_or_default();
+    let scope = args.cooperation.agent_scope.unwrap_or_default();
     let named = agents::Named {
         agent: one_agent.map(String::as_str),
         model: None,
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         source: "job.json".to_owned(),
         job: Some(job),
         mode: Some(mode),
-        coordination: args.together.coordination.unwrap_or_default(),
+        coordination: args.cooperation.coordination.unwrap_or_default(),
         agents: choice.agents,
         default_agent: choice.default,
         team: false,
@@ -149,8 +149,8 @@ impl Args {
         let result = (self.change || self.best_of.is_some()).then_some(TaskResult::Change);
         let tasks = (0..count).map(task).collect();
         let job = Job { tasks, topic, rounds: self.rounds, quorum: self.quorum, result, attempts: None };
-        let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());
-        match job.misfit(mode) {
+        let mode = self.cooperation.mode.unwrap_or_else(|| job.usual_mode());
+        match job.unsupported_field(mode) {
             None => Ok((job, mode)),
             Some((field, why)) => Err(Failure::new("request.bad-args", why).at(field)),
         }

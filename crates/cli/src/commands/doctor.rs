@@ -1,8 +1,8 @@
 //! `switchboard doctor`
 
+mod check_result;
 mod files;
 mod handshakes;
-mod look;
 mod machine;
 mod repository;
 mod team;
@@ -10,7 +10,7 @@ mod version;
 
 use switchboard_protocol::error::Exit;
 
-use look::{Look, State};
+use check_result::{CheckResult, State};
 
 use crate::context::Context;
 use crate::output::{Tone, plain};
@@ -33,11 +33,11 @@ pub(crate) struct Args {
 
 /// Runs the checks, applies fixes if asked to, and prints the results.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let mut looks = machine::looks(context);
-    looks.extend(repository::looks(args.fix, args.no_daemon, context));
-    looks.extend(team::looks(context));
+    let mut looks = machine::run_checks(context);
+    looks.extend(repository::run_checks(args.fix, args.no_daemon, context));
+    looks.extend(team::run_checks(context));
     // The handshake with an agent also returns its version.
-    looks.extend(if args.agents { handshakes::looks(context) } else { version::looks(context) });
+    looks.extend(if args.agents { handshakes::run_checks(context) } else { version::run_checks(context) });
     if context.json {
         context.out.json(&serde_json::json!({ "looks": looks }));
     } else {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if is_bad { Err(Ending::Said(Exit::Failed)) } else { Ok(()) }
 }
 
-fn show(look: &Look, context: &mut Context) {
+fn show(look: &CheckResult, context: &mut Context) {
     let (tone, word) = match look.state {
         State::Ok => (Tone::Good, "ok"),
         State::Note => (Tone::Faint, "note"),

@@ -12,10 +12,10 @@ use crate::context::Context;
 use crate::report::Outcome;
 
 /// How long a daemon may take to end after its sockets are closed.
-const LET_GO: Duration = Duration::from_secs(10);
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between two checks whether the daemon has ended.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// End the daemon and its workers
 #[derive(Debug, clap::Args)]
@@ -41,11 +41,11 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
 /// # Errors
 /// `daemon.unreachable` when it does not answer or does not end.
 pub(crate) fn end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply>, Failure> {
-    let limit = Deadline::after(LET_GO);
+    let limit = Deadline::after(EXIT_LIMIT);
     loop {
         match try_end(context, keep_workers) {
             // It was killed a moment ago and its socket still took the connection. Another daemon may be starting.
-            Err(failure) if is_gone(&failure) && !limit.has_passed() => std::thread::sleep(LOOK),
+            Err(failure) if is_gone(&failure) && !limit.has_passed() => std::thread::sleep(POLL_INTERVAL),
             ended => return ended,
         }
     }
@@ -83,13 +83,13 @@ fn running(context: &Context) -> Result<Client, Failure> {
 /// Waits until the process has ended and released the record: the daemon closes its sockets a moment earlier, and the next command may
 /// start another.
 fn wait_for_exit(process: &Fingerprint) -> Result<(), Failure> {
-    let limit = Deadline::after(LET_GO);
+    let limit = Deadline::after(EXIT_LIMIT);
     while process.is_alive() {
         if limit.has_passed() {
             let what = format!("the daemon (process {}) ends, but is still there", process.pid);
             return Err(Failure::new("daemon.unreachable", what).hint("try again in a moment"));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

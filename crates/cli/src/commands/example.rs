@@ -75,7 +75,7 @@ fn perform(example: &Example, scratch: &Scratch, stage: &mut Stage<'_>) -> Outco
         return Err(Failure::new("store.corrupt", "the example's record does not verify").into());
     }
     let damage = damage::damage(&scratch.folder)?;
-    stage.say(&damage.told());
+    stage.say(&damage.description());
     let (code, said) = stage.show_and_keep(&["verify", &damage.path.display().to_string()])?;
     if code == 0 || !said.contains(&format!("event {}", damage.lsn)) {
         let what = format!("a changed byte in event {} was not found", damage.lsn);

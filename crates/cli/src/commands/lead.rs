@@ -91,7 +91,7 @@ fn lines(reply: &SeatReply, is_given: bool) -> Vec<String> {
         let left = money(*left).map(|left| format!(", {left} of it left")).unwrap_or_default();
         lines.push(format!("    may cost {ceiling}{left}"));
     }
-    lines.extend(open.iter().map(told));
+    lines.extend(open.iter().map(step_line));
     if let (true, Some(lease), Some(agent)) = (is_given, lease_ms, agent) {
         let minutes = lease / MINUTE;
         lines.push(format!("{agent} goes on with: seat_status run={run} (over MCP); the seat is lost after {minutes} minutes without a call"));
@@ -100,7 +100,7 @@ fn lines(reply: &SeatReply, is_given: bool) -> Vec<String> {
     lines
 }
 
-fn told(open: &OpenStep) -> String {
+fn step_line(open: &OpenStep) -> String {
     let mut line = format!("    {} {}", open.verb, open.step);
     if let Some(task) = &open.task {
         let _ = write!(line, " of task {task}");

@@ -16,10 +16,10 @@ use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
 /// How long workers may take to confirm the pause.
-const HEARD: Duration = Duration::from_secs(2);
+const CONFIRM_LIMIT: Duration = Duration::from_secs(2);
 
 /// Interval between two checks of the workers.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Pause a run or tasks of it: workers wait at their next tool, and nothing new starts or merges
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
     let named = (Some(args.what.as_str()), args.tasks.as_slice());
     let Some(reply) = call_or_signal::<PauseRun>(&request, SignalKind::Pause, named, context)? else { return Ok(()) };
     let mut client = context.daemon()?;
-    let until = Instant::now() + HEARD;
+    let until = Instant::now() + CONFIRM_LIMIT;
     let of_pause = |task: &TaskReport| {
         args.tasks.is_empty() && !args.what.contains('/')
             || std::iter::once(&args.what).chain(&args.tasks).any(|named| named.rsplit('/').next() == Some(&task.id))
@@ -60,7 +60,7 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
         if workers.iter().all(|task| task.pause.is_some()) || Instant::now() >= until {
             break workers;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     };
     let all = std::iter::once(args.what.as_str()).chain(args.tasks.iter().map(String::as_str));
     let named = all.collect::<Vec<_>>().join(" ");
@@ -106,7 +106,7 @@ pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
 /// Returns the tasks that were paused by name, which stay paused when the run resumes. Gives the workers that waited with the run time to go on.
 fn paused_by_name(run: &RunId, context: &mut Context) -> Result<Vec<String>, Ending> {
     let mut client = context.daemon()?;
-    let until = Instant::now() + HEARD;
+    let until = Instant::now() + CONFIRM_LIMIT;
     let request = GetRunRequest { run: Some(run.to_string()), ..GetRunRequest::default() };
     loop {
         let GetRunReply { list, .. } = client.call::<GetRun>(&request)?;
@@ -115,6 +115,6 @@ fn paused_by_name(run: &RunId, context: &mut Context) -> Result<Vec<String>, End
             let is_paused = |task: &&TaskReport| waits(task) || task.paused == Some(TaskPauseCause::Requested);
             return Ok(list.iter().filter(is_paused).map(|task| task.id.clone()).collect());
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -3,6 +3,7 @@
 pub(super) mod agents;
 mod auto;
 mod checklist;
+pub(crate) mod cooperation;
 mod follow;
 mod line;
 mod modes;
@@ -12,7 +13,6 @@ mod question;
 mod scope;
 mod team;
 pub(crate) mod time;
-pub(crate) mod together;
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     team: team::TeamFlags,
     #[command(flatten)]
-    together: together::TogetherFlags,
+    cooperation: cooperation::CooperationFlags,
     #[command(flatten)]
     limits: crate::commands::budget::BudgetFlags,
     #[command(flatten)]
@@ -176,8 +176,8 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
         coders: &args.team.coders,
         plans: wish.is_some(),
         model: args.model.as_deref(),
-        scope: args.together.agent_scope.unwrap_or_default(),
-        debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
+        scope: args.cooperation.agent_scope.unwrap_or_default(),
+        debates: args.cooperation.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
     };
     let mut choice = agents::choose(&plan, named, context)?;
     if files.has_untrusted() {
@@ -216,8 +216,8 @@ fn run_plan(mut args: Args, context: &mut Context) -> Outcome {
         isolation: args.isolation,
         unenforced: args.unenforced,
         job: None,
-        mode: args.together.mode,
-        coordination: args.together.coordination.unwrap_or_default(),
+        mode: args.cooperation.mode,
+        coordination: args.cooperation.coordination.unwrap_or_default(),
         turn: None,
         dry_run: true,
         use_execution_graph: !args.no_execution_graph,

@@ -75,7 +75,7 @@ fn show_task(task: &str, context: &mut Context) -> Outcome {
     } else {
         describe(&reply, &mut context.out);
         // Only a person may see mail; for others the task is shown without it.
-        for message in tell::told(&reply, &mut client).unwrap_or_default() {
+        for message in tell::messages_to_workers(&reply, &mut client).unwrap_or_default() {
             let (tone, state) = messages::of_state(message.state);
             let line = format!("told      {} by {}, {state}: ", when(message.created_at), message.sender);
             context.out.line(context.out.paint(tone, &(line + &one_line(&message.payload, 300))));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let reply = match daemon {
         Ok(mut client) => client.call_within::<SignHead>(&SignHeadRequest {}, LIMIT)?,
         Err(failure) if failure.code == "daemon.not-running" => {
-            context.require(Presence::Behind, "sign the record")?;
+            context.require(Presence::PersonOrProgram, "sign the record")?;
             let by = context.environment.variable("USER").unwrap_or("user").to_owned();
             switchboard_daemon::sign_store(&context.place()?, &by)?
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use switchboard_daemon::is_below_a_worker;
 use switchboard_process::clock::{self, Deadline};
-use switchboard_process::lineage::{self, Claims, Known, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Identity, Known, identify};
 use switchboard_process::{lock, signal_files};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
@@ -22,7 +22,7 @@ use crate::report::{Ending, Outcome};
 const CARRIED_OUT: Duration = Duration::from_secs(10);
 
 /// Interval between two looks for the workers' marks.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Target of a signal.
 struct Target {
@@ -35,7 +35,7 @@ struct Target {
 /// Calls a verb, or signals if no daemon answers and none can be started. Returns the reply; `None` if it has signalled and printed that.
 ///
 /// # Errors
-/// The verb's failure, or that of [`instead`].
+/// The verb's failure, or that of [`signal_by_file`].
 pub(crate) fn call_or_signal<V: Verb>(
     request: &V::Request,
     kind: SignalKind,
@@ -46,7 +46,7 @@ pub(crate) fn call_or_signal<V: Verb>(
         Ok(reply) => Ok(Some(reply)),
         // A daemon that was killed may have taken the connection without answering.
         Err(failure) if context.running_daemon().is_ok() => Err(failure.into()),
-        Err(failure) => instead(failure, kind, named, context).map(|()| None),
+        Err(failure) => signal_by_file(failure, kind, named, context).map(|()| None),
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn call_or_signal<V: Verb>(
 ///
 /// # Errors
 /// `failure`; `policy.denied` below a worker or for an agent's program; `io.denied` where the file can't be written.
-fn instead(
+fn signal_by_file(
     failure: Failure,
     kind: SignalKind,
     (what, more): (Option<&str>, &[String]),
@@ -100,7 +100,7 @@ fn expect_person(context: &Context) -> Result<(), Failure> {
     let lineage = lineage::of_pid(std::process::id()).unwrap_or_default();
     let known = Known::<(), ()> { daemon: 0, shims: Vec::new(), programs: Vec::new() };
     let claims = Claims { is_ci: context.environment.is_ci(), says_yes: context.environment.says_yes };
-    let is_person = matches!(identify(&lineage, &known, claims), Standing::Person { .. });
+    let is_person = matches!(identify(&lineage, &known, claims), Identity::Person { .. });
     if is_person && !is_below_a_worker() {
         return Ok(());
     }
@@ -124,12 +124,12 @@ fn carried_out(folder: &Path, signals: &Path, numbers: &[u32], context: &Context
         if states.iter().all(|(_, is_done)| *is_done) || limit.has_passed() || context.running_daemon().is_ok() {
             return states;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 fn say(failure: &Failure, (target, numbers): (&Target, &[u32]), workers: &[(String, bool)], context: &mut Context) {
-    let strangers = signal_files::strangers(&target.folder.join(FOLDER)).unwrap_or_default();
+    let strangers = signal_files::unknown_names(&target.folder.join(FOLDER)).unwrap_or_default();
     if context.json {
         let workers: Vec<_> = workers.iter().map(|(worker, done)| json!({ "worker": worker, "done": done })).collect();
         context.out.json(&json!({ "run": target.run, "state": "signalled", "signals": numbers, "workers": workers,

@@ -15,7 +15,7 @@ use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
 /// Interval between two updates with `--watch`.
-const LOOK: Duration = Duration::from_secs(2);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum number of live runs whose tasks are shown.
 const LIVE_SHOWN: usize = 3;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         if context.out.is_closed() {
             return Ok(());
         }
-        let until = switchboard_process::clock::Deadline::after(LOOK);
+        let until = switchboard_process::clock::Deadline::after(REFRESH_INTERVAL);
         while !until.has_passed() {
             if let Some(signal) = signals.pending().next() {
                 return Err(Ending::Signal(if signal == SIGTERM { 143 } else { 130 }));

@@ -12,7 +12,7 @@ use crate::report::Outcome;
 const STOPPING: &str = "stopping";
 
 /// Maximum number of stopped tasks that the first line names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Stop a run or tasks of it; unmerged work stays in its branch
 #[derive(Debug, clap::Args)]
@@ -78,7 +78,7 @@ fn headline(reply: &RunReply) -> String {
     if state == STOPPING || stopped.is_empty() {
         return format!("{run} is {state}");
     }
-    let (named, left) = stopped.split_at(stopped.len().min(NAMED));
+    let (named, left) = stopped.split_at(stopped.len().min(MAX_NAMED));
     let more = left.len() as u64 + more;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let is = if stopped.len() > 1 { "are" } else { "is" };

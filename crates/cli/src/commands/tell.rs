@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::report::Outcome;
 
 /// Maximum number of messages searched for those to a task's workers.
-const LOOK: u32 = 1_000;
+const MAX_SEARCHED: u32 = 1_000;
 
 /// Send the worker of a task a message, which it sees with its next turn or when it reads its mail
 #[derive(Debug, clap::Args)]
@@ -40,12 +40,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 ///
 /// # Errors
 /// The daemon's refusal: only a person may read them.
-pub(super) fn told(shown: &ShowTaskReply, client: &mut Client) -> Result<Vec<Message>, Failure> {
+pub(super) fn messages_to_workers(shown: &ShowTaskReply, client: &mut Client) -> Result<Vec<Message>, Failure> {
     if !shown.told.is_empty() {
         return Ok(shown.told.clone());
     }
     let agent = switchboard_protocol::id::AgentName::new(shown.task.agent.clone());
-    let request = ListMessagesRequest { agent: agent.ok(), state: None, limit: Some(LOOK) };
+    let request = ListMessagesRequest { agent: agent.ok(), state: None, limit: Some(MAX_SEARCHED) };
     let unit = unit(shown);
     let listed = client.call::<ListMessages>(&request)?.messages;
     Ok(listed.into_iter().filter(|message| message.topic == unit).collect())

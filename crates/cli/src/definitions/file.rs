@@ -13,7 +13,7 @@ use switchboard_protocol::isolation::{Isolation, Tool};
 use super::{Definition, Origin};
 
 /// Maximum size of a file in bytes: more would fill most of a small model's context.
-const MOST: u64 = 16 << 10;
+const MAX_FILE_BYTES: u64 = 16 << 10;
 
 /// Keys that the frontmatter may have.
 pub(super) const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
@@ -63,11 +63,11 @@ pub(crate) fn contents(path: &Path, folder: &Path) -> Result<String, String> {
     if !found.is_file() {
         return Err("it is no plain file".to_owned());
     }
-    if found.len() > MOST {
-        return Err(format!("it has {} bytes, and at most {MOST} are taken", found.len()));
+    if found.len() > MAX_FILE_BYTES {
+        return Err(format!("it has {} bytes, and at most {MAX_FILE_BYTES} are taken", found.len()));
     }
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
 }
 

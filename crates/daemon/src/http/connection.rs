@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const WRITE_LIMIT_MS: u32 = 60_000;
 
 /// How long a connection that must end may take to send the rest of its last answer.
-const WAY: Duration = Duration::from_millis(250);
+const EVICTION_GRACE: Duration = Duration::from_millis(250);
 
 /// Accepts and serves until `stop`, then waits for requests in progress.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
@@ -120,7 +120,7 @@ impl Server {
                     return;
                 }
                 served.as_mut().graceful_shutdown();
-                tokio::time::timeout(WAY, served).await.unwrap_or(Ok(()))
+                tokio::time::timeout(EVICTION_GRACE, served).await.unwrap_or(Ok(()))
             }
             () = self.stop.cancelled() => {
                 served.as_mut().graceful_shutdown();

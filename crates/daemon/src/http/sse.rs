@@ -113,7 +113,7 @@ impl Sessions {
         let mut next = endpoint;
         let mut answers = BufReader::new(answers).lines();
         while events.send(Ok(Bytes::from(next))).await.is_ok() {
-            self.0.invoke.is_here(&agent);
+            self.0.invoke.note_still_connected(&agent);
             next = tokio::select! {
                 () = stop.cancelled() => break,
                 () = events.closed() => break,

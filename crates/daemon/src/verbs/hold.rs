@@ -123,7 +123,7 @@ fn question(
         options: vec![option(APPROVE, "allow_once"), option("deny", "reject_once")],
         expires_at: now.plus(WAIT_MS),
     };
-    switchboard_needs::asked(&fact, summary(args), caller.name.as_str())
+    switchboard_needs::ask_event(&fact, summary(args), caller.name.as_str())
         .map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 

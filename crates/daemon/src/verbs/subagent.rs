@@ -15,18 +15,18 @@ use switchboard_protocol::verb::subagent::{Subagent, SubagentAction, SubagentRep
 use super::Verbs;
 use super::context::Context;
 use super::route::Handle;
-use crate::agents::{self, Wanted};
+use crate::agents::{self, JobRequest};
 
 /// Default wait of a launch for results, in milliseconds: below the minute after which clients give up on a tool.
-const USUAL_WAIT: u64 = 45_000;
+const DEFAULT_WAIT: u64 = 45_000;
 
 /// Maximum wait of a launch, in milliseconds.
-const MOST_WAIT: u64 = 600_000;
+const MAX_WAIT: u64 = 600_000;
 
 impl Handle<Subagent> for Verbs {
     async fn handle(&self, call: &Context, request: SubagentRequest) -> Result<SubagentReply, Failure> {
-        if request.wait_ms.is_some_and(|wait| wait > MOST_WAIT) {
-            let what = format!("a call waits at most {MOST_WAIT} milliseconds");
+        if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT) {
+            let what = format!("a call waits at most {MAX_WAIT} milliseconds");
             return Err(Failure::new("request.bad-args", what).at("wait_ms"));
         }
         let mut notes = Vec::new();
@@ -39,10 +39,10 @@ impl Handle<Subagent> for Verbs {
                     let agent = request.agent.as_ref().map(ToString::to_string).unwrap_or_default();
                     notes.extend(self.dispatch.delegated(call.caller.name.as_str(), &agent, &one.task)?);
                 }
-                (self.launch(call, &request, launch).await?, USUAL_WAIT)
+                (self.launch(call, &request, launch).await?, DEFAULT_WAIT)
             }
             SubagentAction::Status => (self.dispatch.run_named(subagent::named(&request)?)?, 0),
-            SubagentAction::Resume => (self.go_on(call, &request).await?, USUAL_WAIT),
+            SubagentAction::Resume => (self.go_on(call, &request).await?, DEFAULT_WAIT),
         };
         let limit = Duration::from_millis(request.wait_ms.unwrap_or(usual));
         self.dispatch.wait_for_run(&run, limit).await?;
@@ -58,7 +58,7 @@ impl Verbs {
         let Launch { job, mode } = launch;
         let folder = call.caller.folder.clone().unwrap_or_else(|| self.place.root.clone());
         let scope = request.agent_scope;
-        let wanted = Wanted { job: job.clone(), mode, agent: request.agent.clone(), scope };
+        let wanted = JobRequest { job: job.clone(), mode, agent: request.agent.clone(), scope };
         let found = agents::found(self.dispatch.binary(), &folder, wanted).await?;
         let start = StartRunRequest {
             plan: String::new(),

@@ -16,7 +16,7 @@ use switchboard_protocol::verb::run::StartRunRequest;
 use switchboard_store::Query;
 
 use super::phase::is_of_tasks;
-use super::{Driver, Follows, Waited, earlier, told};
+use super::{Driver, Follows, Waited, earlier, role_prompts};
 use crate::work::WORKERS;
 use crate::{Error, answer, report};
 
@@ -57,7 +57,7 @@ impl Driver {
             return Ok(Follows::Event(ModeEvent::Unanswered { step, why }, String::new()));
         }
         let given = match self.worker_of(&part.run)? {
-            Some(worker) => answer::given(&self.dispatch.world, &part.run, &worker, kind).await?,
+            Some(worker) => answer::read_answer(&self.dispatch.world, &part.run, &worker, kind).await?,
             None => Err("nobody answered".to_owned()),
         };
         Ok(match given {
@@ -73,13 +73,13 @@ impl Driver {
         inputs: &[ModeInput],
         refused: Option<&str>,
     ) -> Result<String, Error> {
-        let text = told::question(&self.dispatch.world.store, &self.record, ask, inputs, refused)?;
+        let text = role_prompts::question(&self.dispatch.world.store, &self.record, ask, inputs, refused)?;
         Ok(match ask {
             Ask::Retrospective { phase } => format!("{text}\n\nThe record: {}", self.counted(*phase).await?),
             Ask::Briefing => {
                 let mut text = text;
                 let earlier = earlier::retrospectives(&self.dispatch.world.store, Some(&self.run))?.join("\n");
-                told::quote(&mut text, "retrospectives", &earlier, &Digest::of(earlier.as_bytes()));
+                role_prompts::quote(&mut text, "retrospectives", &earlier, &Digest::of(earlier.as_bytes()));
                 text
             }
             Ask::Plan => format!("{text}\n\n{}", self.coders()),
@@ -100,7 +100,12 @@ impl Driver {
     /// Has the documentation brought in line with a phase, by a task whose change passes the gates like any other. An
     /// empty change is a valid answer, so there is only one attempt: a second worker would find the same.
     pub(super) async fn document(&mut self, step: u32, phase: u64) -> Result<Follows, Error> {
-        let text = told::documentation(&self.dispatch.world.store, &self.record, phase, self.own_text(RoleName::Docs))?;
+        let text = role_prompts::documentation(
+            &self.dispatch.world.store,
+            &self.record,
+            phase,
+            self.own_text(RoleName::Docs),
+        )?;
         let task = json!({ "id": format!("docs-{phase}"), "phase": 1, "description": text, "files_touched": DOCUMENTS,
             "x-switchboard": { "attempts": 1 } });
         let request = self.request_of(&format!("docs of phase {phase}"), &task, RoleName::Docs);
@@ -216,5 +221,5 @@ fn answered(step: u32, answer: &Answer) -> Follows {
 }
 
 fn unanswered(step: u32, failure: &Failure) -> Follows {
-    Follows::Event(ModeEvent::Unanswered { step, why: super::phase::told(failure) }, String::new())
+    Follows::Event(ModeEvent::Unanswered { step, why: super::phase::format_failure(failure) }, String::new())
 }

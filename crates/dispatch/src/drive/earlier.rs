@@ -16,10 +16,10 @@ use crate::work::{RUNS, run_id};
 const RUNS_READ: u64 = 20;
 
 /// Maximum number of retrospectives read, newest first.
-const MOST: usize = 20;
+const MAX_RETROSPECTIVES: usize = 20;
 
 /// Maximum length of one retrospective, in bytes, so that all of them fit into one question.
-const LONGEST: usize = 1_500;
+const MAX_RETROSPECTIVE_BYTES: usize = 1_500;
 
 /// Number of events read at once.
 const PAGE: usize = 500;
@@ -37,11 +37,11 @@ pub(super) fn retrospectives(store: &Store, run: Option<&RunId>) -> Result<Vec<S
     for row in store.read(&led)? {
         let title = row.get_text("title").unwrap_or_default().to_owned();
         found.extend(of_run(store, &run_id(&row)?, &title)?);
-        if found.len() >= MOST {
+        if found.len() >= MAX_RETROSPECTIVES {
             break;
         }
     }
-    found.truncate(MOST);
+    found.truncate(MAX_RETROSPECTIVES);
     Ok(found)
 }
 
@@ -57,7 +57,7 @@ fn of_run(store: &Store, run: &RunId, title: &str) -> Result<Vec<String>, Error>
             let ModeEvent::Answered { answer: AnswerFacts::Retrospective { .. }, .. } = stepped else { continue };
             let Some(body) = store.body(event.lsn)? else { continue };
             if let Ok(Answer::Retrospective(retro)) = serde_json::from_str(&body) {
-                found.push(cut_lines(&shown(run, title, &retro), LONGEST));
+                found.push(cut_lines(&shown(run, title, &retro), MAX_RETROSPECTIVE_BYTES));
             }
         }
     }

@@ -10,7 +10,7 @@ use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::text::cut;
 use switchboard_store::{Batch, Interest, Row, Store};
 
-use super::{Driver, Follows, Waited, told};
+use super::{Driver, Follows, Waited, role_prompts};
 use crate::error::shape;
 use crate::{Error, needs};
 
@@ -36,7 +36,7 @@ impl Driver {
         choices: &[Choice],
     ) -> Result<Follows, Error> {
         let id = NeedId::derived(&[b"modes", self.run.as_str().as_bytes(), &step.to_le_bytes()]);
-        let asked = self.asked(question)?;
+        let asked = self.worded(question)?;
         let asking = Asking {
             id: id.clone(),
             about: NeedAbout::Team { run: self.run.clone(), mode_step: step },
@@ -45,7 +45,7 @@ impl Driver {
             options: options(question, choices, &asked.words),
         };
         match self.ask_need(asking).await? {
-            Waited::For(row) => self.heard(step, question, &row, &asked.words),
+            Waited::For(row) => self.follows_from(step, question, &row, &asked.words),
             Waited::Changed => Ok(Follows::Changed),
             Waited::Stop(stop) => {
                 self.take_back(&id).await?;
@@ -61,7 +61,7 @@ impl Driver {
         let world = &self.dispatch.world;
         if switchboard_needs::get(&world.store, &id)?.is_none() {
             let fact = NeedEvent::NeedAsked { id: id.clone(), about, title, options, expires_at: needs::expiry(world) };
-            let event = switchboard_needs::asked(&fact, detail, "daemon").map_err(shape("a question"))?;
+            let event = switchboard_needs::ask_event(&fact, detail, "daemon").map_err(shape("a question"))?;
             world.commit(Batch::synced().event(event)).await?;
             world.crash("person-asked");
         }
@@ -90,7 +90,7 @@ impl Driver {
     }
 
     /// Converts the answer into what follows from it.
-    fn heard(&self, step: u32, question: &Question, row: &Row, words: &[String]) -> Result<Follows, Error> {
+    fn follows_from(&self, step: u32, question: &Question, row: &Row, words: &[String]) -> Result<Follows, Error> {
         let store = &self.dispatch.world.store;
         let option = row.get_text("option").unwrap_or_default();
         if matches!(row.get_text("outcome"), Some("expired" | "withdrawn")) {
@@ -117,10 +117,10 @@ impl Driver {
     }
 
     /// Returns the question in words, with the texts it is about.
-    fn asked(&self, question: &Question) -> Result<Asked, Error> {
+    fn worded(&self, question: &Question) -> Result<WordedQuestion, Error> {
         let store = &self.dispatch.world.store;
-        let text = |digest: &Digest| Ok::<_, Error>(told::shown(&self.record.text(store, digest)?));
-        let plain = |detail: String| Asked { title: question.to_string(), detail, words: Vec::new() };
+        let text = |digest: &Digest| Ok::<_, Error>(role_prompts::shown(&self.record.text(store, digest)?));
+        let plain = |detail: String| WordedQuestion { title: question.to_string(), detail, words: Vec::new() };
         Ok(match question {
             Question::Clarify { questions, number, .. } => {
                 let all = self.record.text(store, questions)?;
@@ -132,7 +132,7 @@ impl Driver {
                     found.unwrap_or(Open { question: question.to_string(), choices: Vec::new() });
                 let listed: String =
                     (1..).zip(&choices).map(|(number, choice)| format!("{number}: {choice}\n")).collect();
-                Asked { detail: format!("{title}\n{listed}"), title, words: choices }
+                WordedQuestion { detail: format!("{title}\n{listed}"), title, words: choices }
             }
             Question::PlanRejected { review } | Question::RevisionsSpent { review, .. } => plain(text(review)?),
             Question::Unverified { findings, .. } => plain(text(findings)?),
@@ -173,7 +173,7 @@ pub(super) fn chosen_by(store: &Store, row: &Row) -> Result<Option<AgentName>, E
 }
 
 /// A question in words.
-struct Asked {
+struct WordedQuestion {
     title: String,
     detail: String,
     /// Answers to choose from, in words.

@@ -22,10 +22,10 @@ use super::{Driver, Follows, Waited};
 use crate::{Error, plan, report};
 
 /// Number of digits of the plan's digest in the name of a part.
-const SHORT: usize = 12;
+const DIGEST_DIGITS: usize = 12;
 
 /// Maximum number of causes named in a failure.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Tasks of a phase that have run, and their results.
 pub(super) struct Ran {
@@ -43,7 +43,7 @@ impl Driver {
             Follows::Event(ModeEvent::PhaseEnded { step, phase, outcome }, String::new())
         };
         let (plan, digest) = self.plan()?;
-        let what = format!("phase {phase} of plan {}", digest.chars().take(SHORT).collect::<String>());
+        let what = format!("phase {phase} of plan {}", digest.chars().take(DIGEST_DIGITS).collect::<String>());
         let begun = match self.earlier(step, &what).await? {
             Ok(None) => self.start_phase(step, phase, what, plan).await?,
             Ok(Some(part)) => Ok(part),
@@ -51,7 +51,7 @@ impl Driver {
         };
         let part = match begun {
             Ok(part) => part,
-            Err(failure) => return Ok(held(told(&failure))),
+            Err(failure) => return Ok(held(format_failure(&failure))),
         };
         self.apply_form().await?;
         let state = match self.end_of_part(&part).await? {
@@ -243,8 +243,8 @@ pub(super) fn is_of_tasks(choice: &RoleChoice) -> bool {
 }
 
 /// Formats a failure with its causes and hint, in one line.
-pub(super) fn told(failure: &Failure) -> String {
-    let causes: Vec<_> = failure.cause.iter().take(NAMED).map(String::as_str).collect();
+pub(super) fn format_failure(failure: &Failure) -> String {
+    let causes: Vec<_> = failure.cause.iter().take(MAX_NAMED).map(String::as_str).collect();
     let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) };
     let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
     // The hint comes first, because the end may be cut.

@@ -34,7 +34,7 @@ use crate::Error;
 use crate::error::shape;
 
 /// Time between asking the placeholder worker of a by-hand step to end and ending it.
-const GRACE: Duration = Duration::from_millis(500);
+const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 // === impl Driver ===
 
@@ -104,9 +104,9 @@ impl Driver {
             return Ok(());
         }
         if !matches!(form, Form::Led(_)) {
-            for (_, worker) in state.hands() {
+            for (_, worker) in state.leader_workers() {
                 if let Some(link) = self.dispatch.world.link(worker) {
-                    link.stop(StopCause::Requested, GRACE).await;
+                    link.stop(StopCause::Requested, EXIT_GRACE).await;
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::{Error, needs};
 const DIFF_BYTES: usize = 8 << 10;
 
 /// Pause after a failure of the store, before the run's engine is asked again what to do.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Question to a person about a change.
 pub(super) struct Question<'a> {
@@ -110,7 +110,7 @@ async fn again(ctx: &Ctx, need: &NeedId, error: &Error) -> Outcome {
     tracing::error!(%need, %error, "a question about a task can't be read or taken back now");
     tokio::select! {
         () = ctx.world.stop.cancelled() => {}
-        () = tokio::time::sleep(AGAIN) => {}
+        () = tokio::time::sleep(RETRY_PAUSE) => {}
     }
     Outcome::default()
 }

@@ -9,7 +9,7 @@ use switchboard_protocol::run::way::StepId;
 
 use super::author::of_worker;
 use super::context::Ctx;
-use super::kept_from::kept_from;
+use super::denied_writes::denied_writes;
 use crate::authorship::message;
 use crate::handle::Record;
 use crate::port::git::Commit;
@@ -55,7 +55,7 @@ pub(crate) async fn capture(
         let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, row.try_text("agent")?)?
         else {
             let may_keep = result == WorkResult::Draft;
-            let why = if may_keep { String::new() } else { kept_from(ctx, id, &settings, &row)? };
+            let why = if may_keep { String::new() } else { denied_writes(ctx, id, &settings, &row)? };
             let step = may_keep.then(StepId::work);
             return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt, step, why }));
         };

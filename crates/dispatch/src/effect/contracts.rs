@@ -20,7 +20,7 @@ use crate::{Error, evidence};
 
 /// Number of bytes of an analysis shown to a reviewer. A report has fewer than 2,000 characters, and the list repeats
 /// its content once.
-const SHOWN: usize = 6 << 10;
+const MAX_SHOWN_BYTES: usize = 6 << 10;
 
 /// Findings of the gate `diff` about the change of a task's present attempt.
 pub(super) enum Contracts {
@@ -62,7 +62,7 @@ pub(super) async fn analysis(ctx: &Ctx, id: &TaskId, start: &Oid) -> Result<Opti
         return Ok(None);
     };
     let Some(worker) = row.get_text("id").and_then(|id| WorkerId::new(id).ok()) else { return Ok(None) };
-    let given = crate::answer::given(&ctx.world, &ctx.plan.run, &worker, AnswerKind::Impact).await?;
+    let given = crate::answer::read_answer(&ctx.world, &ctx.plan.run, &worker, AnswerKind::Impact).await?;
     Ok(given.ok().map(|answer| shown(&answer)))
 }
 
@@ -80,7 +80,7 @@ fn shown(answer: &Answer) -> String {
     if let Answer::Impact(impact) = answer {
         let _ = write!(text, "\n{}", impact.report.trim_end());
     }
-    cut_lines(&text, SHOWN)
+    cut_lines(&text, MAX_SHOWN_BYTES)
 }
 
 #[cfg(test)]
@@ -100,6 +100,6 @@ mod tests {
             text.starts_with("- BREAKING: src/list.rs: load(path, strict); consumers: src/main.rs:14\n\nxxx"),
             "{text}"
         );
-        assert!(text.len() <= SHOWN + "…".len(), "{}", text.len());
+        assert!(text.len() <= MAX_SHOWN_BYTES + "…".len(), "{}", text.len());
     }
 }

@@ -26,9 +26,9 @@ use crate::authorship::message;
 use crate::port::Git;
 
 /// Maximum number of characters reported of the command's output.
-const PRINTED: usize = 300;
+const MAX_PRINTED: usize = 300;
 /// Maximum number of named files outside the change.
-const BESIDE: usize = 5;
+const MAX_NAMED_OUTSIDE: usize = 5;
 
 /// Tree and commits with which the command's changes are added to the change.
 struct Mending {
@@ -107,14 +107,14 @@ async fn run(ctx: &Ctx, change: Judged<'_>, tree: &Path, line: &CommandLine) -> 
         ..CheckRequest::default()
     };
     let reports = ctx.world.ports.checks.check(&request, limit).await?;
-    Ok(reports.iter().flat_map(said).collect())
+    Ok(reports.iter().flat_map(command_endings).collect())
 }
 
 /// Reports how the command ended, unless it ended well. A fixer that leaves something unfixed exits with 1.
-fn said(report: &CheckReport) -> Vec<String> {
+fn command_endings(report: &CheckReport) -> Vec<String> {
     let ended = |run: &CommandRun| {
         let printed = [&run.stderr, &run.stdout].into_iter().find_map(|text| text.trim().lines().next());
-        let printed = printed.map(|line| format!(": {}", cut(line, PRINTED))).unwrap_or_default();
+        let printed = printed.map(|line| format!(": {}", cut(line, MAX_PRINTED))).unwrap_or_default();
         (run.exit_code != Some(0)).then(|| format!("lint_fix: {}{printed}", run.ending))
     };
     let is_not_run = report.runs.is_empty() && !matches!(report.verdict, CheckVerdict::Pass);
@@ -122,8 +122,8 @@ fn said(report: &CheckReport) -> Vec<String> {
 }
 
 fn left_alone(beside: &[PathBuf]) -> Option<String> {
-    let names: Vec<_> = beside.iter().take(BESIDE).map(|path| crate::plan::text(path)).collect();
-    let more = beside.len().saturating_sub(BESIDE);
+    let names: Vec<_> = beside.iter().take(MAX_NAMED_OUTSIDE).map(|path| crate::plan::text(path)).collect();
+    let more = beside.len().saturating_sub(MAX_NAMED_OUTSIDE);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!names.is_empty()).then(|| format!("not of the change, and left as they were: {}{more}", names.join(", ")))
 }

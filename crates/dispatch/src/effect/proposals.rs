@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use switchboard_pipeline::subtasks::{self, Told};
+use switchboard_pipeline::subtasks::{self, PromptSource};
 use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::ANSWER_FILE;
@@ -37,7 +37,9 @@ pub(super) async fn take(
     base: &Oid,
 ) -> Result<Option<Author>, Error> {
     let shape = ctx.plan.shape(id);
-    let Some(Told::Decision { turns, may_take: true }) = shape.map(|shape| &shape.told) else { return Ok(None) };
+    let Some(PromptSource::Decision { turns, may_take: true }) = shape.map(|shape| &shape.told) else {
+        return Ok(None);
+    };
     let proposals = proposals(ctx, turns, attempt)?;
     let folder = plan::worker_folder(&ctx.world.config, &ctx.plan.run, worker);
     let files = std::sync::Arc::clone(&ctx.world.ports.files);

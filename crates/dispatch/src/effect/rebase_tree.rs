@@ -56,7 +56,7 @@ async fn try_rebase(ctx: &Ctx, id: &TaskId, worker: &WorkerId) -> Result<Option<
     let rebased = ctx.world.git(move |git| tree.rebase(git)).await?;
     ctx.world.crash("tree-rebased");
     let is_interrupted = row.get_text("stop") != Some("end_turn");
-    if let Some(text) = told(&rebased).filter(|_| is_interrupted)
+    if let Some(text) = worker_notice(&rebased).filter(|_| is_interrupted)
         && let Some(link) = ctx.world.link(worker)
         && link.tell(ShimCommand::Prompt { text, mail: Vec::new() }).await.is_err()
     {
@@ -103,7 +103,7 @@ async fn held(ctx: &Ctx, worker: &WorkerId) -> Result<Option<Row>, Error> {
 }
 
 /// Returns the message for the worker; `None` if its tree is unchanged.
-fn told(rebased: &Rebased) -> Option<String> {
+fn worker_notice(rebased: &Rebased) -> Option<String> {
     match rebased {
         Rebased::Onto { onto, .. } => Some(prompt::rebased(onto.as_str())),
         Rebased::Already { .. } => None,

@@ -55,7 +55,7 @@ async fn asked_of_roles(ctx: &Ctx, asked: Vec<Answered>) -> Result<BTreeMap<Task
     let mut replies = BTreeMap::new();
     for Answered { task, worker, .. } in asked {
         let (Some(worker), Some(asks)) = (worker, ctx.plan.asks(&task)) else { continue };
-        let given = answer::given(&ctx.world, &ctx.plan.run, &worker, asks.answer).await?;
+        let given = answer::read_answer(&ctx.world, &ctx.plan.run, &worker, asks.answer).await?;
         let text = given.ok().and_then(|answer| serde_json::to_string_pretty(&answer).ok());
         replies.insert(task, text);
     }

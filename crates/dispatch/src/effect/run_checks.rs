@@ -19,19 +19,19 @@ use super::judged::Judged;
 use crate::{Error, evidence};
 
 mod batch;
-mod fewer;
 mod handed;
-mod held;
 mod scope;
+mod test_count;
+mod weakened_tests;
 
 /// Maximum number of reasons given by a gate; they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
 /// Checks whose findings are shown even if they pass.
-const TELLS: [CheckName; 3] = [CheckName::TestIntegrity, CheckName::Diff, CheckName::Imports];
+const SHOWN_WHEN_PASSED: [CheckName; 3] = [CheckName::TestIntegrity, CheckName::Diff, CheckName::Imports];
 
 /// Verdict of a gate and its reasons.
-type Said = (Verdict, Vec<String>);
+type GateResult = (Verdict, Vec<String>);
 
 /// Returns whether a person should look at a gate's findings, and whether the run stops because of them. Gates that ask
 /// do so for medium severity.
@@ -54,9 +54,9 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         reports.extend(ctx.world.ports.checks.check(&part, limit).await?);
     }
     let (_, settings) = ctx.plan.settings(change.task)?;
-    fewer::tell(&mut reports);
+    test_count::add_finding(&mut reports);
     if settings.asks_nobody && !settings.team {
-        held::refuse(&mut reports);
+        weakened_tests::refuse(&mut reports);
     }
     let batch = match asked.iter().any(|gate| is_of(gate, GateKind::Batch)) {
         true => Some(batch::run(ctx, &request, limit).await?),
@@ -76,7 +76,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         (When::Always, _, Some(scope)) if is_of(&check.gate, GateKind::Scope) => scope.said.clone(),
         (When::Always, _, _) => judge(&request, &check.gate, &by_name),
     };
-    let judged: Vec<(&CheckAsked, Said)> = checks.iter().map(|check| (check, say(check))).collect();
+    let judged: Vec<(&CheckAsked, GateResult)> = checks.iter().map(|check| (check, say(check))).collect();
     if judged.iter().any(|(_, (verdict, _))| matches!(verdict, Verdict::Fail | Verdict::Error)) {
         ctx.has_room(&tree.path)?;
     }
@@ -94,7 +94,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     if judged.iter().all(|(_, (verdict, _))| Need::Required.accepts(*verdict) || *verdict == Verdict::NotConfigured) {
         tree.passed(ctx).await?;
     }
-    let event = |(check, (verdict, reasons)): (&CheckAsked, Said)| {
+    let event = |(check, (verdict, reasons)): (&CheckAsked, GateResult)| {
         let (asks, halts) = follows(&check.gate, verdict, scope.as_ref());
         let (task, gate, input) = (change.task.clone(), check.gate.clone(), Some(check.input));
         RunEvent::GateReported { task, attempt, gate, input, verdict, asks, halts, reasons }
@@ -154,7 +154,7 @@ fn is_of(name: &str, kind: GateKind) -> bool {
     gate::find(name).is_some_and(|gate| gate.kind == kind)
 }
 
-fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckReport>) -> Said {
+fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckReport>) -> GateResult {
     let check = match gate::find(name).map(|gate| gate.kind) {
         Some(GateKind::Check(check)) => check,
         Some(GateKind::Command(kind)) => kind.check(),
@@ -172,7 +172,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     };
     match report.verdict {
         // What was left out is named, so that the pass is not taken for more than it is.
-        CheckVerdict::Pass if TELLS.contains(&check) => (Verdict::Pass, told(report)),
+        CheckVerdict::Pass if SHOWN_WHEN_PASSED.contains(&check) => (Verdict::Pass, finding_lines(report)),
         CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, warnings(report)),
@@ -186,7 +186,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
 }
 
 /// Returns the changes made to tests and their configuration that need no question.
-fn told(report: &CheckReport) -> Vec<String> {
+fn finding_lines(report: &CheckReport) -> Vec<String> {
     report.findings.iter().take(REASONS).map(shown).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::port::setups::{SetupCall, SetupEnd};
 use crate::{Error, plan, setup};
 
 /// Maximum number of paths named in a failure.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Work tree as it was made or found.
 pub(super) struct MadeTree {
@@ -163,8 +163,9 @@ async fn left_behind(ctx: &Ctx, tree: &MadeTree) -> Result<Option<String>, Error
     if changes.is_empty() {
         return Ok(None);
     }
-    let named: Vec<_> = changes.iter().take(NAMED).map(|path| plan::text(path)).collect();
-    let more = if changes.len() > NAMED { format!(" and {} more", changes.len() - NAMED) } else { String::new() };
+    let named: Vec<_> = changes.iter().take(MAX_NAMED).map(|path| plan::text(path)).collect();
+    let more =
+        if changes.len() > MAX_NAMED { format!(" and {} more", changes.len() - MAX_NAMED) } else { String::new() };
     Ok(Some(format!(
         "set-up of the work tree left what git does not ignore, so that it would be taken for the agent's change: {}{more}; \
          name it in .gitignore, or have the set-up command remove it [dispatch.setup]",

@@ -262,11 +262,11 @@ pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId, part: Part<
     }
     // The run has assigned its agent's own name to itself.
     let is_assigned = |name: &AgentName| name.folded() != choice.name.folded() && world.is_assigned(name);
-    let is_anothers = |name: &AgentName| Ok(is_assigned(name) || world.ports.mail.is_anothers(name)?);
+    let is_taken = |name: &AgentName| Ok(is_assigned(name) || world.ports.mail.is_taken_by_other_agent(name)?);
     if part.work.answer.is_some() && world.worker_names.of(&plan.run, id).is_none() {
         keep_makers_name(world, plan, id)?;
     }
-    world.worker_names.claim((&plan.run, &part.key(id)), &choice.name, choice.scripted, is_anothers)
+    world.worker_names.claim((&plan.run, &part.key(id)), &choice.name, choice.scripted, is_taken)
 }
 
 /// Claims again the name of the agent that made a task's change. It was released when the task was blocked, and a
@@ -332,7 +332,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let is_by_hand = start.by.is_some();
     let model = match is_by_hand {
         true => (None, None),
-        false => (models.after(start.transients).map(str::to_owned), models.told(start.transients)),
+        false => (models.after(start.transients).map(str::to_owned), models.describe(start.transients)),
     };
     let temperature = ctx.plan.temperature(&settings, &start.work).filter(|_| !is_by_hand).map(str::to_owned);
     let is_coder = settings.team && start.work.role == RoleName::Coder.id() && settings.command.is_none();

@@ -11,7 +11,7 @@ use super::context::Ctx;
 use crate::handle::Outcome;
 
 /// Time between asking an agent to end and ending it: some agents ignore the first signal.
-const GRACE: Duration = Duration::from_secs(5);
+const EXIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Additional time for the shim itself to end.
 const MORE: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ pub(super) async fn stop_worker(
     cause: StopCause,
     grace: Option<Duration>,
 ) -> Outcome {
-    let grace = grace.unwrap_or(GRACE);
+    let grace = grace.unwrap_or(EXIT_GRACE);
     let Some(link) = ctx.world.link(worker) else {
         kill(ctx, task, worker).await;
         let reason = "nobody watched it any more".to_owned();

@@ -22,11 +22,11 @@ use crate::{Error, evidence, plan};
 mod new_tests;
 
 /// Maximum number of paths named in a refusal.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Worker and task of an answer.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct AnswerContext<'a> {
     pub(super) task: &'a TaskId,
     pub(super) step: &'a StepId,
     pub(super) work: &'a StepWork,
@@ -36,7 +36,7 @@ pub(super) struct Given<'a> {
 }
 
 /// Records the verdict and what the worker wrote, or why its answer can't be used.
-pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error> {
+pub(super) async fn take_answer(ctx: &Ctx, given: AnswerContext<'_>) -> Result<(), Error> {
     let places = Places::of(ctx, given)?;
     let wrote = written(ctx, given, &places).await?;
     #[cfg(any(test, feature = "sim"))]
@@ -68,7 +68,7 @@ pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error
 }
 
 /// Checks an answer for what its schema doesn't express.
-fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, String>, Error> {
+fn usable(ctx: &Ctx, given: AnswerContext<'_>, answer: Answer) -> Result<Result<Answer, String>, Error> {
     let (task, _) = ctx.plan.settings(given.task)?;
     // A question to a role takes precedence over what others have said.
     let (asked, fault) = match ctx.plan.asks(given.task) {
@@ -81,7 +81,7 @@ fn usable(ctx: &Ctx, given: Given<'_>, answer: Answer) -> Result<Result<Answer, 
 /// Returns what to record for a usable answer.
 async fn judged(
     ctx: &Ctx,
-    given: Given<'_>,
+    given: AnswerContext<'_>,
     places: &Places,
     (answer, wrote): (Answer, &[String]),
 ) -> Result<Vec<RunEvent>, Error> {
@@ -100,7 +100,7 @@ async fn judged(
         }
     }
     if let Some(wrote) = wrote.as_ref().filter(|_| !accepts) {
-        let named: Vec<_> = wrote.written.iter().take(NAMED).map(String::as_str).collect();
+        let named: Vec<_> = wrote.written.iter().take(MAX_NAMED).map(String::as_str).collect();
         reasons.push(format!(
             "the change has to pass the tests that refuse it; they are in the tree: {}",
             named.join(", ")
@@ -141,7 +141,7 @@ impl Wrote {
         Change { commit, tree, base: String::new(), files: self.files_total(), lines: 0 }
     }
 
-    fn captured(self, given: Given<'_>) -> RunEvent {
+    fn captured(self, given: AnswerContext<'_>) -> RunEvent {
         let (task, attempt, files_total) = (given.task.clone(), given.attempt, self.files_total());
         let Self { commit, tree, base, mut files, lines, .. } = self;
         files.truncate(super::capture::FILES_NAMED);
@@ -163,7 +163,7 @@ struct Places {
 // === impl Places ===
 
 impl Places {
-    fn of(ctx: &Ctx, given: Given<'_>) -> Result<Self, Error> {
+    fn of(ctx: &Ctx, given: AnswerContext<'_>) -> Result<Self, Error> {
         let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {}", given.worker)))?;
         Ok(Self {
@@ -178,9 +178,9 @@ impl Places {
     }
 }
 
-// === impl Given ===
+// === impl AnswerContext ===
 
-impl Given<'_> {
+impl AnswerContext<'_> {
     fn refused(self, reason: String) -> RunEvent {
         let (task, step, worker) = (self.task.clone(), self.step.clone(), self.worker.clone());
         RunEvent::AnswerRefused { task, step, attempt: self.attempt, worker, reason }
@@ -202,9 +202,9 @@ impl Given<'_> {
 }
 
 /// Reads the worker's answer in the form that its step needs, or returns why there is none.
-async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
+async fn read(ctx: &Ctx, given: AnswerContext<'_>) -> Result<Result<Answer, String>, Error> {
     let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
-    let found = crate::answer::given(&ctx.world, &ctx.plan.run, given.worker, kind).await?;
+    let found = crate::answer::read_answer(&ctx.world, &ctx.plan.run, given.worker, kind).await?;
     #[cfg(any(test, feature = "sim"))]
     if found.is_err() && ctx.world.has_defect(crate::simulate::Defect::TakesAnyAnswer) {
         return Ok(crate::simulate::approval(kind).ok_or_else(|| "it can't be made".to_owned()));
@@ -215,7 +215,7 @@ async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Err
 /// Returns the files in the worker's tree that differ from its start, committed or not. The task's tree goes on to the
 /// next worker, so the index, which the worker could write, is not trusted. A tree that is discarded need not be read
 /// completely.
-async fn written(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Vec<String>, Error> {
+async fn written(ctx: &Ctx, given: AnswerContext<'_>, places: &Places) -> Result<Vec<String>, Error> {
     let (path, start) = (places.tree.clone(), places.start.clone());
     let is_in_task_tree = given.work.is_in_task_tree();
     let changed = ctx.world.git(move |git| {
@@ -232,11 +232,11 @@ async fn written(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Vec<Str
 }
 
 /// Describes forbidden writes of the worker, for the next one.
-fn forbidden(ctx: &Ctx, given: Given<'_>, wrote: &[String]) -> Option<String> {
+fn forbidden(ctx: &Ctx, given: AnswerContext<'_>, wrote: &[String]) -> Option<String> {
     let role = &given.work.role;
     let is_forbidden = |path: &&String| !given.work.writes.contains(&roles::way_zone_of(path));
     let outside: Vec<_> = wrote.iter().filter(is_forbidden).collect();
-    let first = outside.iter().take(NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
+    let first = outside.iter().take(MAX_NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
     let may = if given.work.writes.is_empty() { "may change nothing" } else { "may change tests only" };
     if !outside.is_empty() {
         return Some(format!("the {role} {may}, and changed {first}: the answer does not count"));
@@ -247,8 +247,8 @@ fn forbidden(ctx: &Ctx, given: Given<'_>, wrote: &[String]) -> Option<String> {
 }
 
 /// Makes the written tests part of the change; `None` if there are none.
-async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Option<Wrote>, Error> {
-    let Given { task: id, attempt, .. } = given;
+async fn capture(ctx: &Ctx, given: AnswerContext<'_>, places: &Places) -> Result<Option<Wrote>, Error> {
+    let AnswerContext { task: id, attempt, .. } = given;
     let (path, base, start) = (places.tree.clone(), places.base.clone(), places.start.clone());
     let (task, _) = ctx.plan.settings(id)?;
     let (message, now) = (message(&ctx.plan.run, &task, attempt), ctx.world.store.now());
@@ -276,7 +276,7 @@ async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<Option<
 /// Adds the answer to the task's evidence.
 async fn keep(
     ctx: &Ctx,
-    given: Given<'_>,
+    given: AnswerContext<'_>,
     agent: &str,
     answer: Answer,
     verdict: Verdict,

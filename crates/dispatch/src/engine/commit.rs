@@ -71,7 +71,7 @@ impl Engine {
     }
 
     /// Records a request, now or not at all.
-    pub(super) async fn asked(&mut self, record: &Record, answer: Answer) {
+    pub(super) async fn record_request(&mut self, record: &Record, answer: Answer) {
         let done = self.commit(record).await.map_err(|unrecorded| match unrecorded {
             Unrecorded::NotYet(error) => error.into(),
             Unrecorded::Refused(refused) => refusal(&refused),

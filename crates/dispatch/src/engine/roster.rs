@@ -77,7 +77,7 @@ impl Engine {
     pub(super) fn newly_assigned(&self) -> Assigned {
         let draft = self.recorded.draft();
         let (claimed, claims_seen) = self.world.worker_names.claimed_after(&self.plan.run, self.claims_seen);
-        let turned = draft.settled_unlike(self.recorded.state());
+        let turned = draft.settled_difference(self.recorded.state());
         let mut assigned = Assigned::nothing_new(&self.on_roster, claims_seen);
         if !turned.is_empty() || !claimed.is_empty() {
             let turned = turned.into_iter().filter_map(|task| Some((task, self.assignees.get(task)?)));
@@ -97,7 +97,7 @@ impl Engine {
         let mut events = Vec::new();
         for assignee in joined.values() {
             // An agent that a person started keeps its name: the run's worker gets the next free one.
-            if self.plan.coordination.is_managed() && !mail.is_anothers(&assignee.name)? {
+            if self.plan.coordination.is_managed() && !mail.is_taken_by_other_agent(&assignee.name)? {
                 events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
             }
         }

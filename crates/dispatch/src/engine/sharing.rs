@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_pipeline::shared::{Alert, Standing, Wanted};
+use switchboard_pipeline::shared::{Alert, Standing, WorkerRequest};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, BudgetOf, Effect, PauseCause, RunEvent};
+use switchboard_protocol::run::{AtCeiling, BudgetScope, Effect, PauseCause, RunEvent};
 use switchboard_protocol::time::Millis;
 
 use super::Engine;
@@ -93,7 +93,7 @@ impl Engine {
         // A start without an agent blocks its task.
         let Ok(login) = self.logins.of(&self.plan, task, (step, work)) else { return true };
         let reserve = self.recorded.state().reservation();
-        let wanted = Wanted { task, account: &login.account, is_scripted: login.is_scripted, reserve };
+        let wanted = WorkerRequest { task, account: &login.account, is_scripted: login.is_scripted, reserve };
         let has_place = self.world.shared.state().start(&self.plan.run, wanted, now).is_ok();
         if has_place {
             self.starting.insert(effect.key(), task.clone());
@@ -111,11 +111,11 @@ impl Engine {
     }
 }
 
-fn paused(of: BudgetOf) -> Option<RunEvent> {
+fn paused(of: BudgetScope) -> Option<RunEvent> {
     let cause = match of {
-        BudgetOf::Plan => PauseCause::Plan,
-        BudgetOf::Day => PauseCause::Day,
-        BudgetOf::Run => return None,
+        BudgetScope::Plan => PauseCause::Plan,
+        BudgetScope::Day => PauseCause::Day,
+        BudgetScope::Run => return None,
     };
     Some(RunEvent::RunPaused { cause })
 }

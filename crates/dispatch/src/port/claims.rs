@@ -12,7 +12,7 @@ use crate::Error;
 pub(crate) trait PortClaims: Send + Sync {
     /// Returns true if another daemon last had the block and has not released it: it may have ended while its workers
     /// go on.
-    fn is_anothers(&self, block: u32) -> Result<bool, Error>;
+    fn is_of_other_daemon(&self, block: u32) -> Result<bool, Error>;
     /// Claims a block; returns false if another daemon has it.
     fn claim(&self, block: u32) -> Result<bool, Error>;
     /// Releases a block.
@@ -49,7 +49,7 @@ impl SharedFile {
 }
 
 impl PortClaims for SharedFile {
-    fn is_anothers(&self, block: u32) -> Result<bool, Error> {
+    fn is_of_other_daemon(&self, block: u32) -> Result<bool, Error> {
         Ok(self.slots()?.owner(block)?.is_some_and(|owner| owner != self.owner))
     }
 

@@ -287,7 +287,7 @@ impl Git for Repo {
     fn capture_whole(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         let ignored = tree.ignored(Self::root(self))?;
-        let message = match ignored.told() {
+        let message = match ignored.left_out_notice() {
             Some(told) => format!("{}\n\n{told}", commit.message),
             None => commit.message.to_owned(),
         };

@@ -48,7 +48,7 @@ pub trait WorkerMail: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the store can't be read.
-    fn is_anothers(&self, name: &AgentName) -> Result<bool, Error>;
+    fn is_taken_by_other_agent(&self, name: &AgentName) -> Result<bool, Error>;
 
     /// Returns the event that adds a run's agent to the roster.
     ///

@@ -7,8 +7,8 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::{TaskId, TaskStatus};
 use switchboard_protocol::run::{AtCeiling, Budget};
 use switchboard_protocol::verb::lead::{
-    BeginStepReply, BeginStepRequest, Hands, LeadRunRequest, LeaveSeatRequest, OpenStep, SavePlanRequest, SeatReply,
-    SeatStatusRequest, SetQaGatesRequest, UpdateTaskStatusRequest,
+    BeginStepReply, BeginStepRequest, LeadRunRequest, LeaveSeatRequest, OpenStep, SavePlanRequest, SeatReply,
+    SeatStatusRequest, SetQaGatesRequest, StepExecutor, UpdateTaskStatusRequest,
 };
 use switchboard_protocol::verb::run::GetRunRequest;
 use switchboard_protocol::verb::step::ReportStepRequest;
@@ -118,7 +118,7 @@ impl Seat<'_> {
             }
             "begin_step" => {
                 let is_work = step.task.is_some() && step.step == "work";
-                let by = if is_work && stage.chance(300) { Hands::Seat } else { Hands::Worker };
+                let by = if is_work && stage.chance(300) { StepExecutor::Seat } else { StepExecutor::Worker };
                 let request =
                     BeginStepRequest { run, fence, task: step.task.clone(), step: Some(step.step.clone()), by };
                 self.ask::<BeginStepReply>(SeatAsk::Begin(request)).await.is_ok()
@@ -144,7 +144,7 @@ impl Seat<'_> {
                 fence,
                 task: step.as_ref().map(|_| task.clone()),
                 step,
-                by: Hands::Worker,
+                by: StepExecutor::Worker,
             })
         };
         let done = match self.stage.below(6) {

@@ -17,7 +17,7 @@ use crate::port::shims::Shim;
 const FLUSH: i64 = 5_000;
 
 /// Interval at which the end of a frozen shim is checked.
-const LOOK: Duration = Duration::from_secs(7);
+const POLL_INTERVAL: Duration = Duration::from_secs(7);
 
 /// Maximum number of bytes in transit.
 const PIPE: usize = 64 << 10;
@@ -35,7 +35,7 @@ async fn connect(stage: Arc<Stage>, folder: PathBuf) {
             Some(_) | None => return,
         };
         match (state, due) {
-            (Shim::Alive, _) if is_frozen(&stage, &folder) => gone(&stage, &folder).await,
+            (Shim::Alive, _) if is_frozen(&stage, &folder) => until_gone(&stage, &folder).await,
             (Shim::Alive, _) => session(&stage, &folder).await,
             (Shim::NotBegun, Some(due)) => sleep_until(&stage, due).await,
             (Shim::NotBegun, None) | (Shim::Gone, _) => return,
@@ -50,9 +50,9 @@ fn is_frozen(stage: &Stage, folder: &Path) -> bool {
 
 /// Returns when a shim has ended. Polled rather than notified: a seed would not decide the order of several
 /// notifications.
-async fn gone(stage: &Stage, folder: &Path) {
+async fn until_gone(stage: &Stage, folder: &Path) {
     while lock(&stage.shims).get(folder).is_some_and(|shim| shim.state != Shim::Gone) {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -121,7 +121,7 @@ impl Session<'_> {
                 return;
             }
             if is_frozen(self.stage, self.folder) {
-                return gone(self.stage, self.folder).await;
+                return until_gone(self.stage, self.folder).await;
             }
             let Some(wake) = self.wake() else { return };
             tokio::select! {
@@ -130,7 +130,7 @@ impl Session<'_> {
                     if !matches!(got, Ok(1..)) {
                         return;
                     }
-                    self.hear(&line);
+                    self.on_line(&line);
                     line.clear();
                 }
                 () = sleep_until(self.stage, wake) => {}
@@ -158,7 +158,7 @@ impl Session<'_> {
         Some(exit_at)
     }
 
-    fn hear(&self, line: &str) {
+    fn on_line(&self, line: &str) {
         let Ok(command) = serde_json::from_str::<ShimCommand>(line) else { return };
         let now = self.stage.clock.ms();
         if let Some(shim) = lock(&self.stage.shims).get_mut(self.folder) {
@@ -168,7 +168,7 @@ impl Session<'_> {
             let is_kind = spec.people + spec.budgets + spec.bad_workers == 0;
             lock(&self.stage.observer)
                 .insist(!(is_stop && is_kind), || format!("{worker} is told to stop though nobody asked for it"));
-            shim.hear(&command, now);
+            shim.on_command(&command, now);
         }
     }
 

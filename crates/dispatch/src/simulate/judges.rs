@@ -63,7 +63,7 @@ struct Spent {
 
 impl Judges {
     /// Registers the start of a worker that judges.
-    pub(super) fn asked(&mut self, worker: WorkerId, counts_for: Counts) {
+    pub(super) fn add_judge(&mut self, worker: WorkerId, counts_for: Counts) {
         self.asked.insert(worker, counts_for);
     }
 

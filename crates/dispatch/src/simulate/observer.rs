@@ -175,7 +175,7 @@ impl Observer {
     /// Checks that the mail about units is in the commit of its events, once for each event.
     fn notes_match(&mut self, events: &[NewEvent], steps: &[(&str, RunEvent)]) {
         let run = RunId::from_bits(0);
-        let told = steps.iter().filter(|(_, step)| notes::told(&run, step).is_some()).count();
+        let told = steps.iter().filter(|(_, step)| notes::unit_message(&run, step).is_some()).count();
         let of_unit = |event: &&NewEvent| {
             let what = event.facts["what"]["type"].as_str();
             event.kind == "message_noted" && matches!(what, Some("unit_started" | "unit_completed" | "error"))

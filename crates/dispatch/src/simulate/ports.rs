@@ -195,7 +195,7 @@ impl WorkerMail for SimMail {
     }
 
     /// A person has started an agent with the name `ann-2`.
-    fn is_anothers(&self, name: &AgentName) -> Result<bool, Error> {
+    fn is_taken_by_other_agent(&self, name: &AgentName) -> Result<bool, Error> {
         Ok(name.as_str() == ANOTHERS)
     }
 
@@ -293,7 +293,7 @@ impl Setups for SimSetups {
 struct SimClaims(Arc<Stage>);
 
 impl PortClaims for SimClaims {
-    fn is_anothers(&self, _block: u32) -> Result<bool, Error> {
+    fn is_of_other_daemon(&self, _block: u32) -> Result<bool, Error> {
         Ok(false)
     }
 

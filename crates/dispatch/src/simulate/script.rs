@@ -147,12 +147,12 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec, work_ms: i64) -> V
         }
         Behaviour::Hangs | Behaviour::Deaf => acts.push((FOR_EVER, Act::Exit)),
         Behaviour::Asks => {
-            acts.push(say(10, asked()));
+            acts.push(say(10, permission_asked()));
             acts.push((PATIENCE, Act::Write { is_bad: false }));
             acts.extend(ends("end_turn", 0));
         }
         Behaviour::Depends => {
-            acts.push(say(10, asked()));
+            acts.push(say(10, permission_asked()));
             let turn = if is_usual { "refusal" } else { "end_turn" };
             acts.push((PATIENCE, Act::Say(turn_ended(1, turn, &words))));
             acts.extend([say(1000, exited(Some(0), None)), say(5, sealed()), (5, Act::Exit)]);
@@ -164,7 +164,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec, work_ms: i64) -> V
     acts
 }
 
-fn asked() -> WorkerEvent {
+fn permission_asked() -> WorkerEvent {
     let option =
         |id: &str, kind: &str| PermissionOption { id: id.to_owned(), name: id.to_owned(), kind: kind.to_owned() };
     WorkerEvent::PermissionAsked {

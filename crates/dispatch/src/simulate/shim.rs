@@ -123,7 +123,7 @@ impl SimShim {
     }
 
     /// Handles a command of the daemon.
-    pub(super) fn hear(&mut self, command: &ShimCommand, now: i64) {
+    pub(super) fn on_command(&mut self, command: &ShimCommand, now: i64) {
         match command {
             ShimCommand::Ack { seq } => {
                 let seq = usize::try_from(*seq).unwrap_or(usize::MAX);

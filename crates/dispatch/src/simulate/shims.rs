@@ -137,7 +137,7 @@ impl Shims for SimShims {
         let work_ms = if stage.spec.work_ms == 0 { 0 } else { stage.below(stage.spec.work_ms) };
         let mut script = script(behaviour, spec, i64::try_from(work_ms).unwrap_or(0));
         if let Some(judge) = Judge::of(stage, spec) {
-            lock(&stage.observer).judges.asked(spec.worker.clone(), judge.counts_for());
+            lock(&stage.observer).judges.add_judge(spec.worker.clone(), judge.counts_for());
             script = judge.plays(script);
         }
         for (ms, act) in script {

@@ -77,7 +77,7 @@ fn summary(daemon: &Dispatch, run: &RunId, state: &RunState, reply: &GetRunReply
     let blocked = of_runs(|state| matches!(state, TaskState::Blocked { .. } | TaskState::DepFailed { .. }));
     // A retried task counts each time it was blocked.
     expect(shown.blocked >= blocked && (blocked > 0 || shown.state != "failed"), || format!("{blocked}: {shown:?}"))?;
-    let merged = state.tasks().filter(|view| state.whole_of(&view.task).is_none());
+    let merged = state.tasks().filter(|view| state.parent_of(&view.task).is_none());
     let merged = merged.filter(|view| matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })).count();
     expect(shown.merged >= merged as u64, || format!("{merged} tasks are done: {shown:?}"))?;
     let tokens = |each: u64| shown.micro_usd.map(|spent| spent / super::spec::COST * each);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use switchboard_pipeline::mode::{Asked, in_mode};
+use switchboard_pipeline::mode::{ModeRequest, in_mode};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::job::Mode;
@@ -178,7 +178,7 @@ fn outcome(plan: &Value) -> String {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
-    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
+    let debated = in_mode(plan.clone(), &ModeRequest { unit: None, mode: Some(Mode::Debate), is_job: false });
     let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
     let expanded = match subtasks::expand(&plan) {
         Ok(expanded) => expanded,
@@ -250,7 +250,7 @@ fn carried_out(plan: &Value) -> Vec<String> {
 
 /// Returns further settings that a field needs to have an effect: hosts need constrained workers, a limit needs a
 /// set-up, declared files need a change outside of them, a soft limit needs a hard one.
-fn beside(name: &str) -> Value {
+fn further_settings(name: &str) -> Value {
     match name {
         "hosts" => json!({ "isolation": "constrained" }),
         "setup_minutes" => json!({ "setup": ["make", "deps"] }),
@@ -332,7 +332,7 @@ fn a_field_that_says_how_work_is_started_shows_in_what_a_run_starts() {
             continue;
         }
         let mut base = plan();
-        for (name, value) in beside(name).as_object().unwrap() {
+        for (name, value) in further_settings(name).as_object().unwrap() {
             base = put(base, beside_place(&field[field.find('.').unwrap() + 1..], place), name, value.clone());
         }
         let value = if name == "hosts" { json!([]) } else { another(&field).unwrap() };

@@ -12,7 +12,7 @@ use crate::work::WORKERS;
 use crate::{Dispatch, Error};
 
 /// Maximum number of actions that one worker may record by calls.
-const MOST: i64 = 200;
+const MAX_ACTIONS: i64 = 200;
 
 impl Dispatch {
     /// Records an action of a worker on its own task.
@@ -38,14 +38,16 @@ impl Dispatch {
             worker: Some(worker.clone()),
             attempt: attempt(&row)?,
         };
-        let too_many =
-            Failure::new("request.too-large", format!("{worker} has recorded {MOST} actions, which is all it may"));
+        let too_many = Failure::new(
+            "request.too-large",
+            format!("{worker} has recorded {MAX_ACTIONS} actions, which is all it may"),
+        );
         let key = || [worker.as_str().into()];
         let batch = Batch::synced()
             .event(event(worker, &agent, 0, &action)?)
             // The writer checks again: the turn may end between this check and the commit.
             .guard(Guard::equals(WORKERS, key(), "exited", 0_i64, stale(worker)))
-            .guard(Guard::below(WORKERS, key(), "acted", MOST, too_many))
+            .guard(Guard::below(WORKERS, key(), "acted", MAX_ACTIONS, too_many))
             .reply(super::reply_value(&answer)?);
         let batch = match call {
             Some(call) => batch.idempotent(call),
@@ -62,5 +64,5 @@ fn readable(row: &Row, action: &WorkerAction) -> Result<(), Failure> {
     let Some(kind) = row.get_text("wanted").and_then(AnswerKind::of) else {
         return Err(bad("your step wants no answer: the gates judge what you leave".to_owned()));
     };
-    Answer::read(kind, answer).map_or_else(|why| Err(bad(why.told(kind))), |_| Ok(()))
+    Answer::read(kind, answer).map_or_else(|why| Err(bad(why.message(kind))), |_| Ok(()))
 }

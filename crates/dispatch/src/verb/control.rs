@@ -24,7 +24,7 @@ use crate::work::{WORKERS, run_id};
 use crate::{Dispatch, Error, report};
 
 /// Maximum number of units named in an answer.
-const NAMED: usize = 50;
+const MAX_NAMED: usize = 50;
 
 /// Unit that a control concerns.
 struct Target {
@@ -59,7 +59,7 @@ impl Dispatch {
         let views = self.views(&target.run).await?;
         let finishing = finishing(control, &target, &views)?;
         let steps = self.steps(control, &target, &views).await?;
-        let answer = reply_value(&self.stands(&target, &views)?)?;
+        let answer = reply_value(&self.control_reply(&target, &views)?)?;
         let (message, guard) = self.world.ports.mail.understood(control, id, caller)?;
         if steps.is_empty() && finishing.is_none() {
             let mut batch = Batch::synced().event(message).guard(guard).reply(answer);
@@ -135,12 +135,12 @@ impl Dispatch {
     }
 
     /// Returns the state of the units that a control concerns.
-    fn stands(&self, target: &Target, views: &[TaskView]) -> Result<ControlReply, Error> {
+    fn control_reply(&self, target: &Target, views: &[TaskView]) -> Result<ControlReply, Error> {
         let is_meant = |view: &&TaskView| match target.tasks.as_slice() {
             [] => worker_of(&view.state).is_some(),
             tasks => tasks.contains(&view.task),
         };
-        let units = views.iter().filter(is_meant).take(NAMED).map(|view| self.unit_stands(&target.run, view));
+        let units = views.iter().filter(is_meant).take(MAX_NAMED).map(|view| self.unit_status(&target.run, view));
         Ok(ControlReply {
             run: target.run.clone(),
             state: target.row.try_text("state")?.to_owned(),
@@ -148,7 +148,7 @@ impl Dispatch {
         })
     }
 
-    fn unit_stands(&self, run: &RunId, view: &TaskView) -> Result<UnitStatus, Error> {
+    fn unit_status(&self, run: &RunId, view: &TaskView) -> Result<UnitStatus, Error> {
         let of_task = Query::table(WORKERS).eq("run", run.as_str()).eq("task", view.task.as_str());
         let workers = self.world.store.read(&of_task.desc("seq").limit(1_000))?;
         let worker = worker_of(&view.state).cloned();

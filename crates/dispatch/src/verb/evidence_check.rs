@@ -40,7 +40,7 @@ impl Dispatch {
             let plan = crate::history::plan(&self.world, &run)?;
             for view in self.views(&run).await?.iter().filter(is_wanted) {
                 completed.push(view.task.to_string());
-                let found = evidence::stands(&self.world, &run, view)?;
+                let found = evidence::valid_evidence(&self.world, &run, view)?;
                 match gap(&plan, view, &asked, &found)? {
                     None => full.push(view.task.to_string()),
                     Some(gap) => gaps.push(gap),
@@ -64,7 +64,7 @@ pub(super) fn lacks_evidence(world: &World, run: &RunId, task: &TaskId) -> Resul
     let state = crate::history::fold(&world.store, run)?;
     let Some(view) = state.tasks().find(|view| view.task == *task) else { return Ok(false) };
     let plan = crate::history::plan(world, run)?;
-    let found = evidence::stands(world, run, &view)?;
+    let found = evidence::valid_evidence(world, run, &view)?;
     Ok(gap(&plan, &view, &[], &found)?.is_some())
 }
 

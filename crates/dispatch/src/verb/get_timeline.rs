@@ -3,7 +3,7 @@
 use switchboard_pipeline::timeline::{Timeline, WorkerTimeline};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::timeline::{
-    GetTimelineReply, GetTimelineRequest, MAX_ENTRIES, TimelineEntry, TimelineKind, USUAL_ENTRIES,
+    DEFAULT_ENTRIES, GetTimelineReply, GetTimelineRequest, MAX_ENTRIES, TimelineEntry, TimelineKind,
 };
 
 use super::find_run;
@@ -16,7 +16,7 @@ impl Dispatch {
     /// # Errors
     /// An unknown run, `request.bad-args` for a page of no or too many entries, or a failure of the store.
     pub async fn get_timeline(&self, request: &GetTimelineRequest) -> Result<GetTimelineReply, Error> {
-        let limit = request.limit.unwrap_or(USUAL_ENTRIES);
+        let limit = request.limit.unwrap_or(DEFAULT_ENTRIES);
         if !(1..=MAX_ENTRIES).contains(&limit) {
             let what = format!("a page has 1 to {MAX_ENTRIES} entries");
             return Err(Failure::new("request.bad-args", what).at("limit").into());

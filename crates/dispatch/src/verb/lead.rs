@@ -11,7 +11,7 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::lead::{
-    BeginStepReply, BeginStepRequest, Hands, MAX_WAIT_MS, SeatReply, SeatStatusRequest,
+    BeginStepReply, BeginStepRequest, MAX_WAIT_MS, SeatReply, SeatStatusRequest, StepExecutor,
 };
 use switchboard_protocol::verb::step::{ReportStepRequest, StepReply};
 use switchboard_store::{Idempotency, Interest};
@@ -79,7 +79,7 @@ impl Dispatch {
         by: SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<BeginStepReply, Error> {
-        let is_by_hand = request.by == Hands::Seat;
+        let is_by_hand = request.by == StepExecutor::Seat;
         let begun: BeginStepReply = self.ask_seat(SeatAsk::Begin(request), by, call).await?;
         match begun.task.clone() {
             Some(task) if is_by_hand => self.with_tree(begun, &task).await,

@@ -18,7 +18,7 @@ use crate::world::World;
 use crate::{Dispatch, Error, history, report, user_tree};
 
 /// Maximum number of missing tasks named in a refusal.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 impl Dispatch {
     /// Merges a run's branch into the branch from which it was started; from another work tree, into the one checked
@@ -82,7 +82,7 @@ fn missing(world: &World, row: &Row, run: &RunId) -> Result<Option<Failure>, Err
 /// Returns a refusal that names the unfinished tasks. A failed subtask doesn't matter if its task is done.
 fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let state = history::fold(&world.store, run)?;
-    let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();
+    let views: Vec<_> = state.tasks().filter(|view| state.parent_of(&view.task).is_none()).collect();
     let is_missing = |view: &&TaskView| !view.state.is_done();
     let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {
@@ -92,8 +92,8 @@ fn missing_tasks(world: &World, run: &RunId) -> Result<Option<Failure>, Error> {
     let what = format!("{done} of {all} tasks of {run} are done");
     let mut failure = Failure::new("dispatch.partial", what)
         .hint(format!("switchboard retry {run}, or, for what is done: switchboard merge {run} --partial"));
-    let left = missing.len().saturating_sub(NAMED);
-    failure.cause = missing.into_iter().take(NAMED).collect();
+    let left = missing.len().saturating_sub(MAX_NAMED);
+    failure.cause = missing.into_iter().take(MAX_NAMED).collect();
     failure.cause.extend((left > 0).then(|| format!("{left} more tasks")));
     Ok(Some(failure))
 }

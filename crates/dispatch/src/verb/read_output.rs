@@ -10,7 +10,7 @@ use super::find_target;
 use super::show_task::worker_folder;
 use crate::identity::{run_of, worker_id};
 use crate::port::shims::Shim;
-use crate::spool::{self, Wanted};
+use crate::spool::{self, RequestedPart};
 use crate::work::{WORKERS, run_id};
 use crate::{Dispatch, Error};
 
@@ -33,9 +33,9 @@ impl Dispatch {
                 let what = "an offset and an end can't be asked for together";
                 return Err(Failure::new("request.bad-args", what).at("part").into());
             }
-            (Some(from), None) => Wanted::From(from),
-            (None, Some(part)) => Wanted::Part(part),
-            (None, None) => Wanted::Ends,
+            (Some(from), None) => RequestedPart::From(from),
+            (None, Some(part)) => RequestedPart::Part(part),
+            (None, None) => RequestedPart::Ends,
         };
         let row = self.worker_row(request)?;
         let run = run_of(&row)?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, RunId};
-use switchboard_protocol::run::{BudgetOf, RunEvent};
+use switchboard_protocol::run::{BudgetScope, RunEvent};
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest};
 use switchboard_store::{Batch, Idempotency, Row};
 
@@ -88,11 +88,11 @@ pub(super) fn refuse_at_ceiling(world: &World, row: &Row, run: &RunId) -> Result
     let all = world.shared.state().ceilings_at(run, world.store.now());
     let Some(reached) = all.into_iter().find(|ceiling| is_paused && ceiling.is_reached()) else { return Ok(()) };
     let (what, hint) = match reached.of {
-        BudgetOf::Day => (
+        BudgetScope::Day => (
             "the ceiling for all runs of the day is reached",
             "raise `day` under [limits] in your config.toml, or wait for the next day (UTC)",
         ),
-        BudgetOf::Plan | BudgetOf::Run => {
+        BudgetScope::Plan | BudgetScope::Run => {
             ("the ceiling for all runs of this plan is reached", "raise it: switchboard budget RUN --plan-budget USD")
         }
     };

@@ -19,7 +19,7 @@ use crate::{Dispatch, Error, plan, report};
 const DIFF_BYTES: usize = 512 * 1024;
 
 /// Maximum number of messages to its workers shown with a task.
-const TOLD: u64 = 100;
+const MAX_SHOWN_MESSAGES: u64 = 100;
 
 impl Dispatch {
     /// Shows a task.
@@ -47,15 +47,15 @@ impl Dispatch {
         let mut task = [report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?];
         self.measure(&mut task).await?;
         let [task] = task;
-        let told = told(&self.world, &run, &id, worker.as_ref())?;
+        let told = messages_to_workers(&self.world, &run, &id, worker.as_ref())?;
         Ok(ShowTaskReply { run, task, diff, answer, folder, told })
     }
 }
 
 /// Returns the messages to the workers of a task of a standalone run.
-fn told(world: &World, run: &RunId, task: &TaskId, last: Option<&Row>) -> Result<Vec<Message>, Error> {
+fn messages_to_workers(world: &World, run: &RunId, task: &TaskId, last: Option<&Row>) -> Result<Vec<Message>, Error> {
     let agent = last.and_then(|row| row.get_text("agent")).and_then(|name| AgentName::new(name).ok());
-    agent.map_or(Ok(Vec::new()), |agent| crate::told::all(world, (run, task), &agent, TOLD))
+    agent.map_or(Ok(Vec::new()), |agent| crate::worker_messages::all(world, (run, task), &agent, MAX_SHOWN_MESSAGES))
 }
 
 pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {

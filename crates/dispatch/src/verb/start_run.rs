@@ -1,6 +1,6 @@
 //! `start_run`: starts a run; all refusals happen before anything starts.
 
-mod already;
+mod repeated_start;
 pub(crate) mod roles;
 mod sizes;
 mod start_point;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_pipeline::dataflow::{self, Files};
-use switchboard_pipeline::mode::{Asked, InMode, in_mode, with_best_of};
+use switchboard_pipeline::mode::{InMode, ModeRequest, in_mode, with_best_of};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
@@ -23,7 +23,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::way::{Do, UnitId};
+use switchboard_protocol::run::way::{StepAction, UnitId};
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, StepWork, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
@@ -35,7 +35,7 @@ use crate::plan::{self, RunPart, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::world::World;
-use crate::{Dispatch, Error, in_vain, isolation, unit_claims};
+use crate::{Dispatch, Error, ineffective_settings, isolation, unit_claims};
 use start_point::StartPoint;
 pub(crate) use start_point::tree;
 use switchboard_protocol::text::quoted;
@@ -44,7 +44,7 @@ use switchboard_protocol::text::quoted;
 const MAX_DERIVED: usize = 1_000;
 
 /// Maximum number of dirty files named in a refusal.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 impl Dispatch {
     /// Starts a plan from the caller's work tree; a dry run returns what would happen.
@@ -87,7 +87,7 @@ impl Dispatch {
         let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
         let (resolved, derived) = dataflow::resolve(left);
         let Part { plan, notes } = part(&resolved, &request)?;
-        let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
+        let asked = ModeRequest { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { mut plan, max_workers } = in_mode(plan, &asked)?;
         if request.team {
             plan.switchboard.get_or_insert_default().team = Some(true);
@@ -136,8 +136,9 @@ impl Dispatch {
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let in_vain = in_vain::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
-        let notes = [notes, expanded.notes, blockers, in_vain].concat();
+        let ineffective_settings =
+            ineffective_settings::judge(&plan, &run_plan, &parts, of.is_some() || request.drive.is_some())?;
+        let notes = [notes, expanded.notes, blockers, ineffective_settings].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -181,7 +182,7 @@ impl Dispatch {
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = &decided.hash;
-        if let Some(answer) = self.already(request, decided, &caller).await? {
+        if let Some(answer) = self.repeated_start(request, decided, &caller).await? {
             return Ok(answer);
         }
         write_agents(world, &run_plan).await?;
@@ -214,7 +215,7 @@ impl Dispatch {
         }
         for agent in &decided.agents {
             // An agent that a person started keeps its name.
-            if run_plan.coordination.is_managed() && !world.ports.mail.is_anothers(&agent.name)? {
+            if run_plan.coordination.is_managed() && !world.ports.mail.is_taken_by_other_agent(&agent.name)? {
                 batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
             }
         }
@@ -250,7 +251,7 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
         return bad("scope", "a job is run as a whole: it has no parts to choose from".to_owned());
     }
     let mode = request.mode.unwrap_or_else(|| job.usual_mode());
-    if let Some((field, why)) = job.misfit(mode) {
+    if let Some((field, why)) = job.unsupported_field(mode) {
         return bad(field, why);
     }
     plan::read(&job.plan(mode), "job.json")
@@ -516,7 +517,7 @@ fn judges(compiled: &Compiled) -> Vec<(TaskId, StepWork)> {
         let (Some(task), Some(way)) = (unit.unit.task(), ways.get(&unit.way)) else { continue };
         let applying = way.steps().iter().filter(|step| step.when.is_always());
         found.extend(applying.filter_map(|step| {
-            let Do::Work { role, writes, answer: Some(answer), .. } = &step.does else { return None };
+            let StepAction::Work { role, writes, answer: Some(answer), .. } = &step.does else { return None };
             let (role, writes, answer) = (role.clone(), writes.clone(), Some(*answer));
             Some((task.clone(), StepWork { role, writes, answer, input: Digest::ZERO }))
         }));
@@ -544,7 +545,7 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     if touched.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = touched.iter().take(NAMED).map(|path| path.as_str()).collect();
+    let names: Vec<_> = touched.iter().take(MAX_NAMED).map(|path| path.as_str()).collect();
     let count = if touched.len() == 1 { "a file".to_owned() } else { format!("{} files", touched.len()) };
     let what = format!("changes of yours are in {count} that the plan touches: {}", names.join(", "));
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
@@ -576,7 +577,7 @@ fn configured(
         timeout: run_plan.timeout,
         confirms_merge: run_plan.confirms_merge,
         plan_key: unit_claims::plan_key(&run_plan.plan, request.job.is_some()),
-        asked: unit_claims::asked(request),
+        asked: unit_claims::request_digest(request),
     };
     let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
     let trace = &run_plan.parent_trace;

@@ -18,7 +18,7 @@ use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, report};
 
 /// Maximum number of tasks named in a reply.
-const NAMED: usize = 50;
+const MAX_NAMED: usize = 50;
 
 /// Maximum length of the description of a named task, in bytes.
 const DESCRIBED: usize = 200;
@@ -45,8 +45,8 @@ impl Dispatch {
         }
         let stopped = self.unmerged(&run, stopped).await?;
         let mut tasks = self.concerned(&run, &stopped).await?;
-        let more = tasks.len().saturating_sub(NAMED) as u64;
-        tasks.truncate(NAMED);
+        let more = tasks.len().saturating_sub(MAX_NAMED) as u64;
+        tasks.truncate(MAX_NAMED);
         // If tasks are named, the others go on, and the run with them.
         let state = if stopped.is_empty() { "stopping" } else { row.try_text("state")? }.to_owned();
         let steps = self.stops(&run, stopped, request.grace_ms).await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchboard_pipeline::subagent::following;
-use switchboard_pipeline::subtasks::Told;
+use switchboard_pipeline::subtasks::PromptSource;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{RunId, WorkerId};
@@ -26,7 +26,7 @@ use crate::{Dispatch, Error, history, report};
 const TEXTS: usize = 50 << 10;
 
 /// Minimum space for each text, in bytes.
-const LEAST: usize = 1 << 10;
+const MIN_TEXT_BYTES: usize = 1 << 10;
 
 /// Maximum length of an answer quoted by a follow-up, in bytes.
 const QUOTED: usize = 32 << 10;
@@ -92,7 +92,7 @@ impl Dispatch {
         let plan = history::plan(&self.world, run)?;
         let views = self.views(run).await?;
         let files = report::files(&self.world, run)?;
-        let bound = (TEXTS / views.len().max(1)).max(LEAST);
+        let bound = (TEXTS / views.len().max(1)).max(MIN_TEXT_BYTES);
         let mut results = Vec::new();
         // In the plan a subtask precedes its task.
         let in_order = plan.plan.tasks().filter_map(|task| views.iter().find(|view| view.task == task.id));
@@ -118,11 +118,11 @@ impl Dispatch {
         bound: usize,
     ) -> Result<SubagentResult, Error> {
         let worker = self.last_worker_of(&plan.run, &view.task)?;
-        let (text, elided) = match self.said(&plan.run, &view.task)? {
+        let (text, elided) = match self.last_answer(&plan.run, &view.task)? {
             Some(said) => shortened(&said, bound),
             None => (String::new(), 0),
         };
-        let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, Told::Turn { .. }));
+        let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, PromptSource::Turn { .. }));
         let is_failed = matches!(view.state, TaskState::Blocked { .. } | TaskState::DepFailed { .. });
         let is_good = view.state.is_done();
         let why = report::ending(&view.state).or_else(|| report.refusals.last().cloned()).filter(|_| !is_good);
@@ -153,7 +153,7 @@ impl Dispatch {
     }
 
     /// Returns the whole answer of the last worker of a task.
-    fn said(&self, run: &RunId, task: &TaskId) -> Result<Option<String>, Error> {
+    fn last_answer(&self, run: &RunId, task: &TaskId) -> Result<Option<String>, Error> {
         let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
         let path = std::path::Path::new(&worker_folder(&self.world, run, &row)?).join(ANSWER_FILE);
         let bytes = self.world.ports.files.read(&path)?;
@@ -191,7 +191,7 @@ impl Dispatch {
         let view = views.iter().find(|view| view.task == task);
         let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {task}")))?;
         let report = report::task(&self.world, &plan, &report::Files::new(), view)?;
-        let said = self.said(&run, &task)?.map(|said| shortened(&said, QUOTED).0);
+        let said = self.last_answer(&run, &task)?.map(|said| shortened(&said, QUOTED).0);
         let task = following(&report.description, said.as_deref(), follow_up);
         Ok(Continuation::Fresh { task, agent: self.agent_of(&plan, &view.task, report.agent)? })
     }
@@ -219,10 +219,10 @@ fn only_task(plan: &RunPlan) -> Result<TaskId, Failure> {
 
 /// Returns how the workers of a run work together.
 fn mode(plan: &RunPlan) -> Mode {
-    let told = |wanted: fn(&Told) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
-    if told(|told| matches!(told, Told::Turn { .. })) {
+    let told = |wanted: fn(&PromptSource) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
+    if told(|told| matches!(told, PromptSource::Turn { .. })) {
         Mode::Debate
-    } else if told(|told| matches!(told, Told::Step { .. })) {
+    } else if told(|told| matches!(told, PromptSource::Step { .. })) {
         Mode::Chain
     } else if plan.plan.tasks().count() == 1 {
         Mode::Single

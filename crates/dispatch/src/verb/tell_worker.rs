@@ -14,7 +14,7 @@ use switchboard_store::{Batch, Guard, Idempotency};
 use super::{find_target, reply, reply_value};
 use crate::error::shape;
 use crate::work::{STAND_IN, WORKERS, run_id};
-use crate::{Dispatch, Error, told};
+use crate::{Dispatch, Error, worker_messages};
 
 /// Handling of a message to a worker.
 #[derive(Debug)]
@@ -70,11 +70,12 @@ impl Dispatch {
         let by = caller.name.clone();
         let fact = WorkerFact::WorkerTold { worker: worker.clone(), id, run: run.clone(), task: task.clone(), by };
         let event = NewEvent::of(&fact, format!("worker/{worker}"), caller.name.as_str());
-        let too_many = Failure::new("bus.inbox-full", format!("{run}/{task} has {} messages unseen", told::MOST));
-        let unseen = told::of_task(&run, &task).eq("seen", 0_i64);
+        let too_many =
+            Failure::new("bus.inbox-full", format!("{run}/{task} has {} messages unseen", worker_messages::MAX_UNSEEN));
+        let unseen = worker_messages::of_task(&run, &task).eq("seen", 0_i64);
         let mut batch = Batch::synced()
             .event(event.map_err(shape("what a worker is told"))?.with_body(request.text.clone()))
-            .guard(Guard::Fewer { query: unseen, than: told::MOST, refusal: too_many })
+            .guard(Guard::Fewer { query: unseen, than: worker_messages::MAX_UNSEEN, refusal: too_many })
             .reply(reply_value(&answer)?);
         batch.idempotency = call;
         reply(self.world.commit(batch).await?.reply).map(Box::new).map(Telling::Told)

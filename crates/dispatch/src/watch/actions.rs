@@ -36,7 +36,7 @@ impl Watch {
             return Ok(Vec::new());
         }
         let caller = identity::identity(&row)?;
-        let event = |asked: actions::Asked| {
+        let event = |asked: actions::RequestedAction| {
             identity::holds(&row, &self.worker, &asked.fence)?;
             self.world.ports.rules.may(&caller, asked.verb, &asked.args).map_err(|refused| {
                 let what = format!("action {} ({}): {}", asked.index, asked.verb, refused.what);

@@ -52,12 +52,14 @@ impl End<'_> {
             Some(RATE_LIMITED) => (TurnOutcome::RateLimited, said),
             Some("exit") | None if self.is_exec && self.code == Some(0) => (TurnOutcome::Finished, said),
             // How a process ends after its last turn does not affect the turn.
-            Some("exit") => (TurnOutcome::Failed, self.told(&format!("exit, {}", self.how()), &said)),
-            Some(other) => (TurnOutcome::Failed, self.told(other, &said)),
-            None if self.by_us => (TurnOutcome::Failed, self.told("it was ended in the middle of its turn", &said)),
+            Some("exit") => (TurnOutcome::Failed, self.joined_reason(&format!("exit, {}", self.how()), &said)),
+            Some(other) => (TurnOutcome::Failed, self.joined_reason(other, &said)),
+            None if self.by_us => {
+                (TurnOutcome::Failed, self.joined_reason("it was ended in the middle of its turn", &said))
+            }
             None => {
                 let what = format!("it ended in the middle of its turn, {}", self.how());
-                (TurnOutcome::Failed, self.told(&what, &said))
+                (TurnOutcome::Failed, self.joined_reason(&what, &said))
             }
         }
     }
@@ -71,7 +73,7 @@ impl End<'_> {
     }
 
     /// Joins what happened, the agent's own words, and the end of its standard error.
-    fn told(&self, what: &str, said: &str) -> String {
+    fn joined_reason(&self, what: &str, said: &str) -> String {
         let stderr = self.stderr.trim();
         let stderr = cut(&stderr[stderr.ceil_char_boundary(stderr.len().saturating_sub(REASON))..], REASON);
         match (said.is_empty(), stderr.is_empty()) {

@@ -16,7 +16,7 @@ use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{StepWork, TurnOutcome};
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_protocol::worker::{HOPELESS, WorkerFact};
+use switchboard_protocol::worker::{NON_RETRYABLE_CODES, WorkerFact};
 use switchboard_store::{Batch, Durability, Store};
 use tokio::time::Instant;
 
@@ -184,7 +184,7 @@ impl Watch {
 
     /// Returns true if no further attempt can succeed before a person acts.
     pub(super) fn is_hopeless(&self, code: &str) -> bool {
-        HOPELESS.contains(&code) && !(code == NO_MODEL && self.has_fallback())
+        NON_RETRYABLE_CODES.contains(&code) && !(code == NO_MODEL && self.has_fallback())
     }
 
     /// Returns true if another model may be asked while this one can't be reached.

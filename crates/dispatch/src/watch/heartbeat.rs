@@ -48,7 +48,7 @@ impl Pulse {
     }
 
     /// Records a heartbeat or a frame.
-    pub(super) const fn heard(&mut self, now: Instant) {
+    pub(super) const fn record_activity(&mut self, now: Instant) {
         (self.heard, self.asked) = (now, None);
     }
 
@@ -138,7 +138,7 @@ mod tests {
         for beat in 1..1000 {
             let now = begin + EVERY * beat;
             assert_eq!(pulse.step(now), Silence::Short);
-            pulse.heard(now);
+            pulse.record_activity(now);
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let mut pulse = Pulse::new(EVERY, begin);
 
         assert_eq!(pulse.step(begin + EVERY * 100), Silence::Ask);
-        pulse.heard(begin + EVERY * 101);
+        pulse.record_activity(begin + EVERY * 101);
 
         assert_eq!(pulse.step(begin + EVERY * 106), Silence::Short);
         assert_eq!(pulse.step(begin + EVERY * 107), Silence::Ask);

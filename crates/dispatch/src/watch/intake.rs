@@ -8,7 +8,7 @@ use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::Message;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
-use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
+use switchboard_protocol::run::{MAX_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
 use switchboard_protocol::worker::{PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::needs::Denied;
-use crate::{Error, needs, notes, prompt, told, tools};
+use crate::{Error, needs, notes, prompt, tools, worker_messages};
 
 /// Maximum number of further turns for waiting mail in one worker.
 const MAIL_TURNS: u32 = 8;
@@ -52,7 +52,7 @@ impl Watch {
         if frame_number(frame) <= self.seen {
             return Ok(());
         }
-        let mut beside = self.beside(frame)?;
+        let mut beside = self.events_of(frame)?;
         let (flags, must_end) = self.guard(&frame.event)?;
         beside.extend(flags);
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
@@ -156,7 +156,7 @@ impl Watch {
 
     /// Has all workers of the account wait until its service is available again.
     fn limit_account(&self, retry_after_ms: Option<u64>) {
-        let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(LONGEST_RATE_WAIT_MS) + RATE_MARGIN_MS;
+        let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(MAX_RATE_WAIT_MS) + RATE_MARGIN_MS;
         let until = self.world.store.now().plus(i64::try_from(wait).unwrap_or(i64::MAX));
         if self.world.shared.state().limit_account(&self.account, until) {
             self.world.shared.announce();
@@ -242,7 +242,7 @@ impl Watch {
         }
     }
 
-    fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
+    fn events_of(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
         let (worker, what) = (self.worker.clone(), frame.event.clone().fitted());
         let fact = WorkerFact::WorkerReported { worker, epoch: frame.epoch, seq: frame.seq, what };
         let mut event =
@@ -258,7 +258,7 @@ impl Watch {
             WorkerEvent::PermissionAsked { ask, title, options, detail, .. } => {
                 let id = self.world.fresh_need()?;
                 let (title, options) = (cut(title, 200), needs::options(options));
-                let asked = needs::Asked { title: &title, detail, options: &options };
+                let asked = needs::WorkerQuestion { title: &title, detail, options: &options };
                 let granted = needs::granted(&self.world, (&self.plan.run, &self.task), &id, &asked)?;
                 let fact = NeedEvent::NeedAsked {
                     id,
@@ -272,7 +272,7 @@ impl Watch {
                     options,
                     expires_at: needs::expiry(&self.world),
                 };
-                let event = switchboard_needs::asked(&fact, detail.clone(), self.agent.as_str());
+                let event = switchboard_needs::ask_event(&fact, detail.clone(), self.agent.as_str());
                 events.push(event.map_err(shape("a question"))?);
                 events.extend(granted);
             }
@@ -323,7 +323,7 @@ impl Watch {
     fn unseen(&self) -> Result<Vec<Message>, Error> {
         match self.plan.coordination.is_managed() {
             true => self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN),
-            false => told::unseen(&self.world, (&self.plan.run, &self.task), &self.agent, MAIL_PER_TURN),
+            false => worker_messages::unseen(&self.world, (&self.plan.run, &self.task), &self.agent, MAIL_PER_TURN),
         }
     }
 
@@ -345,7 +345,7 @@ impl Watch {
                     let mail = match (waiting.is_empty(), self.plan.coordination.is_managed()) {
                         (true, _) => None,
                         (false, true) => Some(prompt::mail(&waiting)),
-                        (false, false) => Some(prompt::told(&waiting)),
+                        (false, false) => Some(prompt::format_messages(&waiting)),
                     };
                     let advice = advice.map(|words| prompt::outside(&words));
                     let text = advice.into_iter().chain(mail).collect::<Vec<_>>().join("\n\n");

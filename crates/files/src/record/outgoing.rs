@@ -212,7 +212,7 @@ pub async fn mark_written(store: &Store, files: &[Out], until: Lsn) -> Result<()
 pub async fn mark_gone(store: &Store, files: &[Out], how: Gone) -> Result<(), Error> {
     let mut batch = Batch::new(Durability::Synced);
     for file in files {
-        batch = batch.event(gone(file, how)?);
+        batch = batch.event(file_gone(file, how)?);
         if how == Gone::PickedUp {
             for event in
                 switchboard_bus::injected(std::slice::from_ref(&file.id), &file.recipient, "file picked up", "daemon")?
@@ -225,7 +225,7 @@ pub async fn mark_gone(store: &Store, files: &[Out], how: Gone) -> Result<(), Er
     Ok(())
 }
 
-fn gone(file: &Out, how: Gone) -> Result<NewEvent, Error> {
+fn file_gone(file: &Out, how: Gone) -> Result<NewEvent, Error> {
     Ok(NewEvent::of(&FileEvent::MessageFileGone { id: file.id.clone(), how }, subject(&file.id), "daemon")?)
 }
 
@@ -287,13 +287,13 @@ pub fn render(store: &Store, message: &Sent, key: Option<&Key>, nonce: &str) -> 
 
 /// Returns the fields that were passed on with a message that came as a file.
 fn carried(store: &Store, id: &MessageId) -> Result<Fields, Error> {
-    let Some(row) = store.get(TAKEN, &[id.as_str().into()])? else { return said(store, id) };
+    let Some(row) = store.get(TAKEN, &[id.as_str().into()])? else { return message_fields(store, id) };
     let body = store.body(row.try_u64("seq")?)?;
     Ok(body.map_or_else(|| Ok(Fields::new()), |text| serde_json::from_str(&text))?)
 }
 
 /// Returns the fields of a message in addition to its text, whatever face it came by.
-fn said(store: &Store, id: &MessageId) -> Result<Fields, Error> {
+fn message_fields(store: &Store, id: &MessageId) -> Result<Fields, Error> {
     let message = switchboard_bus::message(store, id)?;
     let (metadata, persona, team) =
         message.map_or_else(Default::default, |message| (message.metadata, message.persona, message.team));

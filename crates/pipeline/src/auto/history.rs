@@ -6,7 +6,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{AutoTurnKind, RunEvent, RunOutcome};
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::worker::HOPELESS;
+use switchboard_protocol::worker::NON_RETRYABLE_CODES;
 
 /// Messages of the operating system for errors that no further attempt can fix: no space, memory, descriptors or
 /// network.
@@ -24,7 +24,7 @@ const MACHINE: [&str; 8] = [
 /// Error codes with the same meaning.
 const OF_MACHINE: [&str; 4] = ["io.disk-full", "store.corrupt", "store.fatal", "store.network-file-system"];
 
-/// Codes of errors that only a person can fix, beside [`HOPELESS`].
+/// Codes of errors that only a person can fix, beside [`NON_RETRYABLE_CODES`].
 const OF_PERSON: [&str; 4] = ["agent.denied", "config.untrusted", "isolation.tools", "isolation.unsupported"];
 
 /// Outcome of a turn.
@@ -98,7 +98,7 @@ impl TaskFailure {
     /// Returns true if only a person can fix the failure.
     #[must_use]
     pub fn needs_person(&self) -> bool {
-        [&HOPELESS, &OF_PERSON].iter().any(|codes| codes.contains(&self.code.as_str()))
+        [&NON_RETRYABLE_CODES, &OF_PERSON].iter().any(|codes| codes.contains(&self.code.as_str()))
     }
 
     fn is_rate_limit(&self) -> bool {

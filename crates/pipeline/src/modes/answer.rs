@@ -16,7 +16,7 @@ use crate::subtasks::expand;
 use crate::way::{self, compile};
 
 /// Maximum number of violations that a refusal names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Why an answer can't be used in a mode.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum NoModeAnswer {
 #[must_use]
 pub fn fault_of(answer: &Answer) -> Option<String> {
     match answer {
-        Answer::PlanDraft(draft) => fault_of_plan(&draft.plan).err().map(|failure| told(&failure)),
+        Answer::PlanDraft(draft) => fault_of_plan(&draft.plan).err().map(|failure| refusal_text(&failure)),
         Answer::Exploration(_)
         | Answer::Questions(_)
         | Answer::Reality(_)
@@ -77,9 +77,9 @@ fn fault_of_plan(draft: &serde_json::Value) -> Result<(), Failure> {
         .map_err(|refusals| way::failure(&refusals))
 }
 
-fn told(failure: &Failure) -> String {
+fn refusal_text(failure: &Failure) -> String {
     let hint = if failure.hint.is_empty() { String::new() } else { format!(" ({})", failure.hint) };
-    let cause = failure.cause.iter().take(NAMED).map(|cause| format!("; {cause}")).collect::<String>();
+    let cause = failure.cause.iter().take(MAX_NAMED).map(|cause| format!("; {cause}")).collect::<String>();
     format!("the plan can't be run: {failure}{cause}{hint}")
 }
 

@@ -25,7 +25,7 @@ pub(super) fn answered(
     answer: PersonAnswer,
 ) -> Result<Follows, Refused> {
     match answer {
-        PersonAnswer::Text { text } if question.takes_text() => Ok(told(known, question, text)),
+        PersonAnswer::Text { text } if question.takes_text() => Ok(apply_text_answer(known, question, text)),
         PersonAnswer::Chose { choice, note } if question.choices().contains(&choice) => {
             Ok(chose(known, question, choice, note, by))
         }
@@ -38,7 +38,7 @@ pub(super) fn answered(
     }
 }
 
-fn told(known: &mut Known, question: &Question, text: Digest) -> Follows {
+fn apply_text_answer(known: &mut Known, question: &Question, text: Digest) -> Follows {
     match question {
         Question::Clarify { questions, number, of } => {
             known.answers.push(text);

@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Returns the state after an impossible event.
-    pub(super) fn lose_track(self, refused: &Refused) -> Self {
+    pub(super) fn into_unknown(self, refused: &Refused) -> Self {
         let why = format!("its record has an event that can't follow: {refused}");
         let at = match &self.known {
             Some(_) => At::Waiting(Question::Unknown { why }),

@@ -6,7 +6,7 @@ use switchboard_protocol::plan::Plan;
 use super::error::PlanError;
 
 /// Default time limit of an attempt in minutes.
-const USUAL: u64 = DEFAULT_TIMEOUT_MS / 60_000;
+const DEFAULT_MINUTES: u64 = DEFAULT_TIMEOUT_MS / 60_000;
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     let all = plan.switchboard.as_ref();
@@ -23,7 +23,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
 }
 
 fn check_pair(pointer: &str, soft: Option<u32>, hard: Option<u32>) -> Result<(), PlanError> {
-    let hard = hard.map_or(USUAL, u64::from);
+    let hard = hard.map_or(DEFAULT_MINUTES, u64::from);
     let Some(soft) = soft.filter(|soft| u64::from(*soft) >= hard) else { return Ok(()) };
     let expected = format!("less than the {hard} minutes that an attempt has in all (`timeout_minutes`)");
     let error =

@@ -58,7 +58,7 @@ pub(super) struct Words {
 
 /// Values in a file; `None` for a missing key.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Said {
+pub(super) struct FileValues {
     pub(super) description: Option<String>,
     pub(super) model: Option<String>,
     pub(super) fallback_models: Option<Vec<String>>,
@@ -82,7 +82,7 @@ pub(super) struct Said {
 pub(super) struct Read<'a> {
     pub(super) file: &'a str,
     pub(super) id: RoleId,
-    pub(super) said: Said,
+    pub(super) said: FileValues,
     lines: Vec<(String, usize)>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Read<'a> {
         let keys = Keys { file: source.file, stem, document: &document };
         keys.known()?;
         let id = keys.id()?;
-        let said = keys.said().map_err(|bad| BadRole { role: id.as_str().into(), ..bad })?;
+        let said = keys.values().map_err(|bad| BadRole { role: id.as_str().into(), ..bad })?;
         let lines = document.fields.iter().map(|field| (field.key.clone(), field.line)).collect();
         Ok(Self { file: source.file, id, said, lines })
     }
@@ -145,8 +145,8 @@ impl Keys<'_> {
         RoleId::new(folded).map_err(|error| self.value("name", error.to_string(), String::new()))
     }
 
-    fn said(&self) -> Result<Said, BadRole> {
-        Ok(Said {
+    fn values(&self) -> Result<FileValues, BadRole> {
+        Ok(FileValues {
             description: self.text("description")?,
             model: self.text("model")?,
             fallback_models: self.fallback_models()?,

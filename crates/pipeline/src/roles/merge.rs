@@ -4,7 +4,7 @@
 use switchboard_protocol::role::{Rights, RoleLimits, WriteRights};
 
 use super::bad::{BadRole, Reason};
-use super::file::{Read, Said, Words};
+use super::file::{FileValues, Read, Words};
 use super::{Origin, Role, RoleFile};
 
 /// Keys that only the user may set.
@@ -53,7 +53,7 @@ fn added(list: &[Role], all: &[Read<'_>], one: &Read<'_>, origin: Origin) -> Res
 }
 
 /// Returns a role with the values of a user's file in place of its own.
-fn replaced(role: &Role, said: &Said, origin: Origin) -> Role {
+fn replaced(role: &Role, said: &FileValues, origin: Origin) -> Role {
     let said = said.clone();
     let words = said.rights.unwrap_or(Words {
         read: role.rights.read,
@@ -119,7 +119,7 @@ fn new(one: &Read<'_>, origin: Origin) -> Result<Role, BadRole> {
         prompt: String::new(),
         origin,
     };
-    Ok(replaced(&empty, &Said { appends: false, ..one.said.clone() }, origin))
+    Ok(replaced(&empty, &FileValues { appends: false, ..one.said.clone() }, origin))
 }
 
 /// Returns a role restricted by a project's file. The file's text is added to the prompt.
@@ -148,7 +148,7 @@ type Beyond = (&'static str, String);
 /// A role, and a project's file that restricts it.
 struct Narrow<'a> {
     role: &'a Role,
-    said: &'a Said,
+    said: &'a FileValues,
 }
 
 // === impl Narrow ===

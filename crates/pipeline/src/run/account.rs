@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::{
-    ALERTS, AtCeiling, Budget, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, ROLLING, TaskPauseCause,
+    ALERTS, AVERAGE_WINDOW_TASKS, AtCeiling, Budget, DEFAULT_RESERVE, EXPENSIVE_FACTOR, MIN_TASKS_FOR_AVERAGE,
+    MIN_TURNS_FOR_RESERVE, TaskPauseCause,
 };
 
 /// The account of one run, in millionths of a US dollar.
@@ -128,7 +129,7 @@ impl Account {
         let (ceiling, task) = self.budget.map_or((None, None), |budget| (Some(budget.ceiling), budget.task));
         let lowest = [ceiling, task, self.plan].into_iter().flatten().min().unwrap_or(u64::MAX);
         self.budget.and_then(|budget| budget.reserve).unwrap_or_else(|| match self.turns.len() {
-            0..KNOWN_COSTS => DEFAULT_RESERVE.min(lowest),
+            0..MIN_TURNS_FOR_RESERVE => DEFAULT_RESERVE.min(lowest),
             // Nearest rank: the smallest cost that 95 % of the turns did not exceed.
             known => self.turns[(known * 95).div_ceil(100) - 1],
         })
@@ -165,7 +166,7 @@ impl Account {
 
     /// Records the total cost of a completed task.
     pub(super) fn task_done(&mut self, cost: u64) {
-        if self.done.len() == ROLLING {
+        if self.done.len() == AVERAGE_WINDOW_TASKS {
             self.done.pop_front();
         }
         self.done.push_back(cost);
@@ -184,7 +185,8 @@ impl Account {
         }
         let budget = self.budget?;
         let (sum, known) = (self.done.iter().map(|cost| u128::from(*cost)).sum::<u128>(), self.done.len());
-        let is_dear = known >= KNOWN_TASKS && u128::from(cost) * known as u128 > u128::from(DEAR) * sum;
+        let is_dear =
+            known >= MIN_TASKS_FOR_AVERAGE && u128::from(cost) * known as u128 > u128::from(EXPENSIVE_FACTOR) * sum;
         (is_dear && budget.at_ceiling == AtCeiling::Pause).then_some((TaskPauseCause::Dear, AtCeiling::Pause))
     }
 

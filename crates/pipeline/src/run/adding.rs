@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
+use switchboard_protocol::run::way::{Join, StepAction, UnitId, Way};
 
 use super::consequences::Consequences;
 use super::record::Record;
@@ -100,9 +100,9 @@ impl RunState {
         let unit = Unit::new(Arc::clone(way), spec, plan, self.head.clone());
         let at = self.records.len();
         let mut record = Record::new(id.clone(), within, added.timeout_ms, unit);
-        record.whole = within.filter(|at| self.records[*at].task().is_some());
-        if let Some(whole) = record.whole {
-            self.records[whole].subtasks.push(at);
+        record.parent = within.filter(|at| self.records[*at].task().is_some());
+        if let Some(parent) = record.parent {
+            self.records[parent].subtasks.push(at);
         }
         self.records.push(record);
         self.by_id.insert(id.clone(), at);
@@ -113,9 +113,9 @@ impl RunState {
         self.note_landing(at);
         self.join(at);
         self.extend(at, lists);
-        if let Some(whole) = self.records[at].whole {
+        if let Some(parent) = self.records[at].parent {
             // The parent waits for one more subtask.
-            self.reindex(whole);
+            self.reindex(parent);
         }
         Ok(Vec::new())
     }
@@ -188,7 +188,7 @@ impl RunState {
         if record.task().is_none() {
             return record.barrier.clone();
         }
-        record.depends.iter().copied().filter(|on| self.records[*on].whole != Some(group)).collect()
+        record.depends.iter().copied().filter(|on| self.records[*on].parent != Some(group)).collect()
     }
 
     fn depend(&mut self, at: usize, on: usize) {
@@ -231,15 +231,15 @@ fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
 
 /// Rejects ways with steps that a run can't carry out.
 fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
-    let fits = |does: &Do| match does {
-        Do::Work { .. }
-        | Do::Choose { .. }
-        | Do::Check { .. }
-        | Do::Command { .. }
-        | Do::Ask { .. }
-        | Do::Merge
-        | Do::Units { join: Join::Quorum { .. } } => id.task().is_some(),
-        Do::Units { join: Join::All } => id.task().is_none(),
+    let fits = |does: &StepAction| match does {
+        StepAction::Work { .. }
+        | StepAction::Choose { .. }
+        | StepAction::Check { .. }
+        | StepAction::Command { .. }
+        | StepAction::Ask { .. }
+        | StepAction::Merge
+        | StepAction::Units { join: Join::Quorum { .. } } => id.task().is_some(),
+        StepAction::Units { join: Join::All } => id.task().is_none(),
     };
     match way.steps().iter().find(|step| !fits(&step.does)) {
         None => Ok(()),

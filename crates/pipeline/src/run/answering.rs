@@ -5,7 +5,7 @@
 
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, StepId};
+use switchboard_protocol::run::way::{StepAction, StepId};
 use switchboard_protocol::run::{Change, Refusal, RefusalCause, StartFrom, StepWork, Verdict};
 
 use super::consequences::Consequences;
@@ -28,12 +28,12 @@ pub(super) struct Answered<'a> {
 impl Record {
     /// Returns the role, rights and kind of answer for the worker of a step.
     pub(super) fn step_work(&self, at: usize) -> Option<StepWork> {
-        let Do::Work { role, writes, answer, .. } = &self.unit.way().steps()[at].does else { return None };
+        let StepAction::Work { role, writes, answer, .. } = &self.unit.way().steps()[at].does else { return None };
         Some(StepWork { role: role.clone(), writes: writes.clone(), answer: *answer, input: self.unit.input(at) })
     }
 
     /// Returns the change that the worker of an answering step examines.
-    pub(super) fn looked_at(&self, at: usize) -> Option<StartFrom> {
+    pub(super) fn change_under_review(&self, at: usize) -> Option<StartFrom> {
         let Change { commit, base, .. } = self.unit.change().filter(|_| self.answers_in(at))?.clone();
         Some(StartFrom::Change { commit, base })
     }

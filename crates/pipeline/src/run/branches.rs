@@ -2,7 +2,7 @@
 //! a whole.
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{CommandStep, Do};
+use switchboard_protocol::run::way::{CommandStep, StepAction};
 
 use super::RunState;
 
@@ -56,6 +56,6 @@ impl RunState {
     }
 }
 
-const fn gathers(does: &Do) -> bool {
-    matches!(does, Do::Command { kind: CommandStep::Gather, .. })
+const fn gathers(does: &StepAction) -> bool {
+    matches!(does, StepAction::Command { kind: CommandStep::Gather, .. })
 }

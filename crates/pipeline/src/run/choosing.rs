@@ -1,7 +1,7 @@
 //! The choice among the changes of several workers, and the start point of a tree that builds on another task's change.
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::way::StepAction;
 use switchboard_protocol::run::{Answered, Change, RunEvent, StartFrom, Verdict};
 
 use super::consequences::Consequences;
@@ -11,7 +11,9 @@ use crate::way::Hold;
 
 impl RunState {
     pub(super) fn choose(&mut self, at: usize, step: usize) -> Consequences {
-        let Do::Choose { among } = self.records[at].unit.way().steps()[step].does.clone() else { return Vec::new() };
+        let StepAction::Choose { among } = self.records[at].unit.way().steps()[step].does.clone() else {
+            return Vec::new();
+        };
         let candidates = among.iter().filter_map(|id| self.candidate(at, id));
         let Some(best) = candidates.min_by_key(|candidate| candidate.rank) else {
             let moved = self.records[at].unit.hold(Hold::Asked);
@@ -83,10 +85,10 @@ impl RunState {
     /// reports that it depends on.
     pub(super) fn answers(&self, at: usize) -> Vec<Answered> {
         let record = &self.records[at];
-        let whole = record.whole.unwrap_or(at);
-        let others = self.records[whole].subtasks.iter().filter(|other| **other < at || at == whole);
-        let is_report = |on: &&usize| self.records[**on].whole.is_none() && !self.records[**on].merges();
-        let others = others.chain(self.records[whole].depends.iter().filter(is_report));
+        let parent = record.parent.unwrap_or(at);
+        let others = self.records[parent].subtasks.iter().filter(|other| **other < at || at == parent);
+        let is_report = |on: &&usize| self.records[**on].parent.is_none() && !self.records[**on].merges();
+        let others = others.chain(self.records[parent].depends.iter().filter(is_report));
         let answered = |other: &usize| {
             let record = &self.records[*other];
             let is_done = matches!(record.ending, Some(Ending::Done { .. }));

@@ -3,7 +3,7 @@
 
 use switchboard_protocol::id::{Digest, NeedId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::way::StepAction;
 use switchboard_protocol::run::{PersonAnswer, Refusal, RefusalCause, Verdict};
 
 use super::consequences::Consequences;
@@ -27,13 +27,13 @@ impl Record {
     pub(super) fn question(&self, step: usize) -> Question {
         let steps = self.unit.way().steps();
         let question = match &steps[step].does {
-            Do::Ask { question } => question.clone(),
-            Do::Work { .. }
-            | Do::Choose { .. }
-            | Do::Check { .. }
-            | Do::Command { .. }
-            | Do::Units { .. }
-            | Do::Merge => None,
+            StepAction::Ask { question } => question.clone(),
+            StepAction::Work { .. }
+            | StepAction::Choose { .. }
+            | StepAction::Check { .. }
+            | StepAction::Command { .. }
+            | StepAction::Units { .. }
+            | StepAction::Merge => None,
         };
         let of_gate = |reported: &Reported| {
             let gate = reported.report.gate.clone();

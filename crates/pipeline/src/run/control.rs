@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, BudgetOf, PauseCause, RunEvent, TaskPauseCause};
+use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, BudgetScope, PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::time::Millis;
 
 use super::account::share_of;
@@ -57,7 +57,7 @@ impl RunState {
         }
         let mut consequences: Vec<_> = shares
             .into_iter()
-            .map(|percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetOf::Run })
+            .map(|percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetScope::Run })
             .collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
@@ -70,23 +70,23 @@ impl RunState {
             Some(AtCeiling::Warn | AtCeiling::Pause) | None => {}
         }
         if is_live {
-            consequences.extend(self.alert_task(self.records[at].whole.unwrap_or(at)));
+            consequences.extend(self.alert_task(self.records[at].parent.unwrap_or(at)));
         }
         consequences.extend(self.limit_task(at));
         consequences
     }
 
     /// Returns alerts for the shares of a task's ceiling that are newly spent.
-    fn alert_task(&mut self, whole: usize) -> Consequences {
-        let spent = self.cost_of_task(whole);
-        let ceiling = self.account.ceiling_of_task(self.records[whole].ceiling);
+    fn alert_task(&mut self, parent: usize) -> Consequences {
+        let spent = self.cost_of_task(parent);
+        let ceiling = self.account.ceiling_of_task(self.records[parent].ceiling);
         let share = ceiling.map_or(0, |ceiling| share_of(spent, ceiling));
-        let record = &mut self.records[whole];
+        let record = &mut self.records[parent];
         let before = record.alerted;
         record.alerted = share.max(before);
         let Some(task) = record.task().cloned() else { return Vec::new() };
         let new = ALERTS.into_iter().filter(|percent| *percent > before && *percent <= share);
-        let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(task.clone()), of: BudgetOf::Run };
+        let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(task.clone()), of: BudgetScope::Run };
         new.map(alert).collect()
     }
 
@@ -219,7 +219,7 @@ impl RunState {
     pub(super) fn task_resumed(&mut self, id: &TaskId) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_live()?;
-        let limit = self.limit_of_task(self.records[at].whole.unwrap_or(at));
+        let limit = self.limit_of_task(self.records[at].parent.unwrap_or(at));
         let is_over = limit == Some((TaskPauseCause::Budget, AtCeiling::Pause));
         if is_over && self.records[at].paused.is_some() {
             let why = format!("task {id} has cost as much as it may");
@@ -248,7 +248,7 @@ impl RunState {
     fn resume_task(&mut self, at: usize) {
         for unit in self.with_subtasks(at) {
             let was = self.records[unit].paused.take();
-            self.records[unit].may_be_dear |= was == Some(TaskPauseCause::Dear);
+            self.records[unit].is_high_cost_allowed |= was == Some(TaskPauseCause::Dear);
             self.reindex(unit);
         }
     }
@@ -286,21 +286,21 @@ impl RunState {
 
     /// Pauses or stops a task whose cost has reached its limit.
     pub(super) fn limit_task(&mut self, at: usize) -> Consequences {
-        let whole = self.records[at].whole.unwrap_or(at);
+        let parent = self.records[at].parent.unwrap_or(at);
         // A subtask may be active again although its task is settled.
-        let at = if self.records[whole].is_settled() { at } else { whole };
+        let at = if self.records[parent].is_settled() { at } else { parent };
         let record = &self.records[at];
         let is_open = self.is_open() && self.finished.is_none() && !self.stopping && !record.is_settled();
         let is_free = is_open && record.paused.is_none() && !record.stopping;
         let Some(task) = record.task().filter(|_| is_free).cloned() else { return Vec::new() };
-        let Some((cause, at_ceiling)) = self.limit_of_task(whole) else { return Vec::new() };
-        let was_said = record.may_be_dear;
+        let Some((cause, at_ceiling)) = self.limit_of_task(parent) else { return Vec::new() };
+        let was_said = record.is_high_cost_allowed;
         if was_said && (cause == TaskPauseCause::Dear || at_ceiling == AtCeiling::Warn) {
             return Vec::new();
         }
         match at_ceiling {
             AtCeiling::Warn => {
-                self.records[at].may_be_dear = true;
+                self.records[at].is_high_cost_allowed = true;
                 Vec::new()
             }
             AtCeiling::Pause => {
@@ -318,8 +318,8 @@ impl RunState {
     /// Pauses a retried task whose cost has reached its limit. If the limit had stopped it, it continues until it
     /// reports a cost.
     pub(super) fn pause_at_limit(&mut self, at: usize) -> Consequences {
-        let whole = self.records[at].whole.unwrap_or(at);
-        let limit = self.limit_of_task(whole);
+        let parent = self.records[at].parent.unwrap_or(at);
+        let limit = self.limit_of_task(parent);
         if limit == Some((TaskPauseCause::Budget, AtCeiling::Pause)) { self.limit_task(at) } else { Vec::new() }
     }
 
@@ -330,9 +330,9 @@ impl RunState {
             return consequences;
         }
         for at in 0..self.records.len() {
-            let whole = self.records[at].whole.unwrap_or(at);
+            let parent = self.records[at].parent.unwrap_or(at);
             self.forget_alerts(at);
-            if whole != at && !self.records[whole].is_settled() {
+            if parent != at && !self.records[parent].is_settled() {
                 continue;
             }
             consequences.extend(self.limit_anew(at));
@@ -342,9 +342,9 @@ impl RunState {
 
     /// Checks a task whose ceiling has changed: resumes it if it may cost more now, and limits it if not.
     fn limit_anew(&mut self, at: usize) -> Consequences {
-        let whole = self.records[at].whole.unwrap_or(at);
+        let parent = self.records[at].parent.unwrap_or(at);
         let was = self.records[at].paused == Some(TaskPauseCause::Budget);
-        if was && self.limit_of_task(whole).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
+        if was && self.limit_of_task(parent).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
             let Some(task) = self.records[at].task().cloned() else { return Vec::new() };
             self.resume_task(at);
             return vec![RunEvent::TaskResumed { task }];
@@ -356,9 +356,9 @@ impl RunState {
     pub(super) fn task_budget_set(&mut self, id: &TaskId, ceiling: Option<u64>) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         self.expect_live()?;
-        if let Some(whole) = self.records[at].whole.and_then(|whole| self.records[whole].task()) {
-            let why = format!("task {id} is part of {whole}, whose ceiling holds for it");
-            return Err(Refused::illegal(why).hint(format!("set that of {whole}")));
+        if let Some(parent) = self.records[at].parent.and_then(|parent| self.records[parent].task()) {
+            let why = format!("task {id} is part of {parent}, whose ceiling holds for it");
+            return Err(Refused::illegal(why).hint(format!("set that of {parent}")));
         }
         if self.records[at].is_settled() {
             return Err(Refused::illegal(format!("task {id} is settled")));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::run::way::{CommandStep, Do, Step};
+use switchboard_protocol::run::way::{CommandStep, Step, StepAction};
 use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
@@ -49,12 +49,16 @@ impl RunState {
         let change = record.captured()?;
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match &record.unit.way().steps()[step].does {
-            Do::Command { kind, writes: _ } => {
+            StepAction::Command { kind, writes: _ } => {
                 let tree_of = record.chosen.last().unwrap_or(&task).clone();
                 Some(Effect::RunCommand { task, attempt, kind: *kind, commit, tree_of })
             }
-            Do::Merge => Some(Effect::Merge { task, attempt, commit, base }),
-            Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Ask { .. } | Do::Units { .. } => None,
+            StepAction::Merge => Some(Effect::Merge { task, attempt, commit, base }),
+            StepAction::Work { .. }
+            | StepAction::Choose { .. }
+            | StepAction::Check { .. }
+            | StepAction::Ask { .. }
+            | StepAction::Units { .. } => None,
         }
     }
 
@@ -85,7 +89,7 @@ impl RunState {
             if chosen.len() == free || !self.may_start_alone(at, header.max_workers) {
                 break;
             }
-            let holder = self.records[at].whole.unwrap_or(at);
+            let holder = self.records[at].parent.unwrap_or(at);
             let claims = &self.records[holder].claims;
             if taken.rivals(claims, holder).is_empty() {
                 taken.insert(claims, holder);
@@ -98,7 +102,7 @@ impl RunState {
     /// Returns true if a task may start. With one worker, a task is brought to its end before the next one begins.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
         let is_active = |id| self.queue.is_active(id);
-        let holder = self.records[at].whole.unwrap_or(at);
+        let holder = self.records[at].parent.unwrap_or(at);
         max_workers > 1 || self.queue.active_count() == 0 || self.records[holder].task().is_some_and(is_active)
     }
 
@@ -113,7 +117,7 @@ impl RunState {
             starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
             transients: record.transients,
             tried: record.tried(step),
-            from: record.looked_at(step).unwrap_or_else(|| self.start_from(record)),
+            from: record.change_under_review(step).unwrap_or_else(|| self.start_from(record)),
             again: record.again.clone().filter(|_| record.answers_in(step)),
             resume: record.resume,
             refusals: record.refusals.clone(),
@@ -160,7 +164,7 @@ impl RunState {
         match record.open_for() {
             OpenFor::LintFix { .. } => Some(Effect::FixLint { task, attempt, commit, base }),
             OpenFor::Checks { steps } => {
-                let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
+                let asked = |step: &usize| asked_check(record, *step, &record.unit.way().steps()[*step]);
                 let checks = steps.iter().filter_map(asked).collect();
                 let tree_of = record.chosen.last().unwrap_or(&task).clone();
                 let declared = record.declared.clone();
@@ -236,7 +240,7 @@ fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
     Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause, grace_ms: None })
 }
 
-fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {
+fn asked_check(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {
     let gate = step.does.gate()?.to_string();
     Some(CheckAsked { gate, input: record.unit.input(at), when: step.when.clone() })
 }

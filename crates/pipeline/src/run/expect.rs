@@ -24,7 +24,7 @@ impl RunState {
         if self.queue.live_count() >= header.max_workers as usize || !self.may_start_alone(at, header.max_workers) {
             return limit(format!("all {} workers are taken", header.max_workers));
         }
-        if self.queue.is_held(self.records[at].whole.unwrap_or(at)) {
+        if self.queue.is_held(self.records[at].parent.unwrap_or(at)) {
             return limit(format!(
                 "another task that has begun writes what {id} writes or reads, or reads what it writes"
             ));

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{CommandStep, Do, Need};
+use switchboard_protocol::run::way::{CommandStep, Need, StepAction};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, Verdict};
 
 use super::consequences::Consequences;
@@ -82,7 +82,7 @@ impl RunState {
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
         self.records[at].resume = false;
-        if matches!(self.records[at].unit.way().steps()[step].does, Do::Work { may_keep: true, .. }) {
+        if matches!(self.records[at].unit.way().steps()[step].does, StepAction::Work { may_keep: true, .. }) {
             let judged =
                 self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
             let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
@@ -269,7 +269,7 @@ impl RunState {
             return Ok(Vec::new());
         }
         let step = match record.open_for() {
-            OpenFor::Turn { step } if record.unit.way().steps()[step].does == Do::Merge => step,
+            OpenFor::Turn { step } if record.unit.way().steps()[step].does == StepAction::Merge => step,
             OpenFor::Turn { .. }
             | OpenFor::Lease
             | OpenFor::Nothing
@@ -358,7 +358,7 @@ impl RunState {
 
     /// Updates the branch's head for the task that has the next turn. A change that is based on the head needs no
     /// rebase. A task that has used up its rebases is blocked, and the next one in line is checked.
-    pub(super) fn freshen_turn(&mut self, consequences: &mut Consequences) {
+    pub(super) fn update_next_turn(&mut self, consequences: &mut Consequences) {
         while let Some(at) = self.queue.next_turn(&self.records) {
             let head = self.head_of(at).to_owned();
             let unit = &mut self.records[at].unit;
@@ -379,12 +379,12 @@ impl RunState {
     }
 
     pub(super) fn merge_step(&self, at: usize) -> Option<usize> {
-        self.records[at].unit.way().steps().iter().position(|step| step.does == Do::Merge)
+        self.records[at].unit.way().steps().iter().position(|step| step.does == StepAction::Merge)
     }
 }
 
-pub(super) fn is_rebase(does: &Do) -> bool {
-    matches!(does, Do::Command { kind: CommandStep::Rebase, .. })
+pub(super) fn is_rebase(does: &StepAction) -> bool {
+    matches!(does, StepAction::Command { kind: CommandStep::Rebase, .. })
 }
 
 /// Keeps a gate's report; it replaces an earlier one of the same gate.

@@ -6,7 +6,7 @@
 
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, StepId};
+use switchboard_protocol::run::way::{StepAction, StepId};
 
 use super::begun::{Begun, OpenStep};
 use super::consequences::Consequences;
@@ -49,7 +49,7 @@ impl RunState {
     }
 
     /// Returns the workers that represent work by the leading agent itself, with their tasks.
-    pub fn hands(&self) -> impl Iterator<Item = (&TaskId, &WorkerId)> {
+    pub fn leader_workers(&self) -> impl Iterator<Item = (&TaskId, &WorkerId)> {
         self.queue.live().filter_map(|at| {
             let record = &self.records[at];
             record.begun.as_ref().filter(|begun| begun.by.is_some() && record.live_step() == Some(begun.step))?;
@@ -131,7 +131,7 @@ impl Record {
 
     /// Returns the agent that does a step itself.
     pub(super) fn hands_of(&self, step: usize) -> Option<&AgentName> {
-        let makes = matches!(self.unit.way().steps()[step].does, Do::Work { .. });
+        let makes = matches!(self.unit.way().steps()[step].does, StepAction::Work { .. });
         self.begun.as_ref().filter(|_| makes && self.is_begun(step))?.by.as_ref()
     }
 }

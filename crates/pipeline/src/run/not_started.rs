@@ -10,7 +10,7 @@ use super::record::{Ending, OpenFor};
 use crate::paths::reasons;
 
 /// Maximum number of units that a reason names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 impl RunState {
     /// Returns the view of one task.
@@ -74,7 +74,7 @@ impl RunState {
             }
             None => {}
         }
-        let holder = record.whole.unwrap_or(at);
+        let holder = record.parent.unwrap_or(at);
         if let Some(rival) = self.queue.held_by(holder) {
             let shared = self.records[rival].claims.shared(&self.records[holder].claims);
             let detail = format!("waits for {}: {}", self.records[rival].id, reasons(&shared));
@@ -96,8 +96,8 @@ impl RunState {
     fn unmet(&self, at: usize) -> String {
         let is_open = |on: &&usize| !matches!(self.records[**on].ending, Some(Ending::Done { .. }));
         let open: Vec<_> = self.records[at].depends.iter().filter(is_open).collect();
-        let names: Vec<_> = open.iter().take(NAMED).map(|on| self.records[**on].id.to_string()).collect();
-        let more = if open.len() > NAMED { format!(" and {} more", open.len() - NAMED) } else { String::new() };
+        let names: Vec<_> = open.iter().take(MAX_NAMED).map(|on| self.records[**on].id.to_string()).collect();
+        let more = if open.len() > MAX_NAMED { format!(" and {} more", open.len() - MAX_NAMED) } else { String::new() };
         format!("waits for {}{more}", names.join(", "))
     }
 }

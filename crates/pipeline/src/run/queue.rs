@@ -45,7 +45,7 @@ struct Active {
 
 /// Returns the task that holds files for another one: the task itself, or its parent task.
 fn holder(at: usize, records: &[Record]) -> usize {
-    records[at].whole.unwrap_or(at)
+    records[at].parent.unwrap_or(at)
 }
 
 impl Queue {
@@ -127,12 +127,12 @@ impl Queue {
         let rivals = self.rivals(at, &records[at]);
         for rival in &rivals {
             *self.held.entry(*rival).or_default() += 1;
-            self.take_off(*rival, records);
+            self.remove_startable(*rival, records);
         }
         // Its ready subtasks precede tasks that have not begun.
-        self.take_off(at, records);
+        self.remove_startable(at, records);
         self.active.insert(id.clone(), Active { at, rivals });
-        self.put_up(at, records);
+        self.add_startable(at, records);
     }
 
     /// Removes a settled task from every list, and releases its files once its subtasks are settled too.
@@ -155,9 +155,9 @@ impl Queue {
     /// Releases the files of a task if neither it nor any of its subtasks continues.
     fn release(&mut self, holder: usize, records: &[Record]) {
         let Some(id) = records[holder].task().filter(|id| self.is_active(id)) else { return };
-        self.take_off(holder, records);
+        self.remove_startable(holder, records);
         let Some(active) = self.active.remove(id) else { return };
-        self.put_up(holder, records);
+        self.add_startable(holder, records);
         for rival in active.rivals {
             self.let_go(rival, records);
         }
@@ -170,18 +170,18 @@ impl Queue {
             return;
         }
         self.held.remove(&rival);
-        self.put_up(rival, records);
+        self.add_startable(rival, records);
     }
 
     /// Removes a task and its subtasks from those that may start.
-    fn take_off(&mut self, at: usize, records: &[Record]) {
+    fn remove_startable(&mut self, at: usize, records: &[Record]) {
         for place in self.ready_of(at, records) {
             self.startable.remove(&place);
         }
     }
 
     /// Adds a task and its subtasks to those that may start, if they are ready and no other task holds their files.
-    fn put_up(&mut self, at: usize, records: &[Record]) {
+    fn add_startable(&mut self, at: usize, records: &[Record]) {
         if !self.is_held(at) {
             let places = self.ready_of(at, records);
             self.startable.extend(places);

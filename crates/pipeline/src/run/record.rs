@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{CommandStep, Do, Join, Step, StepId, UnitId};
+use switchboard_protocol::run::way::{CommandStep, Join, Step, StepAction, StepId, UnitId};
 use switchboard_protocol::run::{
     Change, GateReport, HeldBy, Refusal, StartFrom, StepReport, TaskPauseCause, TaskState, TaskView, Verdict,
 };
@@ -23,7 +23,7 @@ pub(super) struct Record {
     /// Group that contains it, or its parent task if it is a subtask.
     pub(super) within: Option<usize>,
     /// Parent task if it is a subtask.
-    pub(super) whole: Option<usize>,
+    pub(super) parent: Option<usize>,
     /// Indexes of its subtasks.
     pub(super) subtasks: Vec<usize>,
     /// Units that a group's members wait for.
@@ -81,11 +81,11 @@ pub(super) struct Record {
     /// Cause of its pause; `None` if it is not paused.
     pub(super) paused: Option<TaskPauseCause>,
     /// Time since which the clock of its worker is stopped.
-    pub(super) still_since: Option<Millis>,
+    pub(super) clock_stopped_since: Option<Millis>,
     /// Total time in milliseconds for which the clock of its worker was stopped before.
-    pub(super) still_ms: i64,
+    pub(super) clock_stopped_ms: i64,
     /// True if its unusually high cost was allowed or reported.
-    pub(super) may_be_dear: bool,
+    pub(super) is_high_cost_allowed: bool,
     pub(super) reports: Vec<Reported>,
     /// The last answer of each answering step.
     pub(super) answers: Vec<Answer>,
@@ -171,7 +171,7 @@ impl Record {
             id,
             parts: 1,
             within,
-            whole: None,
+            parent: None,
             subtasks: Vec::new(),
             barrier: Vec::new(),
             depends: BTreeSet::new(),
@@ -203,9 +203,9 @@ impl Record {
             begun: None,
             declared: Vec::new(),
             paused: None,
-            still_since: None,
-            still_ms: 0,
-            may_be_dear: false,
+            clock_stopped_since: None,
+            clock_stopped_ms: 0,
+            is_high_cost_allowed: false,
             reports: Vec::new(),
             answers: Vec::new(),
             again: None,
@@ -228,7 +228,7 @@ impl Record {
     /// Returns what the next attempt begins with if this change is refused.
     pub(super) fn retry_from(&self) -> RetryFrom {
         match self.maker() {
-            Some(Do::Work { retry_from, .. }) => *retry_from,
+            Some(StepAction::Work { retry_from, .. }) => *retry_from,
             Some(_) | None => RetryFrom::Change,
         }
     }
@@ -263,13 +263,13 @@ impl Record {
     }
 
     /// Returns the step action that makes its change or its report.
-    pub(super) fn maker(&self) -> Option<&Do> {
+    pub(super) fn maker(&self) -> Option<&StepAction> {
         self.unit.way().maker().map(|at| &self.unit.way().steps()[at].does)
     }
 
     /// Returns the task whose change its tree begins with.
     pub(super) fn begins_on(&self) -> Option<&TaskId> {
-        let Do::Work { begins_on, .. } = self.maker()? else { return None };
+        let StepAction::Work { begins_on, .. } = self.maker()? else { return None };
         begins_on.as_ref()
     }
 
@@ -277,7 +277,7 @@ impl Record {
     pub(super) fn quorums(&self) -> impl Iterator<Item = (usize, &[TaskId], u32)> {
         let steps = self.unit.way().steps().iter().enumerate();
         steps.filter_map(|(at, step)| {
-            let Do::Units { join: Join::Quorum { of, least } } = &step.does else { return None };
+            let StepAction::Units { join: Join::Quorum { of, least } } = &step.does else { return None };
             (!self.unit.has_passed(at)).then_some((at, of.as_slice(), *least))
         })
     }
@@ -285,12 +285,12 @@ impl Record {
     /// Returns true if some of the units that it waits for may fail.
     pub(super) fn is_tolerant(&self) -> bool {
         let first = self.unit.way().steps().first().map(|step| &step.does);
-        matches!(first, Some(Do::Units { join: Join::Quorum { .. } }))
+        matches!(first, Some(StepAction::Units { join: Join::Quorum { .. } }))
     }
 
     /// Returns true if it ends with a merge.
     pub(super) fn merges(&self) -> bool {
-        self.unit.way().steps().iter().any(|step| step.does == Do::Merge)
+        self.unit.way().steps().iter().any(|step| step.does == StepAction::Merge)
     }
 
     /// Returns the id of the task; `None` for a phase or a slice.
@@ -404,16 +404,21 @@ impl Record {
         let slots = self.unit.slots().iter().zip(self.unit.way().steps());
         let (slot, step) = slots.into_iter().find(|(slot, _)| slot.is_under_way())?;
         match (&step.does, slot) {
-            (Do::Work { .. }, Slot::Intended { .. }) => Some(TaskState::Starting { worker: worker()? }),
-            (Do::Work { .. }, Slot::Running { .. }) => Some(TaskState::Working { worker: worker()? }),
-            (Do::Work { .. }, Slot::Ended { .. }) => Some(TaskState::Capturing { worker: worker()? }),
-            (Do::Merge, _) => {
+            (StepAction::Work { .. }, Slot::Intended { .. }) => Some(TaskState::Starting { worker: worker()? }),
+            (StepAction::Work { .. }, Slot::Running { .. }) => Some(TaskState::Working { worker: worker()? }),
+            (StepAction::Work { .. }, Slot::Ended { .. }) => Some(TaskState::Capturing { worker: worker()? }),
+            (StepAction::Merge, _) => {
                 Some(TaskState::Merging { change: self.unit.change()?.clone(), onto: self.onto.clone()? })
             }
-            (Do::Work { .. }, Slot::Idle | Slot::Judged { .. })
-            | (Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. }, _) => {
-                None
-            }
+            (StepAction::Work { .. }, Slot::Idle | Slot::Judged { .. })
+            | (
+                StepAction::Choose { .. }
+                | StepAction::Check { .. }
+                | StepAction::Command { .. }
+                | StepAction::Ask { .. }
+                | StepAction::Units { .. },
+                _,
+            ) => None,
         }
     }
 
@@ -422,11 +427,11 @@ impl Record {
         let steps = self.unit.way().steps();
         let Some(change) = self.unit.change().cloned() else { return TaskState::Ready };
         let open = self.unit.open();
-        let is_open = |wanted: fn(&Do) -> bool| open.iter().any(|at| wanted(&steps[*at].does));
-        if is_open(|does| matches!(does, Do::Work { .. })) {
+        let is_open = |wanted: fn(&StepAction) -> bool| open.iter().any(|at| wanted(&steps[*at].does));
+        if is_open(|does| matches!(does, StepAction::Work { .. })) {
             return TaskState::Ready;
         }
-        if is_open(|does| matches!(does, Do::Check { .. })) {
+        if is_open(|does| matches!(does, StepAction::Check { .. })) {
             return if self.reports.is_empty() { TaskState::Captured { change } } else { TaskState::Gating { change } };
         }
         match self.lease.clone() {
@@ -446,7 +451,7 @@ impl Record {
 
     /// Returns the step whose worker's process may be running.
     pub(super) fn live_step(&self) -> Option<usize> {
-        let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, Do::Work { .. });
+        let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, StepAction::Work { .. });
         let is_live = |slot: &Slot| matches!(slot, Slot::Intended { .. } | Slot::Running { .. });
         (0..self.unit.slots().len()).find(|at| is_work(*at) && is_live(&self.unit.slots()[*at]))
     }
@@ -494,10 +499,10 @@ impl Record {
 
     /// Returns the time at which the worker has to be stopped; a pause delays it.
     pub(super) fn deadline(&self) -> Option<Millis> {
-        if self.still_since.is_some() {
+        if self.clock_stopped_since.is_some() {
             return None;
         }
-        Some(self.running_since()?.plus(self.timeout_ms?).plus(self.still_ms))
+        Some(self.running_since()?.plus(self.timeout_ms?).plus(self.clock_stopped_ms))
     }
 
     /// Returns the time at which the worker began.
@@ -510,11 +515,11 @@ impl Record {
 
     /// Stops or restarts the clock of the worker.
     pub(super) fn stand_still(&mut self, is_paused: bool, now: Millis) {
-        match (is_paused, self.still_since) {
-            (true, None) => self.still_since = Some(now),
+        match (is_paused, self.clock_stopped_since) {
+            (true, None) => self.clock_stopped_since = Some(now),
             (false, Some(since)) => {
-                self.still_since = None;
-                self.still_ms = self.still_ms.saturating_add(now.since(since).max(0));
+                self.clock_stopped_since = None;
+                self.clock_stopped_ms = self.clock_stopped_ms.saturating_add(now.since(since).max(0));
             }
             (true, Some(_)) | (false, None) => {}
         }
@@ -529,16 +534,16 @@ impl Record {
         let open = self.unit.open();
         let Some(first) = open.first() else { return OpenFor::Nothing };
         match &steps[*first].does {
-            Do::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
-            Do::Work { .. } => OpenFor::Worker { step: *first },
-            Do::Choose { .. } => OpenFor::Choice { step: *first },
-            Do::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
-            Do::Command { kind: CommandStep::LintFix, .. } => OpenFor::LintFix { step: *first },
-            Do::Check { .. } => OpenFor::Checks { steps: open },
-            Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
-            Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
-            Do::Ask { .. } => OpenFor::Person { step: *first },
-            Do::Units { .. } => OpenFor::Nothing,
+            StepAction::Work { .. } if !steps[*first].when.is_always() => OpenFor::LeftOut { step: *first },
+            StepAction::Work { .. } => OpenFor::Worker { step: *first },
+            StepAction::Choose { .. } => OpenFor::Choice { step: *first },
+            StepAction::Command { kind: CommandStep::Gather, .. } => OpenFor::Gather { step: *first },
+            StepAction::Command { kind: CommandStep::LintFix, .. } => OpenFor::LintFix { step: *first },
+            StepAction::Check { .. } => OpenFor::Checks { steps: open },
+            StepAction::Command { .. } | StepAction::Merge if self.lease.is_some() => OpenFor::Lease,
+            StepAction::Command { .. } | StepAction::Merge => OpenFor::Turn { step: *first },
+            StepAction::Ask { .. } => OpenFor::Person { step: *first },
+            StepAction::Units { .. } => OpenFor::Nothing,
         }
     }
 }

@@ -46,11 +46,11 @@ impl RunState {
     /// that fails with its subtask, it is the subtask's outcome.
     fn counted(&self, at: usize, ending: &Ending) -> Option<Counted> {
         let record = &self.records[at];
-        record.task().filter(|_| record.whole.is_none())?;
+        record.task().filter(|_| record.parent.is_none())?;
         let of_subtask = match ending {
             Ending::DepFailed { root } => {
                 let root = self.tasks.get(root).map(|at| &self.records[*at]);
-                root.filter(|root| root.whole == Some(at)).and_then(|root| root.ending.as_ref())
+                root.filter(|root| root.parent == Some(at)).and_then(|root| root.ending.as_ref())
             }
             Ending::Done { .. } | Ending::Blocked { .. } | Ending::Stopped => None,
         };
@@ -75,7 +75,7 @@ impl RunState {
         self.end(at, Ending::Done { commit });
         let record = &self.records[at];
         let Some(task) = record.task().cloned() else { return Vec::new() };
-        let of = record.whole.and_then(|whole| self.records[whole].task().cloned());
+        let of = record.parent.and_then(|parent| self.records[parent].task().cloned());
         let mut consequences = vec![RunEvent::TaskDone { task, attempt: record.attempt(), of }];
         consequences.extend(self.release_dependents(at));
         consequences
@@ -88,7 +88,7 @@ impl RunState {
         while let Some(at) = done.pop() {
             for dependent in self.records[at].dependents.clone() {
                 if self.records[dependent].is_tolerant() {
-                    consequences.extend(self.hear(dependent));
+                    consequences.extend(self.update_quorums(dependent));
                     continue;
                 }
                 let record = &mut self.records[dependent];
@@ -120,7 +120,7 @@ impl RunState {
     // === quorums ===
 
     /// Updates a unit with quorums after something that it waits for was settled or reopened.
-    fn hear(&mut self, at: usize) -> Consequences {
+    fn update_quorums(&mut self, at: usize) -> Consequences {
         let record = &self.records[at];
         if record.is_settled() || record.quorums().next().is_none() {
             return Vec::new();
@@ -170,7 +170,7 @@ impl RunState {
                 continue;
             }
             if self.records[dependent].is_tolerant() {
-                consequences.extend(self.hear(dependent));
+                consequences.extend(self.update_quorums(dependent));
                 continue;
             }
             consequences.extend(self.fail_dependent(dependent, &root));
@@ -192,7 +192,7 @@ impl RunState {
         self.stopping = false;
         let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
         let again = self.held_up_by(at, &root);
-        let of_whole = self.records[at].whole.and_then(|whole| self.records[whole].paused);
+        let of_parent = self.records[at].parent.and_then(|parent| self.records[parent].paused);
         let record = &mut self.records[at];
         let has_begun = !record.workers.is_empty() || record.is_blocked();
         // If a reviewer failed, the change stays, and only the review is repeated.
@@ -204,9 +204,9 @@ impl RunState {
         record.rate_waits = 0;
         record.transients = 0;
         record.stopping = false;
-        record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
+        record.is_high_cost_allowed |= record.paused == Some(TaskPauseCause::Dear);
         // A subtask of a paused task is paused with it.
-        record.paused = of_whole;
+        record.paused = of_parent;
         record.again = None;
         record.drop_past_reports();
         record.old_refusals = record.refusals.len();
@@ -263,7 +263,7 @@ impl RunState {
             return Vec::new();
         }
         if self.records[at].is_tolerant() {
-            return self.hear(at);
+            return self.update_quorums(at);
         }
         let others = self.records[at].depends.iter().filter(|on| !reopened.contains(on) || self.is_group(**on));
         let Some(root) = others.into_iter().find_map(|on| self.culprit(*on)) else { return Vec::new() };

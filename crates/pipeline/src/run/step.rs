@@ -24,7 +24,7 @@ impl RunState {
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
         consequences.extend(self.decide_waiting());
-        self.freshen_turn(&mut consequences);
+        self.update_next_turn(&mut consequences);
         consequences.extend(self.pause_without_room());
         if changes_pauses(event) {
             self.stop_clocks(at);
@@ -194,7 +194,7 @@ impl RunState {
         record.answers.retain(|known| known.step != step);
         self.account.begin(worker);
         // The previous worker may have ended during a pause.
-        (self.records[at].still_since, self.records[at].still_ms) = (None, 0);
+        (self.records[at].clock_stopped_since, self.records[at].clock_stopped_ms) = (None, 0);
         self.reindex(at);
         Ok(Vec::new())
     }
@@ -206,7 +206,7 @@ impl RunState {
         };
         let started = self.records[at].unit.start(step, since);
         started.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
-        (self.records[at].still_since, self.records[at].still_ms) = (None, 0);
+        (self.records[at].clock_stopped_since, self.records[at].clock_stopped_ms) = (None, 0);
         self.reindex(at);
         Ok(Vec::new())
     }

@@ -425,7 +425,7 @@ fn a_state_tells_which_tasks_were_settled_or_opened_again_since_an_earlier_one()
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
 
     let unlike = |state: &RunState, earlier: &RunState| -> Vec<String> {
-        state.settled_unlike(earlier).into_iter().map(ToString::to_string).collect()
+        state.settled_difference(earlier).into_iter().map(ToString::to_string).collect()
     };
     assert_eq!(unlike(&stopped, &opened), ["1.1", "1.2"]);
     assert_eq!(unlike(&run.state, &stopped), ["1.1", "1.2"]);

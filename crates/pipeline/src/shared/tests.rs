@@ -10,8 +10,8 @@ fn task(n: u64) -> TaskId {
     TaskId::new(format!("1.{n}")).unwrap()
 }
 
-fn wanted(task: &TaskId, reserve: u64) -> Wanted<'_> {
-    Wanted { task, account: "a", is_scripted: false, reserve }
+fn wanted(task: &TaskId, reserve: u64) -> WorkerRequest<'_> {
+    WorkerRequest { task, account: "a", is_scripted: false, reserve }
 }
 
 fn shared(limits: Limits) -> Shared {
@@ -29,7 +29,7 @@ fn day(ceiling: u64) -> Limits {
 
 const NOW: Millis = Millis(5 * DAY_MS + 1000);
 
-fn update(shared: &mut Shared, of: u64, spent: u64, live: &[(u64, u64)]) -> Vec<(BudgetOf, u8)> {
+fn update(shared: &mut Shared, of: u64, spent: u64, live: &[(u64, u64)]) -> Vec<(BudgetScope, u8)> {
     let live = live.iter().map(|(n, left)| (task(*n), *left)).collect();
     let ceiling = shared.runs[&run(of)].ceiling;
     let (alerts, _) = shared.update(&run(of), ceiling, spent, (&live, &BTreeSet::new()), NOW);
@@ -41,15 +41,15 @@ fn two_runs_start_only_what_fits_below_the_ceiling_of_the_day_and_a_new_day_begi
     let mut shared = shared(day(1000));
 
     assert_eq!(shared.start(&run(0), wanted(&task(1), 600), NOW), Ok(()));
-    let no_room = Err(Wait::Budget { of: BudgetOf::Day });
+    let no_room = Err(Wait::Budget { of: BudgetScope::Day });
     assert_eq!(shared.start(&run(2), wanted(&task(1), 600), NOW), no_room);
     assert_eq!(shared.standing(&run(2), 600, NOW), Standing::Free, "the other's end may make room");
     assert_eq!(update(&mut shared, 0, 500, &[]), []);
-    assert_eq!(shared.standing(&run(2), 600, NOW), Standing::NoRoom(BudgetOf::Day));
+    assert_eq!(shared.standing(&run(2), 600, NOW), Standing::NoRoom(BudgetScope::Day));
     assert_eq!(shared.start(&run(2), wanted(&task(1), 500), NOW), Ok(()));
-    assert_eq!(update(&mut shared, 2, 500, &[(1, 0)]), [75, 80, 90, 100].map(|percent| (BudgetOf::Day, percent)));
+    assert_eq!(update(&mut shared, 2, 500, &[(1, 0)]), [75, 80, 90, 100].map(|percent| (BudgetScope::Day, percent)));
     assert_eq!(update(&mut shared, 2, 501, &[(1, 0)]), [], "each is said once");
-    assert_eq!(shared.standing(&run(3), 1, NOW), Standing::Reached(BudgetOf::Day, AtCeiling::Pause));
+    assert_eq!(shared.standing(&run(3), 1, NOW), Standing::Reached(BudgetScope::Day, AtCeiling::Pause));
     let midnight = shared.next_change(NOW).unwrap();
     assert_eq!((midnight, shared.standing(&run(3), 1, midnight)), (Millis(6 * DAY_MS), Standing::Free));
     assert_eq!(shared.start(&run(3), wanted(&task(1), 1000), midnight), Ok(()));
@@ -65,12 +65,12 @@ fn the_ceiling_of_a_plan_is_for_its_runs_only() {
         shared.update(&run(n), ceiling, 0, (&none.0, &none.1), NOW);
     }
 
-    assert_eq!(shared.start(&run(0), wanted(&task(1), 400), NOW), Err(Wait::Budget { of: BudgetOf::Plan }));
+    assert_eq!(shared.start(&run(0), wanted(&task(1), 400), NOW), Err(Wait::Budget { of: BudgetScope::Plan }));
     assert_eq!(shared.start(&run(0), wanted(&task(1), 300), NOW), Ok(()));
-    assert_eq!(shared.start(&run(1), wanted(&task(1), 1), NOW), Err(Wait::Budget { of: BudgetOf::Plan }));
+    assert_eq!(shared.start(&run(1), wanted(&task(1), 1), NOW), Err(Wait::Budget { of: BudgetScope::Plan }));
     assert_eq!(shared.start(&run(2), wanted(&task(1), 400), NOW), Ok(()));
     update(&mut shared, 0, 300, &[]);
-    assert_eq!(shared.standing(&run(1), 1, NOW), Standing::Reached(BudgetOf::Plan, AtCeiling::Halt));
+    assert_eq!(shared.standing(&run(1), 1, NOW), Standing::Reached(BudgetScope::Plan, AtCeiling::Halt));
     assert_eq!(shared.standing(&run(2), 400, NOW), Standing::Free);
 }
 
@@ -83,7 +83,7 @@ fn an_account_waits_as_a_whole_and_no_more_workers_live_than_may() {
     assert_eq!(shared.start(&run(0), wanted(&task(1), 0), NOW), Err(Wait::RateLimit { until: later }));
     let (one, two) = (task(1), task(2));
     assert_eq!(shared.wait_of(&run(0), &one), Some(Wait::RateLimit { until: later }));
-    assert_eq!(shared.start(&run(0), Wanted { account: "b", ..wanted(&one, 0) }, NOW), Ok(()));
+    assert_eq!(shared.start(&run(0), WorkerRequest { account: "b", ..wanted(&one, 0) }, NOW), Ok(()));
     assert_eq!(shared.wait_of(&run(0), &one), None);
     assert_eq!(shared.next_change(NOW), Some(later));
     assert_eq!(shared.start(&run(2), wanted(&one, 0), later), Ok(()));
@@ -98,7 +98,7 @@ fn an_account_waits_as_a_whole_and_no_more_workers_live_than_may() {
 fn scripts_count_only_where_the_settings_name_a_number() {
     let mut shared = shared(Limits::default());
     for n in 0..20 {
-        assert_eq!(shared.start(&run(0), Wanted { is_scripted: true, ..wanted(&task(n), 0) }, NOW), Ok(()));
+        assert_eq!(shared.start(&run(0), WorkerRequest { is_scripted: true, ..wanted(&task(n), 0) }, NOW), Ok(()));
     }
 
     let started = (0..20).filter(|n| shared.start(&run(1), wanted(&task(*n), 0), NOW).is_ok()).count();

@@ -19,7 +19,7 @@ use crate::prepare;
 const NAME: usize = 40;
 
 /// Maximum number of tasks of a cycle that a refusal names.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// A group with a branch of its own.
 struct GroupOfTasks {
@@ -159,8 +159,8 @@ fn expect_order(expanded: &Expanded) -> Result<(), Failure> {
     let first = names.iter().enumerate().min_by_key(|(_, name)| **name).map_or(0, |(at, _)| at);
     names.rotate_left(first);
     names.extend(names.first().copied());
-    if names.len() > NAMED {
-        names.splice(NAMED / 2..names.len() - NAMED / 2, ["…"]);
+    if names.len() > MAX_NAMED {
+        names.splice(MAX_NAMED / 2..names.len() - MAX_NAMED / 2, ["…"]);
     }
     let what = format!("tasks wait for each other through groups that merge as a whole: {}", names.join(" → "));
     Err(Failure::new("plan.cycle", what).hint("move a task, or leave x-switchboard.merge out"))

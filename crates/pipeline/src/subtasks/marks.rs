@@ -2,7 +2,7 @@
 
 use switchboard_protocol::plan::TaskId;
 
-use super::{Shape, Told};
+use super::{PromptSource, Shape};
 
 /// The line with which a participant agrees.
 pub(super) const AGREE: &str = "[agree]";
@@ -35,10 +35,14 @@ pub fn taken(answer: &str) -> Option<&str> {
 pub fn is_over(shape: &Shape, answer: impl Fn(&TaskId) -> Option<String>) -> bool {
     match &shape.told {
         // In the first round, participants don't know each other's replies.
-        Told::Turn { round, before, .. } if *round > 2 => {
+        PromptSource::Turn { round, before, .. } if *round > 2 => {
             before.iter().filter_map(|(_, task)| answer(task)).all(|said| agrees(&said))
         }
-        Told::Turn { .. } | Told::Task | Told::Informed { .. } | Told::Step { .. } | Told::Decision { .. } => false,
+        PromptSource::Turn { .. }
+        | PromptSource::Task
+        | PromptSource::Informed { .. }
+        | PromptSource::Step { .. }
+        | PromptSource::Decision { .. } => false,
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Shape {
     /// Tasks of the group whose merged changes it collects; empty if a worker makes its change.
     pub gathers: Vec<TaskId>,
     /// Prompt of its worker.
-    pub told: Told,
+    pub told: PromptSource,
     /// Role that it asks, and the kind of answer.
     pub asks: Option<AskSettings>,
     /// True if its worker's result is a proposal, which stays in a branch and which its task may take.
@@ -47,11 +47,11 @@ impl Shape {
     #[must_use]
     pub fn quoted(&self) -> Vec<&TaskId> {
         match &self.told {
-            Told::Task => Vec::new(),
-            Told::Informed { reports } => reports.iter().collect(),
-            Told::Step { before, .. } => before.iter().collect(),
-            Told::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
-            Told::Decision { turns, .. } => turns.iter().map(|(_, _, task)| task).collect(),
+            PromptSource::Task => Vec::new(),
+            PromptSource::Informed { reports } => reports.iter().collect(),
+            PromptSource::Step { before, .. } => before.iter().collect(),
+            PromptSource::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
+            PromptSource::Decision { turns, .. } => turns.iter().map(|(_, _, task)| task).collect(),
         }
     }
 }
@@ -81,7 +81,7 @@ pub enum WorkResult {
 
 /// Text that replaces the description of a worker's task in its prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Told {
+pub enum PromptSource {
     /// The description.
     #[default]
     Task,

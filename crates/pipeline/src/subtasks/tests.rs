@@ -51,7 +51,7 @@ fn a_designer_prepares_what_a_team_changes_of_an_interface_and_its_task_is_told(
     let design = TaskId::new("1.1.design").unwrap();
     let whole = expanded.plan.tasks().find(|task| task.id.as_str() == "1.1").unwrap();
     assert_eq!(whole.depends, std::slice::from_ref(&design));
-    assert_eq!(expanded.shapes[&whole.id].told, Told::Informed { reports: vec![design.clone()] });
+    assert_eq!(expanded.shapes[&whole.id].told, PromptSource::Informed { reports: vec![design.clone()] });
     let shape = &expanded.shapes[&design];
     let asks = shape.asks.unwrap();
     assert_eq!((asks.role, asks.answer, shape.result), (RoleName::Designer, AnswerKind::Design, WorkResult::Report));

@@ -46,7 +46,7 @@ impl Models {
 
     /// Describes the choice for a person after so many transient errors; `None` if there was none.
     #[must_use]
-    pub fn told(&self, transients: u32) -> Option<String> {
+    pub fn describe(&self, transients: u32) -> Option<String> {
         let before = transients.checked_sub(1)?;
         let name = |after| self.after(after).unwrap_or("the agent's own model").to_owned();
         let has_next = usize::try_from(before).is_ok_and(|before| before + 1 < self.0.len());

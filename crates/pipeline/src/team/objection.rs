@@ -6,7 +6,7 @@ use super::explorer::{self, Brief, ReportMode, Violation};
 use super::rationalise;
 
 /// Maximum number of violations that an objection names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Returns why an answer doesn't count, as text for the worker that is asked again; `None` if it counts. `asked` is the
 /// question to its worker.
@@ -67,8 +67,8 @@ fn of_report(violations: &[Violation]) -> Option<String> {
     };
     // Violations in the report come before those of missing parts.
     let (placed, whole): (Vec<_>, Vec<_>) = violations.iter().partition(|violation| violation.line.is_some());
-    let named: Vec<_> = placed.into_iter().chain(whole).take(NAMED).map(line).collect();
-    let left = violations.len().saturating_sub(NAMED);
+    let named: Vec<_> = placed.into_iter().chain(whole).take(MAX_NAMED).map(line).collect();
+    let left = violations.len().saturating_sub(MAX_NAMED);
     let more = if left > 0 { format!("; and {left} more") } else { String::new() };
     (!named.is_empty()).then(|| format!("the report judges or lacks what it is held to: {}{more}", named.join("; ")))
 }

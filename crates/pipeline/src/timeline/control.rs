@@ -3,7 +3,7 @@
 
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{BudgetOf, PauseCause, PersonAnswer, TaskPauseCause};
+use switchboard_protocol::run::{BudgetScope, PauseCause, PersonAnswer, TaskPauseCause};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::timeline::{TimelineCause, TimelineKind, TimelineState};
 
@@ -59,8 +59,8 @@ impl Timeline {
         }
     }
 
-    pub(super) fn alert(&mut self, at: At<'_>, percent: u8, task: Option<&TaskId>, of: BudgetOf) {
-        self.control(at, task, "ceiling", &format!("{percent} % of {}", whose(of, task)));
+    pub(super) fn alert(&mut self, at: At<'_>, percent: u8, task: Option<&TaskId>, of: BudgetScope) {
+        self.control(at, task, "ceiling", &format!("{percent} % of {}", ceiling_name(of, task)));
     }
 
     pub(super) fn run_paused(&mut self, at: At<'_>, cause: PauseCause) {
@@ -115,12 +115,12 @@ fn of_answer(answer: PersonAnswer) -> (TimelineState, &'static str) {
     }
 }
 
-fn whose(of: BudgetOf, task: Option<&TaskId>) -> String {
+fn ceiling_name(of: BudgetScope, task: Option<&TaskId>) -> String {
     match (task, of) {
         (Some(task), _) => format!("the ceiling of task {task}"),
-        (None, BudgetOf::Run) => "the run's ceiling".to_owned(),
-        (None, BudgetOf::Plan) => "the plan's ceiling".to_owned(),
-        (None, BudgetOf::Day) => "the day's ceiling".to_owned(),
+        (None, BudgetScope::Run) => "the run's ceiling".to_owned(),
+        (None, BudgetScope::Plan) => "the plan's ceiling".to_owned(),
+        (None, BudgetScope::Day) => "the day's ceiling".to_owned(),
     }
 }
 

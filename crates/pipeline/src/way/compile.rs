@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{OnViolation, Phase, RetryFrom, Task, TaskId};
-use switchboard_protocol::run::way::{Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, Zone};
+use switchboard_protocol::run::way::{
+    GateId, Input, Join, Limits, Need, RoleId, Step, StepAction, StepId, UnitId, Way, Zone,
+};
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared, TeamLimits};
 
 use super::Graph;
@@ -18,7 +20,7 @@ use crate::paths::Pattern;
 use crate::prepare::groups::{Group, groups};
 use crate::settings::{self, Settings};
 use crate::subtasks::{Expanded, Shape, WorkResult};
-use check::Wanted;
+use check::RequestedGate;
 pub use check::{WayRefusal, WayRefusalCode, failure};
 use team::TeamSteps;
 
@@ -201,7 +203,7 @@ impl Compiler {
         if matches!(kind.shape.result, WorkResult::Draft | WorkResult::Report) {
             wanted.clear();
         }
-        for note in wanted.iter().filter_map(Wanted::note) {
+        for note in wanted.iter().filter_map(RequestedGate::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
         for note in kind.team.into_iter().flat_map(TeamSteps::notes) {
@@ -229,11 +231,11 @@ impl Compiler {
     }
 
     fn group_way(&mut self) -> Option<Digest> {
-        let children = steps::step(step_id("children")?, Do::Units { join: Join::All });
+        let children = steps::step(step_id("children")?, StepAction::Units { join: Join::All });
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
-    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
+    fn task_way(&mut self, task: &TaskId, wanted: &[RequestedGate], kind: Kind<'_>) -> Option<Digest> {
         let Kind { tries, shape: Shape { result, quorums, begins_on, among, asks: role, .. }, confirm, .. } = kind;
         let asks = (kind.asks_nobody, kind.asks_about_scope);
         let (team, is_landing, fixes_lint) = (kind.team, kind.shape.is_landing(), kind.fixes_lint);
@@ -241,7 +243,7 @@ impl Compiler {
         let rest = format!(
             "{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?} {team:?} {is_landing} {fixes_lint} {role:?}"
         );
-        let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
+        let key: Vec<_> = wanted.iter().map(RequestedGate::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());
         }
@@ -285,7 +287,7 @@ fn step_id(name: &str) -> Option<StepId> {
 /// When a gate's name is not a valid id.
 pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_protocol::id::IdError> {
     let work = StepId::work();
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: RoleId::new("coder")?,
         writes: vec![Zone::Source, Zone::Tests],
         retry_from: RetryFrom::Change,
@@ -300,7 +302,7 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
         ..steps::step(work.clone(), does)
     }];
     for gate in gates {
-        let does = Do::Check { gate: GateId::new(gate.clone())? };
+        let does = StepAction::Check { gate: GateId::new(gate.clone())? };
         steps.push(Step {
             after: vec![work.clone()],
             reads: vec![Input::Tree],
@@ -314,7 +316,7 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
         after,
         reads: vec![Input::Tree],
         back: Some(work),
-        ..steps::step(StepId::new("merge")?, Do::Merge)
+        ..steps::step(StepId::new("merge")?, StepAction::Merge)
     });
     Ok(Way { steps })
 }

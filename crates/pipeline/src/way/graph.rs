@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Do, Input, Step, StepId, Way, Zone};
+use switchboard_protocol::run::way::{Input, Step, StepAction, StepId, Way, Zone};
 
 /// A way that units can walk. Steps are identified by their index.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub enum BadWay {
     /// A step would be reopened by what a later step writes, which in turn waits for it: they would reopen each other
     /// for ever.
     #[error("step {step} reads what the later step {writer} writes")]
-    Chased {
+    ReopensEarlier {
         /// Id of the step.
         step: StepId,
         /// Id of the later step.
@@ -125,7 +125,7 @@ impl Graph {
         for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.does.writes().is_empty()) {
             let later = self.steps.iter().skip(at + 1);
             if let Some(writer) = later.into_iter().find(|later| reads_any(step, later.does.writes())) {
-                return Err(BadWay::Chased { step: step.id.clone(), writer: writer.id.clone() });
+                return Err(BadWay::ReopensEarlier { step: step.id.clone(), writer: writer.id.clone() });
             }
         }
         Ok(())
@@ -133,7 +133,9 @@ impl Graph {
 
     /// Checks that the branch can only move to a tree that all steps have passed.
     fn check_merge(&self) -> Result<(), BadWay> {
-        let Some(merge) = self.steps.iter().position(|step| matches!(step.does, Do::Merge)) else { return Ok(()) };
+        let Some(merge) = self.steps.iter().position(|step| matches!(step.does, StepAction::Merge)) else {
+            return Ok(());
+        };
         let mut waits_for = vec![false; self.steps.len()];
         let mut next = vec![merge];
         while let Some(at) = next.pop() {

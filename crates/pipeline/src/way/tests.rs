@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::RetryFrom;
-use switchboard_protocol::run::way::{Do, GateId, Input, Limits, Need, RoleId, Step, StepId, Way, When, Zone};
+use switchboard_protocol::run::way::{GateId, Input, Limits, Need, RoleId, Step, StepAction, StepId, Way, When, Zone};
 use switchboard_protocol::run::{Change, Verdict};
 use switchboard_protocol::time::Millis;
 
 use super::*;
 
-fn step(id: &str, does: Do) -> Step {
+fn step(id: &str, does: StepAction) -> Step {
     Step {
         id: StepId::new(id).unwrap(),
         does,
@@ -28,7 +28,7 @@ fn ids(names: &[&str]) -> Vec<StepId> {
 fn work(id: &str, writes: &[Zone]) -> Step {
     step(
         id,
-        Do::Work {
+        StepAction::Work {
             role: RoleId::new("coder").unwrap(),
             writes: writes.to_vec(),
             retry_from: RetryFrom::Change,
@@ -40,7 +40,7 @@ fn work(id: &str, writes: &[Zone]) -> Step {
 }
 
 fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
-    let mut step = step(id, Do::Check { gate: GateId::new(id).unwrap() });
+    let mut step = step(id, StepAction::Check { gate: GateId::new(id).unwrap() });
     (step.after, step.reads, step.back) = (ids(after), reads.to_vec(), Some(StepId::work()));
     step
 }
@@ -52,7 +52,7 @@ fn team() -> Unit {
     (code.back, code.limits) = (Some(StepId::work()), Limits { attempts: 3, losses: 2, ..Limits::default() });
     let mut tests = work("write_tests", &[Zone::Tests]);
     (tests.after, tests.reads) = (ids(&["review"]), vec![Input::Source]);
-    let mut merge = step("merge", Do::Merge);
+    let mut merge = step("merge", StepAction::Merge);
     merge.after = ids(&["review", "run_tests", "write_tests"]);
     merge.reads = vec![Input::Tree, Input::Head];
     let steps = vec![
@@ -263,7 +263,7 @@ fn need_says_which_verdicts_let_a_unit_go_on() {
 #[test]
 fn graphs_that_are_no_ways_are_refused() {
     let bad = |steps: Vec<Step>| Graph::new(Way { steps }).unwrap_err();
-    let mut merge = step("merge", Do::Merge);
+    let mut merge = step("merge", StepAction::Merge);
     merge.after = ids(&["work"]);
     let mut reader = work("a", &[Zone::Source]);
     reader.reads = vec![Input::Tests];
@@ -271,7 +271,7 @@ fn graphs_that_are_no_ways_are_refused() {
     assert_eq!(bad(Vec::new()), BadWay::Empty);
     assert!(matches!(bad(vec![work("work", &[]), work("work", &[])]), BadWay::Twice(_)));
     assert!(matches!(bad(vec![check("a", &["b"], &[]), work("work", &[])]), BadWay::NotBefore { .. }));
-    assert!(matches!(bad(vec![reader, work("b", &[Zone::Tests])]), BadWay::Chased { .. }));
+    assert!(matches!(bad(vec![reader, work("b", &[Zone::Tests])]), BadWay::ReopensEarlier { .. }));
     let early = vec![work("work", &[Zone::Source]), check("a", &["work"], &[Input::Tree]), merge];
     assert!(matches!(bad(early), BadWay::EarlyMerge(_)));
 }

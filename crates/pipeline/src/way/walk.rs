@@ -298,7 +298,7 @@ impl Unit {
 
     /// Returns a step that stops the unit, once all others that judge the same have reported.
     fn refusing(&self) -> Option<usize> {
-        (0..self.slots.len()).find(|at| self.refuses(*at) && self.is_heard(*at))
+        (0..self.slots.len()).find(|at| self.refuses(*at) && self.have_all_judged(*at))
     }
 
     /// Returns the input at the beginning of a step in progress.
@@ -310,7 +310,7 @@ impl Unit {
     }
 
     /// Returns true if all steps that would send the unit back to the same step have reported on the current input.
-    fn is_heard(&self, at: usize) -> bool {
+    fn have_all_judged(&self, at: usize) -> bool {
         let Some(back) = self.way.back(at) else { return true };
         let silent = |other: &usize| self.slots[*other].is_under_way() || self.is_due(*other);
         !self.way.mends(back).iter().filter(|other| **other != back).any(silent)

@@ -7,7 +7,7 @@ use switchboard_protocol::run::{RunEvent, Verdict};
 use switchboard_protocol::time::Millis;
 
 use super::draw::{chance, pick};
-use super::team::{Asked, SKIPPABLE};
+use super::team::{AwaitedAnswer, SKIPPABLE};
 use super::world::{WorkerBehaviour, World};
 
 impl World {
@@ -30,17 +30,17 @@ impl World {
     }
 
     /// Records the question to a worker that starts for a step.
-    pub(super) fn ask_about(&mut self, worker: &WorkerId, asked: Asked) {
+    pub(super) fn ask_about(&mut self, worker: &WorkerId, asked: AwaitedAnswer) {
         self.checker.reviews.asks(worker, &asked.step, asked.input);
         self.asked.insert(worker.clone(), asked);
     }
 
     /// Reads the answer after the worker of a step has ended. The task may have been stopped meanwhile.
-    pub(super) fn take_answer(&mut self, task: TaskId, asked: Asked, writes: bool) {
+    pub(super) fn take_answer(&mut self, task: TaskId, asked: AwaitedAnswer, writes: bool) {
         if self.goes_wrong(150) {
             self.lie();
         }
-        let Asked { step, attempt, worker, input } = asked;
+        let AwaitedAnswer { step, attempt, worker, input } = asked;
         if self.goes_wrong(200) {
             let reason = "it has no JSON block".to_owned();
             let _refused = self.tell(RunEvent::AnswerRefused { task, step, attempt, worker, reason });
@@ -83,7 +83,7 @@ impl World {
     /// Sends an unexpected answer: a repeated one, one with another verdict, one about an earlier change, or one for
     /// another step or from another worker.
     pub(super) fn lie(&mut self) {
-        if self.answers.is_empty() || self.manners == WorkerBehaviour::Kind {
+        if self.answers.is_empty() || self.behaviour == WorkerBehaviour::Kind {
             return;
         }
         let mut lie = pick(&mut self.rng, &self.answers).clone();
@@ -109,7 +109,7 @@ impl World {
 
     /// Sends an answer of a worker whose turn is not over.
     pub(super) fn answer_early(&mut self, task: &TaskId, worker: &WorkerId) {
-        let Some(Asked { step, attempt, input, .. }) = self.asked.get(worker).cloned() else { return };
+        let Some(AwaitedAnswer { step, attempt, input, .. }) = self.asked.get(worker).cloned() else { return };
         let (task, worker) = (task.clone(), worker.clone());
         let lie = match chance(&mut self.rng, 500) {
             true => RunEvent::AnswerRefused { task, step, attempt, worker, reason: "too early".to_owned() },

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
+use switchboard_protocol::run::way::{Join, StepAction, UnitId, Way};
 use switchboard_protocol::run::{
     AtCeiling, Budget, Effect, MAX_ATTEMPTS, MAX_RATE_WAITS, PauseCause, PersonAnswer, RunEvent, TurnOutcome, Verdict,
 };
@@ -288,7 +288,7 @@ impl Checker {
     /// Checks that a person has approved the change if the task's way requires it.
     fn expect_confirmed(&self, task: &TaskId, attempt: u32) {
         let question = self.gates[task].steps.iter().find_map(|step| {
-            let Do::Ask { question } = &step.does else { return None };
+            let StepAction::Ask { question } = &step.does else { return None };
             Some(question)
         });
         let Some(question) = question else { return };
@@ -394,8 +394,8 @@ impl Checker {
 
     /// Returns the quorums of a task, each with its minimum.
     fn quorums(&self, task: &TaskId) -> Vec<(Vec<TaskId>, u32)> {
-        let quorum = |does: &Do| {
-            let Do::Units { join: Join::Quorum { of, least } } = does else { return None };
+        let quorum = |does: &StepAction| {
+            let StepAction::Units { join: Join::Quorum { of, least } } = does else { return None };
             Some((of.clone(), *least))
         };
         self.gates[task].steps.iter().filter_map(|step| quorum(&step.does)).collect()

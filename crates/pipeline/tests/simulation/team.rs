@@ -6,7 +6,7 @@ use fastrand::Rng;
 use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{CommandStep, Do, Input, Limits, RoleId, Step, StepId, Way, When, Zone};
+use switchboard_protocol::run::way::{CommandStep, Input, Limits, RoleId, Step, StepAction, StepId, Way, When, Zone};
 use switchboard_protocol::run::{Effect, MAX_ANSWERS, MAX_FAILURES, MAX_LOSSES, RunEvent, Verdict};
 
 use super::draw::chance;
@@ -45,7 +45,7 @@ pub(crate) enum Mistake {
 
 /// The answer that the run waits for.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct AwaitedAnswer {
     pub(crate) step: StepId,
     pub(crate) attempt: u32,
     pub(crate) worker: WorkerId,
@@ -55,12 +55,14 @@ pub(crate) struct Asked {
 /// Adds up to five answering steps to a way that ends in a merge, after its gates. Some of them are left out.
 pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
     let Way { steps } = way;
-    let is_maker = |step: &&Step| matches!(step.does, Do::Work { .. } | Do::Choose { .. });
+    let is_maker = |step: &&Step| matches!(step.does, StepAction::Work { .. } | StepAction::Choose { .. });
     let Some(maker) = steps.iter().find(is_maker).map(|step| step.id.clone()) else { return Way { steps } };
     let is_before = |step: &Step| match step.does {
-        Do::Units { .. } | Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } => true,
-        Do::Command { kind, .. } => kind == CommandStep::LintFix,
-        Do::Ask { .. } | Do::Merge => false,
+        StepAction::Units { .. } | StepAction::Work { .. } | StepAction::Choose { .. } | StepAction::Check { .. } => {
+            true
+        }
+        StepAction::Command { kind, .. } => kind == CommandStep::LintFix,
+        StepAction::Ask { .. } | StepAction::Merge => false,
     };
     let (mut all, rest): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_before);
     let first = all.len();
@@ -81,16 +83,16 @@ pub(crate) fn with_team(way: Way, rng: &mut Rng) -> Way {
 }
 
 /// Returns the answers that the run waits for.
-pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, Asked> {
+pub(crate) fn awaited(effects: &[Effect]) -> BTreeMap<TaskId, AwaitedAnswer> {
     let asked = |effect: &Effect| {
         let Effect::TakeAnswer { task, step, attempt, worker, input, .. } = effect.clone() else { return None };
-        Some((task, Asked { step, attempt, worker, input }))
+        Some((task, AwaitedAnswer { step, attempt, worker, input }))
     };
     effects.iter().filter_map(asked).collect()
 }
 
 fn asking(id: &str, answer: AnswerKind, writes_tests: bool, maker: &StepId) -> Step {
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: RoleId::new(if writes_tests { "test_engineer" } else { "reviewer" }).expect("a role"),
         writes: if writes_tests { vec![Zone::Tests] } else { Vec::new() },
         retry_from: RetryFrom::Change,
@@ -146,7 +148,7 @@ impl Mistake {
     }
 
     /// Returns the event as a machine with this mistake reads it. `asked` has the answers that the run waits for.
-    pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, Asked>) -> RunEvent {
+    pub(crate) fn believes(self, event: &RunEvent, asked: &BTreeMap<TaskId, AwaitedAnswer>) -> RunEvent {
         let mut believed = event.clone();
         let now = event.task().and_then(|task| asked.get(task));
         match (self, &mut believed, now) {

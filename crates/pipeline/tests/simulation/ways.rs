@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{
-    CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
+    CommandStep, GateId, Input, Join, Limits, Need, RoleId, Step, StepAction, StepId, Way, When, Zone,
 };
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, MAX_REPEATS, RunEvent};
 
@@ -29,7 +29,7 @@ pub(crate) fn record(way: &Way, known: &mut BTreeSet<Digest>, events: &mut Vec<R
 
 /// Returns the way of a phase.
 pub(crate) fn group() -> Way {
-    Way { steps: vec![step("children", Do::Units { join: Join::All })] }
+    Way { steps: vec![step("children", StepAction::Units { join: Join::All })] }
 }
 
 /// How a task is carried out, beside its gates.
@@ -95,12 +95,12 @@ pub(crate) fn debate(whole: &TaskId, count: usize, least: u32) -> (Kind, Vec<Sub
 }
 
 /// Returns what makes the change or the report, in place of plain work.
-fn maker_of(kind: &Kind, plain: &Do) -> Do {
-    let Do::Work { role, .. } = plain else { return plain.clone() };
+fn maker_of(kind: &Kind, plain: &StepAction) -> StepAction {
+    let StepAction::Work { role, .. } = plain else { return plain.clone() };
     if !kind.among.is_empty() {
-        return Do::Choose { among: kind.among.clone() };
+        return StepAction::Choose { among: kind.among.clone() };
     }
-    Do::Work {
+    StepAction::Work {
         role: role.clone(),
         writes: if kind.end == End::Report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
         retry_from: RetryFrom::Change,
@@ -115,7 +115,7 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     let plain = task(gates).steps;
     let quorum = |(number, (of, least)): (usize, &(Vec<TaskId>, u32))| {
         let join = Join::Quorum { of: of.clone(), least: *least };
-        step(&format!("quorum{number}"), Do::Units { join })
+        step(&format!("quorum{number}"), StepAction::Units { join })
     };
     let mut steps: Vec<_> = kind.quorums.iter().enumerate().map(quorum).collect();
     let after: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
@@ -127,7 +127,8 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
         let is_maker = step.id == StepId::work();
         let is_wanted = match (kind.end, &step.does) {
             _ if is_maker => true,
-            (End::Merged, _) | (End::Candidate, Do::Check { .. } | Do::Command { kind: CommandStep::LintFix, .. }) => {
+            (End::Merged, _)
+            | (End::Candidate, StepAction::Check { .. } | StepAction::Command { kind: CommandStep::LintFix, .. }) => {
                 true
             }
             (End::Draft | End::Report | End::Candidate, _) => false,
@@ -156,7 +157,7 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     // A merge waits for all that may refuse the change.
     let ids: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
     if let Some((merge, before)) =
-        steps.iter_mut().rev().zip([ids.len() - 1]).next().filter(|(last, _)| last.does == Do::Merge)
+        steps.iter_mut().rev().zip([ids.len() - 1]).next().filter(|(last, _)| last.does == StepAction::Merge)
     {
         merge.after = ids[..before].to_vec();
     }
@@ -178,7 +179,7 @@ pub(crate) fn task(gates: usize) -> Way {
     let zones = vec![Zone::Source, Zone::Tests];
     let work = step(
         "work",
-        Do::Work {
+        StepAction::Work {
             role: RoleId::new("coder").expect("a role"),
             writes: zones.clone(),
             retry_from: RetryFrom::Change,
@@ -192,33 +193,36 @@ pub(crate) fn task(gates: usize) -> Way {
     let mut judged = ids(&["work"]);
     if gates == 3 {
         judged = ids(&["work", "lint_fix"]);
-        let fix = step("lint_fix", Do::Command { kind: CommandStep::LintFix, writes: zones.clone() });
+        let fix = step("lint_fix", StepAction::Command { kind: CommandStep::LintFix, writes: zones.clone() });
         steps.push(Step { after: ids(&["work"]), reads: vec![Input::Output(StepId::work())], back: None, ..fix });
     }
     for gate in 0..gates {
         let name = format!("gate{gate}");
-        let check = step(&name, Do::Check { gate: GateId::new(name.clone()).expect("a gate") });
+        let check = step(&name, StepAction::Check { gate: GateId::new(name.clone()).expect("a gate") });
         steps.push(Step { after: judged.clone(), reads: vec![Input::Tree], need: need(&name), ..check });
     }
     if let Some(question) = question(gates) {
         let after = steps.iter().map(|step| step.id.clone()).collect();
-        steps.push(Step { after, reads: vec![Input::Tree], ..step("confirm", Do::Ask { question }) });
+        steps.push(Step { after, reads: vec![Input::Tree], ..step("confirm", StepAction::Ask { question }) });
     }
-    let rebase = step("rebase", Do::Command { kind: CommandStep::Rebase, writes: zones });
+    let rebase = step("rebase", StepAction::Command { kind: CommandStep::Rebase, writes: zones });
     let reads = vec![Input::Output(StepId::work()), Input::Head];
     let after: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
     steps.push(Step { after, reads, limits: Limits { runs: MAX_REBASES, ..Limits::default() }, ..rebase });
     let after = steps.iter().map(|step| step.id.clone()).collect();
-    steps.push(Step { after, reads: vec![Input::Tree, Input::Head], ..step("merge", Do::Merge) });
+    steps.push(Step { after, reads: vec![Input::Tree, Input::Head], ..step("merge", StepAction::Merge) });
     Way { steps }
 }
 
-pub(crate) fn step(id: &str, does: Do) -> Step {
+pub(crate) fn step(id: &str, does: StepAction) -> Step {
     let back = match &does {
-        Do::Units { .. } => None,
-        Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Merge => {
-            Some(StepId::work())
-        }
+        StepAction::Units { .. } => None,
+        StepAction::Work { .. }
+        | StepAction::Choose { .. }
+        | StepAction::Check { .. }
+        | StepAction::Command { .. }
+        | StepAction::Ask { .. }
+        | StepAction::Merge => Some(StepId::work()),
     };
     Step {
         id: StepId::new(id).expect("an id"),

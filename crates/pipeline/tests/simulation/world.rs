@@ -6,7 +6,7 @@ use fastrand::Rng;
 use switchboard_pipeline::run::{OpenStep, Refused, RunState};
 use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, Need, StepId, UnitId, Way};
+use switchboard_protocol::run::way::{Need, StepAction, StepId, UnitId, Way};
 use switchboard_protocol::run::{
     AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
     StartFrom, StopCause, TaskPauseCause, TaskState, TurnOutcome, Verdict,
@@ -15,7 +15,7 @@ use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
 use super::draw::{chance, pick};
-use super::team::{self, Asked, Mistake};
+use super::team::{self, AwaitedAnswer, Mistake};
 use super::ways::{self, End, Kind, Subtask};
 
 /// How the world treats the run.
@@ -45,7 +45,7 @@ enum Job {
 pub(crate) struct World {
     seed: u64,
     pub(super) rng: Rng,
-    pub(super) manners: WorkerBehaviour,
+    pub(super) behaviour: WorkerBehaviour,
     pub(super) mistake: Option<Mistake>,
     now: i64,
     pub(super) state: RunState,
@@ -56,9 +56,9 @@ pub(crate) struct World {
     /// Correct ways, by the digest of those that the machine walks.
     ways: BTreeMap<Digest, Way>,
     /// Question to each worker of an answering step.
-    pub(super) asked: BTreeMap<WorkerId, Asked>,
+    pub(super) asked: BTreeMap<WorkerId, AwaitedAnswer>,
     /// The answers that the run waits for.
-    pub(super) awaited: BTreeMap<TaskId, Asked>,
+    pub(super) awaited: BTreeMap<TaskId, AwaitedAnswer>,
     /// Answers that were taken so far.
     pub(super) answers: Vec<RunEvent>,
     jobs: Vec<Job>,
@@ -80,16 +80,16 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, manners: WorkerBehaviour) -> Self {
-        Self::with(seed, manners, None)
+    pub(crate) fn new(seed: u64, behaviour: WorkerBehaviour) -> Self {
+        Self::with(seed, behaviour, None)
     }
 
     /// Creates a world whose machine makes a mistake.
-    pub(crate) fn with(seed: u64, manners: WorkerBehaviour, mistake: Option<Mistake>) -> Self {
+    pub(crate) fn with(seed: u64, behaviour: WorkerBehaviour, mistake: Option<Mistake>) -> Self {
         let mut world = Self {
             seed,
             rng: Rng::with_seed(seed),
-            manners,
+            behaviour,
             mistake,
             now: 0,
             state: RunState::new(),
@@ -104,7 +104,7 @@ impl World {
             under_way: BTreeSet::new(),
             names: 0,
             retries: 0,
-            is_led_at_times: seed.is_multiple_of(5) && manners == WorkerBehaviour::Rough && mistake.is_none(),
+            is_led_at_times: seed.is_multiple_of(5) && behaviour == WorkerBehaviour::Rough && mistake.is_none(),
             restarts: 5,
             changed: true,
             looked: Millis(0),
@@ -192,7 +192,7 @@ impl World {
 
     /// Records the way of a task, with a team in a third of the cases; returns its digest.
     fn record_way(&mut self, way: Way, known: &mut BTreeSet<Digest>, events: &mut Vec<RunEvent>) -> Digest {
-        let is_merged = way.steps.iter().any(|step| step.does == Do::Merge);
+        let is_merged = way.steps.iter().any(|step| step.does == StepAction::Merge);
         let way = if is_merged && chance(&mut self.rng, 400) { team::with_team(way, &mut self.rng) } else { way };
         let walked = self.mistake.map_or_else(|| way.clone(), |mistake| mistake.walks(way.clone()));
         ways::record(&walked, known, events);
@@ -254,11 +254,11 @@ impl World {
     /// results in the same state.
     pub(super) fn note(&mut self, event: RunEvent, folded: RunEvent, consequences: &[RunEvent]) {
         self.replay(&folded);
-        self.heard(event, folded);
+        self.observe(event, folded);
         for consequence in consequences {
             let more = self.replay(consequence);
             assert!(more.is_empty(), "a consequence has none of its own: {consequence:?}");
-            self.heard(consequence.clone(), consequence.clone());
+            self.observe(consequence.clone(), consequence.clone());
         }
         assert!(
             self.replayed.as_ref().is_none_or(|replayed| *replayed == self.state),
@@ -272,7 +272,7 @@ impl World {
         replayed.step(event, now).expect("what was accepted once is accepted again")
     }
 
-    fn heard(&mut self, mut event: RunEvent, folded: RunEvent) {
+    fn observe(&mut self, mut event: RunEvent, folded: RunEvent) {
         if let RunEvent::WayRecorded { way, text, .. } = &mut event
             && let Some(meant) = self.ways.get(way)
         {
@@ -285,8 +285,8 @@ impl World {
         };
         for task in told.iter().filter(|task| task.state.is_settled()) {
             self.checker.settled(&task.task);
-            let holder = self.state.whole_of(&task.task).unwrap_or(&task.task).clone();
-            let is_own = |id: &TaskId| *id == holder || self.state.whole_of(id) == Some(&holder);
+            let holder = self.state.parent_of(&task.task).unwrap_or(&task.task).clone();
+            let is_own = |id: &TaskId| *id == holder || self.state.parent_of(id) == Some(&holder);
             if self.state.tasks().filter(|task| is_own(&task.task)).all(|task| task.state.is_settled()) {
                 self.checker.let_go(&holder);
             }
@@ -348,7 +348,7 @@ impl World {
                 self.begin_on(&task, from, resume);
                 self.ask_about(
                     &worker,
-                    Asked { step: step.clone(), attempt, worker: worker.clone(), input: work.input },
+                    AwaitedAnswer { step: step.clone(), attempt, worker: worker.clone(), input: work.input },
                 );
                 let intended = RunEvent::WorkerIntended { task: task.clone(), step, attempt, worker: worker.clone() };
                 if self.tell(intended).is_ok() {
@@ -359,7 +359,7 @@ impl World {
             Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
             Effect::TakeAnswer { task, worker, .. } if self.goes_wrong(30) => self.ask(task, worker),
             Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
-                self.take_answer(task, Asked { step, attempt, worker, input }, !work.writes.is_empty());
+                self.take_answer(task, AwaitedAnswer { step, attempt, worker, input }, !work.writes.is_empty());
             }
             Effect::RunChecks { task, attempt, checks, .. } => {
                 // In progress until the last gate has reported.
@@ -379,7 +379,7 @@ impl World {
             Effect::AwaitAnswer { task, need } => {
                 const ANSWERS: [PersonAnswer; 4] =
                     [PersonAnswer::Allow, PersonAnswer::Retry, PersonAnswer::GiveUp, PersonAnswer::Expired];
-                let yes = self.manners == WorkerBehaviour::Kind || chance(&mut self.rng, 600);
+                let yes = self.behaviour == WorkerBehaviour::Kind || chance(&mut self.rng, 600);
                 let answer = if yes { PersonAnswer::Allow } else { *pick(&mut self.rng, &ANSWERS) };
                 let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer, note: String::new() });
             }
@@ -527,7 +527,7 @@ impl World {
 
     /// Returns the tree of a change: in half of the cases the task's previous tree.
     fn tree(&mut self, task: &TaskId) -> String {
-        let known = self.trees.get(task).cloned().filter(|_| self.manners == WorkerBehaviour::Rough);
+        let known = self.trees.get(task).cloned().filter(|_| self.behaviour == WorkerBehaviour::Rough);
         let known = known.filter(|_| chance(&mut self.rng, 500));
         let tree = known.unwrap_or_else(|| self.name());
         self.trees.insert(task.clone(), tree.clone());
@@ -594,7 +594,7 @@ impl World {
 
     /// Disturbs the run: people stop things, events are repeated, the daemon is killed.
     fn interfere(&mut self) {
-        if self.manners == WorkerBehaviour::Kind {
+        if self.behaviour == WorkerBehaviour::Kind {
             return;
         }
         if chance(&mut self.rng, 8) {
@@ -705,7 +705,7 @@ impl World {
 
     /// Retries a failed task after the end, as a person may.
     fn try_again(&mut self) -> bool {
-        if self.manners == WorkerBehaviour::Kind || self.retries >= 12 || chance(&mut self.rng, 500) {
+        if self.behaviour == WorkerBehaviour::Kind || self.retries >= 12 || chance(&mut self.rng, 500) {
             return false;
         }
         let again = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
@@ -760,7 +760,7 @@ impl World {
     }
 
     pub(super) fn goes_wrong(&mut self, per_mille: usize) -> bool {
-        self.manners == WorkerBehaviour::Rough && chance(&mut self.rng, per_mille)
+        self.behaviour == WorkerBehaviour::Rough && chance(&mut self.rng, per_mille)
     }
 
     fn some_task(&mut self) -> TaskId {

@@ -151,7 +151,7 @@ impl Call {
             if codes.contains(&code) {
                 break (code, output);
             }
-            let said = said(&output, code);
+            let said = failure_text(&output, code);
             if repeats == REPEATS || !is_half_made(&said) {
                 let why = if self.lacks_room(&said) { ": No space left on device" } else { "" };
                 return Err(Error::Git { call, said: format!("{said}{why}") });
@@ -195,7 +195,7 @@ fn is_half_made(said: &str) -> bool {
 }
 
 /// Returns git's error message: standard error, or how it ended if that is empty.
-pub(super) fn said(output: &Output, code: i32) -> String {
+pub(super) fn failure_text(output: &Output, code: i32) -> String {
     let said = output.stderr.ending(2048);
     let said = said.trim();
     if said.is_empty() { format!("exit code {code}") } else { said.to_owned() }

@@ -76,7 +76,7 @@ impl Repo {
         let args = ["diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", old.as_str(), new.as_str()];
         let (code, output) = self.call(args).keep(keep).run()?;
         if code != 0 {
-            return Err(Error::Git { call: "diff-tree".to_owned(), said: super::call::said(&output, code) });
+            return Err(Error::Git { call: "diff-tree".to_owned(), said: super::call::failure_text(&output, code) });
         }
         Ok(DiffText { text: output.stdout.text(), dropped: output.stdout.dropped() })
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use switchboard_protocol::text::cut;
 
-use super::call::{Call, said};
+use super::call::{Call, failure_text};
 use super::repo::{Git, Repo};
 use super::types::{Head, Oid};
 use super::{objects, refs};
@@ -43,7 +43,7 @@ impl Git {
             return Err(not_there());
         }
         if code != 0 {
-            let said = said(&output, code);
+            let said = failure_text(&output, code);
             let missing = said.contains("not a git repository");
             return Err(if missing { not_there() } else { Error::Git { call: "rev-parse".to_owned(), said } });
         }

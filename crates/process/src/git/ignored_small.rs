@@ -10,14 +10,14 @@ use super::worktree::Worktree;
 use crate::Result;
 
 /// Maximum size of a kept file, in bytes.
-const FILE: u64 = 256 << 10;
+const MAX_FILE_BYTES: u64 = 256 << 10;
 
 /// Maximum size in bytes and number of files kept from one tree: notes, settings and results, not the folders of a package manager or a
 /// build.
-const ALL: (u64, usize) = (4 << 20, 500);
+const MAX_KEPT: (u64, usize) = (4 << 20, 500);
 
 /// Maximum number of reported names of files that were not kept.
-const NAMED: usize = 20;
+const MAX_REPORTED_NAMES: usize = 20;
 
 /// Files that git ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,12 +39,13 @@ struct Room {
 impl Ignored {
     /// Returns a sentence about the files that were not kept; `None` if there are none.
     #[must_use]
-    pub fn told(&self) -> Option<String> {
+    pub fn left_out_notice(&self) -> Option<String> {
         if self.left_out.is_empty() {
             return None;
         }
-        let names: Vec<_> = self.left_out.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-        let more = self.left_out.len().saturating_sub(NAMED);
+        let names: Vec<_> =
+            self.left_out.iter().take(MAX_REPORTED_NAMES).map(|path| path.display().to_string()).collect();
+        let more = self.left_out.len().saturating_sub(MAX_REPORTED_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         Some(format!("Left out, because git ignores them and they are large: {}{more}", names.join(", ")))
     }
@@ -63,7 +64,7 @@ impl Worktree {
         let listed = listed.bytes()?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path))));
-        let (mut found, mut room) = (Ignored::default(), Room { bytes: ALL.0, files: ALL.1 });
+        let (mut found, mut room) = (Ignored::default(), Room { bytes: MAX_KEPT.0, files: MAX_KEPT.1 });
         for path in paths.filter(|path| !path.starts_with(OWN_FOLDER)) {
             let before = found.kept.len();
             match self.take(&path, users, &mut room, &mut found.kept) {
@@ -94,7 +95,7 @@ impl Worktree {
             // A socket or a pipe has no content.
             return Some(());
         }
-        if data.len() > FILE {
+        if data.len() > MAX_FILE_BYTES {
             return None;
         }
         if data.is_file()

@@ -1,7 +1,7 @@
 //! Work trees of ours: made for an agent, reset to a commit, removed without changing any other.
 
+mod incomplete;
 mod new;
-mod unmade;
 
 use std::fs;
 use std::io::ErrorKind;

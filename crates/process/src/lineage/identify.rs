@@ -26,7 +26,7 @@ pub struct Known<W, A> {
 
 /// Identity that a lineage proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing<'a, W, A> {
+pub enum Identity<'a, W, A> {
     /// The caller is below the shim of this worker.
     Worker(&'a W),
     /// The caller is below an agent program that runs our MCP bridge.
@@ -63,50 +63,50 @@ const LOGINS: [&str; 9] =
 /// The nearest known process decides: a caller below a worker is that worker, even if a person's terminal is further up. A
 /// terminal, a login or a CI session counts only if no known process is in between.
 #[must_use]
-pub fn identify<'a, W, A>(lineage: &Lineage, known: &'a Known<W, A>, claims: Claims) -> Standing<'a, W, A> {
+pub fn identify<'a, W, A>(lineage: &Lineage, known: &'a Known<W, A>, claims: Claims) -> Identity<'a, W, A> {
     let Some(caller) = lineage.processes.first() else {
-        return Standing::Nobody { why: "its process is gone" };
+        return Identity::Nobody { why: "its process is gone" };
     };
     if let Some(standing) = lineage.processes.iter().find_map(|process| below(process, known)) {
         return standing;
     }
     if lineage.has_bridge {
-        return Standing::Nobody { why: "it is below a program that runs `switchboard mcp`: an agent" };
+        return Identity::Nobody { why: "it is below a program that runs `switchboard mcp`: an agent" };
     }
     if lineage.is_marked {
-        return Standing::Nobody { why: "its environment, or that of what started it, says that an agent program did" };
+        return Identity::Nobody { why: "its environment, or that of what started it, says that an agent program did" };
     }
     if is_in_foreground(&lineage.processes) {
-        return Standing::Person { is_present: true, why: "the foreground of a terminal" };
+        return Identity::Person { is_present: true, why: "the foreground of a terminal" };
     }
     if claims.is_ci && claims.says_yes {
-        return Standing::Person { is_present: true, why: "a CI session with --yes" };
+        return Identity::Person { is_present: true, why: "a CI session with --yes" };
     }
     if claims.is_ci {
-        return Standing::Person { is_present: false, why: "a CI session without --yes" };
+        return Identity::Person { is_present: false, why: "a CI session without --yes" };
     }
     if lineage.processes.iter().any(|process| has_terminal_for(process, caller)) {
-        return Standing::Person { is_present: false, why: "it is not in the foreground of its terminal" };
+        return Identity::Person { is_present: false, why: "it is not in the foreground of its terminal" };
     }
     if lineage.processes.iter().skip(1).any(is_login) {
-        return Standing::Person { is_present: false, why: "a login without a terminal" };
+        return Identity::Person { is_present: false, why: "a login without a terminal" };
     }
-    Standing::Nobody { why: "its processes lead to no terminal, login or CI session" }
+    Identity::Nobody { why: "its processes lead to no terminal, login or CI session" }
 }
 
 /// Returns what one process of a lineage proves about those below it.
-fn below<'a, W, A>(process: &Process, known: &'a Known<W, A>) -> Option<Standing<'a, W, A>> {
+fn below<'a, W, A>(process: &Process, known: &'a Known<W, A>) -> Option<Identity<'a, W, A>> {
     if let Some(shim) = known.shims.iter().find(|shim| belongs(process, shim.pid, shim.start)) {
-        return Some(Standing::Worker(&shim.who));
+        return Some(Identity::Worker(&shim.who));
     }
     if let Some(program) = known.programs.iter().find(|program| is(process, program.pid, program.start)) {
-        return Some(Standing::Agent(&program.who));
+        return Some(Identity::Agent(&program.who));
     }
     match process.part {
-        Part::Shim => Some(Standing::Nobody { why: "a worker that this daemon does not know started it" }),
-        Part::Daemon => Some(Standing::Nobody { why: "a daemon started it, for a gate or a worker that is gone" }),
+        Part::Shim => Some(Identity::Nobody { why: "a worker that this daemon does not know started it" }),
+        Part::Daemon => Some(Identity::Nobody { why: "a daemon started it, for a gate or a worker that is gone" }),
         Part::Other | Part::Command if process.pid == known.daemon => {
-            Some(Standing::Nobody { why: "the daemon started it, for a gate or a worker that is gone" })
+            Some(Identity::Nobody { why: "the daemon started it, for a gate or a worker that is gone" })
         }
         Part::Other | Part::Command => None,
     }
@@ -197,11 +197,11 @@ mod tests {
     fn said(processes: Vec<Process>, claims: Claims) -> String {
         let lineage = Lineage { processes, ..Lineage::default() };
         match identify(&lineage, &marks(), claims) {
-            Standing::Worker(who) => format!("worker {who}"),
-            Standing::Agent(who) => format!("agent {who}"),
-            Standing::Person { is_present: true, .. } => "person".to_owned(),
-            Standing::Person { is_present: false, .. } => "away".to_owned(),
-            Standing::Nobody { .. } => "nobody".to_owned(),
+            Identity::Worker(who) => format!("worker {who}"),
+            Identity::Agent(who) => format!("agent {who}"),
+            Identity::Person { is_present: true, .. } => "person".to_owned(),
+            Identity::Person { is_present: false, .. } => "away".to_owned(),
+            Identity::Nobody { .. } => "nobody".to_owned(),
         }
     }
 
@@ -339,8 +339,8 @@ mod tests {
         let marked = Lineage { processes: typed(), is_marked: true, ..Lineage::default() };
         let bridged = Lineage { processes: typed(), has_bridge: true, ..Lineage::default() };
 
-        assert!(matches!(identify(&marked, &marks(), CI_YES), Standing::Nobody { .. }));
-        assert!(matches!(identify(&bridged, &marks(), CI_YES), Standing::Nobody { .. }));
+        assert!(matches!(identify(&marked, &marks(), CI_YES), Identity::Nobody { .. }));
+        assert!(matches!(identify(&bridged, &marks(), CI_YES), Identity::Nobody { .. }));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::{Sandbox, paths};
 use crate::{Error, Result};
 
 /// Maximum number of paths that are mounted one by one.
-const MOST: usize = 64;
+const MAX_MOUNTS: usize = 64;
 
 /// Mounts to make, prepared before the fork.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl Mounts {
                 kept.push(KeptPath::new(&path, is_writable, inside)?);
             }
         }
-        if kept.len() > MOST {
-            let why = format!("{} paths are mounted one by one, at most {MOST} can be", kept.len());
+        if kept.len() > MAX_MOUNTS {
+            let why = format!("{} paths are mounted one by one, at most {MAX_MOUNTS} can be", kept.len());
             return Err(Error::Sandbox { path: PathBuf::from("/"), why });
         }
         let cwd = cwd.map(c_string).transpose()?;
@@ -62,7 +62,7 @@ impl Mounts {
     /// Makes the mounts for the calling process, which has a separate mount name space. System calls only.
     pub(super) fn make(&self) -> io::Result<()> {
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-        let mut trees = [const { None::<OwnedFd> }; MOST];
+        let mut trees = [const { None::<OwnedFd> }; MAX_MOUNTS];
         for (tree, kept) in trees.iter_mut().zip(&self.kept) {
             let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
             *tree = Some(open_tree(CWD, &*kept.at, flags)?);
@@ -78,7 +78,7 @@ impl Mounts {
         self.cwd.as_ref().map_or(Ok(()), |cwd| Ok(rustix::process::chdir(&**cwd)?))
     }
 
-    fn put(&self, trees: &[Option<OwnedFd>; MOST], writable: bool) -> io::Result<()> {
+    fn put(&self, trees: &[Option<OwnedFd>; MAX_MOUNTS], writable: bool) -> io::Result<()> {
         let wanted = self.kept.iter().zip(trees).filter(|(kept, _)| kept.is_writable == writable);
         for (kept, tree) in wanted {
             if let Some(tree) = tree {

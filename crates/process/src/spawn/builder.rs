@@ -199,7 +199,7 @@ impl Spawn {
 
     /// Starts the command, and registers it for the search for orphans.
     pub(super) fn start(&self, command: &mut Command, hold: Hold) -> Result<std::process::Child> {
-        orphans::noting(hold, || {
+        orphans::register(hold, || {
             let mut tries = 0;
             loop {
                 match command.spawn() {

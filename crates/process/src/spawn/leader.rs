@@ -54,7 +54,7 @@ impl Leader {
         self.signal_group(Signal::KILL);
         let exit = wait(self.pid, WaitIdOptions::EXITED).unwrap_or(Exit::Signalled(9));
         self.exit = Some(exit);
-        orphans::gone(self.id());
+        orphans::unregister(self.id());
         exit
     }
 

@@ -208,7 +208,7 @@ fn small_files_that_git_ignores_are_told_from_large_ones_and_from_copies_of_the_
     let captured = worktree.capture_with("switchboard/t1", &at, &author(), "all", &ignored.kept).unwrap().unwrap();
 
     assert_eq!(ignored.left_out, [std::path::PathBuf::from("lib")]);
-    assert!(ignored.told().unwrap().contains("lib"));
+    assert!(ignored.left_out_notice().unwrap().contains("lib"));
     let listed = fixture.run(&["ls-tree", "-r", "--name-only", captured.commit.as_str()]);
     for (name, is_there) in
         [("a.log", true), ("built/out/result", true), ("seen", true), (".env", false), ("lib", false)]

@@ -166,8 +166,8 @@ fn what_a_killed_maker_left_without_a_place_is_forgotten_and_nothing_else() {
         fs::write(admin(name).join("locked"), reason).unwrap();
     }
 
-    assert_eq!(repo.worktrees_forget_unmade().unwrap(), 2);
-    assert_eq!(repo.worktrees_forget_unmade().unwrap(), 0);
+    assert_eq!(repo.worktrees_forget_incomplete().unwrap(), 2);
+    assert_eq!(repo.worktrees_forget_incomplete().unwrap(), 0);
 
     let left: Vec<_> =
         ["1.1", "git-makes", "locked-by-a-person", "t1", "t2", "t3", "t4"].map(|name| admin(name).exists()).into();

@@ -72,7 +72,7 @@ fn place(pointer: &str) -> &str {
 impl BadAnswer {
     /// Returns the message to the agent: the problem and its remedy.
     #[must_use]
-    pub fn told(&self, kind: AnswerKind) -> String {
+    pub fn message(&self, kind: AnswerKind) -> String {
         format!("{self}; {}", self.remedy(kind))
     }
 

@@ -4,7 +4,7 @@
 use super::BadAnswer;
 
 /// Minimum length of a fence, in characters.
-const LEAST: usize = 3;
+const MIN_FENCE_LENGTH: usize = 3;
 
 /// A fenced block that is marked as JSON or looks like JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ struct Open<'a> {
 
 impl Found<'_> {
     /// Returns the reason why no block was found.
-    pub(super) const fn why_none(&self) -> BadAnswer {
+    pub(super) const fn missing_reason(&self) -> BadAnswer {
         match self.hidden_in {
             Some(line) => BadAnswer::Nested { line },
             None => BadAnswer::NoBlock,
@@ -119,7 +119,7 @@ fn fence(line: &str) -> Option<Fence<'_>> {
     let info = line.trim_start_matches(mark);
     let length = line.len() - info.len();
     // A backtick after the opening backticks makes the line inline code, not a fence.
-    let is_fence = length >= LEAST && !(mark == '`' && info.contains('`'));
+    let is_fence = length >= MIN_FENCE_LENGTH && !(mark == '`' && info.contains('`'));
     is_fence.then(|| Fence { mark, length, language: info.split_whitespace().next().unwrap_or_default() })
 }
 
@@ -150,6 +150,6 @@ mod tests {
         assert_eq!(problems("````json\n{}\n```\n````\n"), [None]);
         let hidden = scan("````markdown\n```json\n{}\n```\n````\n");
         assert!(hidden.blocks.is_empty());
-        assert_eq!(hidden.why_none(), BadAnswer::Nested { line: 1 });
+        assert_eq!(hidden.missing_reason(), BadAnswer::Nested { line: 1 });
     }
 }

@@ -108,11 +108,11 @@ fn a_field_that_does_not_exist_is_refused_at_every_level_of_every_kind() {
 fn what_is_not_of_the_schema_is_named_with_its_field_and_the_near_word() {
     let bad = reviewed(|value| value["verdict"] = "APROVED".into()).unwrap_err();
     assert_eq!(bad.to_string(), r#"/verdict: expected one of APPROVED, REJECTED, found "APROVED""#);
-    assert_eq!(bad.told(AnswerKind::Review), format!("{bad}; did you mean `APPROVED`?"));
+    assert_eq!(bad.message(AnswerKind::Review), format!("{bad}; did you mean `APPROVED`?"));
 
     let bad = reviewed(|value| value["issues"] = json!([{ "severity": "info", "mesage": "m" }])).unwrap_err();
     assert_eq!(bad.to_string(), "/issues/0: expected only severity, message, file, line, found a field `mesage`");
-    assert!(bad.told(AnswerKind::Review).ends_with("; did you mean `message`?"));
+    assert!(bad.message(AnswerKind::Review).ends_with("; did you mean `message`?"));
 
     let bad = reviewed(|value| value["checked"] = true.into()).unwrap_err();
     assert_eq!(bad.to_string(), "/checked: expected an object, found true");
@@ -223,7 +223,7 @@ fn a_reason_names_the_line_of_the_text() {
     let bad = Answer::find(AnswerKind::Work, "one\n\n```json\n{\n \"summary\": a\n}\n```\n").unwrap_err();
 
     assert!(matches!(bad, BadAnswer::NotJson { line: 5, .. }), "{bad:?}");
-    assert!(bad.told(AnswerKind::Work).contains("double quotes"));
+    assert!(bad.message(AnswerKind::Work).contains("double quotes"));
 }
 
 #[test]
@@ -279,7 +279,7 @@ proptest! {
                     prop_assert_eq!(Answer::read(kind, &value["answer"]), Ok(answer));
                 }
                 Err(bad) => {
-                    prop_assert!(bad.told(kind).len() < 1_000, "{}", bad);
+                    prop_assert!(bad.message(kind).len() < 1_000, "{}", bad);
                     prop_assert!(!bad.remedy(kind).is_empty());
                 }
             }

@@ -13,16 +13,16 @@ pub const ALERTS: [u8; 4] = [75, 80, 90, 100];
 pub const DEFAULT_RESERVE: u64 = 500_000;
 
 /// Number of turns of a run that must have ended before its reservation is computed from their cost.
-pub const KNOWN_COSTS: usize = 5;
+pub const MIN_TURNS_FOR_RESERVE: usize = 5;
 
 /// Number of tasks of a run that must be done before another can be called expensive.
-pub const KNOWN_TASKS: usize = 5;
+pub const MIN_TASKS_FOR_AVERAGE: usize = 5;
 
-/// Factor from which a task is expensive, compared with the average cost of the last [`ROLLING`] tasks of the run.
-pub const DEAR: u64 = 3;
+/// Factor from which a task is expensive, compared with the average cost of the last [`AVERAGE_WINDOW_TASKS`] tasks of the run.
+pub const EXPENSIVE_FACTOR: u64 = 3;
 
 /// Number of most recent tasks in that average.
-pub const ROLLING: usize = 20;
+pub const AVERAGE_WINDOW_TASKS: usize = 20;
 
 /// Budget of a run. All amounts are millionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Budget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u64>,
     /// Amount reserved for a worker's turn before it begins. By default [`DEFAULT_RESERVE`], or the ceiling if that is lower, until
-    /// [`KNOWN_COSTS`] turns of the run have ended; then the 95th percentile of their cost.
+    /// [`MIN_TURNS_FOR_RESERVE`] turns of the run have ended; then the 95th percentile of their cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
     /// What happens when the ceiling is reached.
@@ -56,7 +56,8 @@ pub struct Limits {
 /// Scope of a ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum BudgetOf {
+#[schemars(rename = "BudgetOf")]
+pub enum BudgetScope {
     /// One run, or one task.
     #[default]
     Run,
@@ -70,7 +71,7 @@ pub enum BudgetOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// Scope of the ceiling.
-    pub of: BudgetOf,
+    pub of: BudgetScope,
     /// The ceiling.
     pub ceiling: u64,
     /// Amount spent.
@@ -98,13 +99,13 @@ pub enum Wait {
     /// Reservations of current workers use up what is left of a ceiling.
     Budget {
         /// Scope of the ceiling.
-        of: BudgetOf,
+        of: BudgetScope,
     },
 }
 
-// === impl BudgetOf ===
+// === impl BudgetScope ===
 
-impl BudgetOf {
+impl BudgetScope {
     /// Returns true for the default, which records leave out.
     #[must_use]
     pub fn is_run(&self) -> bool {
@@ -160,7 +161,7 @@ pub enum TaskPauseCause {
     Requested,
     /// The task has reached its ceiling. Its worker's turn is cancelled.
     Budget,
-    /// The task has cost more than [`DEAR`] times the average. Its worker's turn is cancelled.
+    /// The task has cost more than [`EXPENSIVE_FACTOR`] times the average. Its worker's turn is cancelled.
     Dear,
 }
 

@@ -6,7 +6,7 @@ mod fitted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Budget, BudgetOf, PauseCause, TaskPauseCause};
+use super::budget::{Budget, BudgetScope, PauseCause, TaskPauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
 use super::{AutoTurnKind, Change, PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
@@ -547,8 +547,8 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Scope of the ceiling if `task` is `None`.
-        #[serde(default, skip_serializing_if = "BudgetOf::is_run")]
-        of: BudgetOf,
+        #[serde(default, skip_serializing_if = "BudgetScope::is_run")]
+        of: BudgetScope,
     },
     /// The run was paused: current work finishes, and no worker, gate or merge starts until the run is resumed. A pause because of the
     /// budget stops only workers.

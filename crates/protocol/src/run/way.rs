@@ -111,7 +111,7 @@ pub struct Step {
     pub id: StepId,
     /// What the step does.
     #[serde(rename = "do")]
-    pub does: Do,
+    pub does: StepAction,
     /// Steps that must have passed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<StepId>,
@@ -134,7 +134,7 @@ pub struct Step {
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Do {
+pub enum StepAction {
     /// A worker in a role, or the agent in the seat of a led run.
     Work {
         /// Role of the worker.
@@ -186,7 +186,7 @@ pub enum Do {
     Merge,
 }
 
-impl Do {
+impl StepAction {
     /// Returns the gate of the step, or `None` if it is no check.
     #[must_use]
     pub const fn gate(&self) -> Option<&GateId> {

@@ -105,13 +105,14 @@ pub struct BeginStepRequest {
     pub step: Option<String>,
     /// Who does the step.
     #[serde(default)]
-    pub by: Hands,
+    pub by: StepExecutor,
 }
 
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Hands {
+#[schemars(rename = "Hands")]
+pub enum StepExecutor {
     /// A worker of the run.
     #[default]
     Worker,
@@ -213,7 +214,7 @@ pub struct BeginStepReply {
     /// Id of the step.
     pub step: String,
     /// Who does the step.
-    pub by: Hands,
+    pub by: StepExecutor,
     /// `begun`, or the later state of the step.
     pub state: String,
     /// Id of the worker; also set if the caller does the step.

@@ -12,7 +12,7 @@ use crate::time::Millis;
 pub const MAX_ENTRIES: u32 = 1_000;
 
 /// Default number of entries on one page.
-pub const USUAL_ENTRIES: u32 = 200;
+pub const DEFAULT_ENTRIES: u32 = 200;
 
 /// Maximum number of turns and questions that are shown for one worker.
 pub const MAX_TURNS: usize = 100;

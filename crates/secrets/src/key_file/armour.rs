@@ -13,7 +13,7 @@ use crate::words::entropy;
 /// Maximum distance of a key's body from its first line, in bytes.
 const BODY: usize = 12_000;
 /// Minimum length of a body of unknown format; the shortest real one, an Ed25519 key, has 64 characters.
-const LEAST: usize = 60;
+const MIN_BODY: usize = 60;
 /// Minimum entropy of such a body in bits a character: 64 random characters of base64 have 5.0 to 5.5, words and
 /// patterns 4 and less.
 const BITS: f64 = 4.2;
@@ -37,7 +37,8 @@ pub(crate) fn private_key(place: &Context<'_>) -> Option<Found> {
     }
     // The body is cut off, encrypted as a whole, or made up.
     let tail = &block.body[block.body.len() / 2..];
-    let is_key = block.body.len() >= LEAST && entropy(&block.body) >= BITS && !is_made_up(&tail[..tail.len().min(64)]);
+    let is_key =
+        block.body.len() >= MIN_BODY && entropy(&block.body) >= BITS && !is_made_up(&tail[..tail.len().min(64)]);
     let is_locked = block.label.starts_with(b"ENCRYPTED") || block.names_cipher;
     is_key.then(
         || if is_locked { Lock::Passphrase.found(block.range) } else { Found::new(block.range, Strength::Strong) },

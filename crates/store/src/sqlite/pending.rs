@@ -214,7 +214,7 @@ impl Pending {
     }
 
     /// Caches a row that was read from SQLite, unless something was added since `count` was read.
-    pub(super) fn saw(&mut self, count: u64, table: &'static str, key: &[Cell], row: Row) {
+    pub(super) fn cache_row(&mut self, count: u64, table: &'static str, key: &[Cell], row: Row) {
         if self.count == count {
             self.seen.keep(table, key, row);
         }
@@ -383,7 +383,7 @@ mod tests {
     fn a_row_that_was_read_is_known_until_a_commit_touches_it() {
         let mut pending = Pending::default();
         let key = [Cell::from("ann")];
-        pending.saw(0, TABLE.name, &key, row("ann"));
+        pending.cache_row(0, TABLE.name, &key, row("ann"));
         assert_eq!(pending.row(&TABLE, &key), Some(Some(&row("ann"))));
 
         pending.add(Vec::new(), layer("bob"));
@@ -402,7 +402,7 @@ mod tests {
         pending.add(Vec::new(), layer("ann"));
         pending.newer = Layer::default();
 
-        pending.saw(count, TABLE.name, &key, row("ann"));
+        pending.cache_row(count, TABLE.name, &key, row("ann"));
 
         assert_eq!(pending.row(&TABLE, &key), None);
     }
@@ -411,7 +411,7 @@ mod tests {
     fn what_was_read_is_bounded() {
         let mut pending = Pending::default();
         for number in 0..10 * MAX_ROWS {
-            pending.saw(0, TABLE.name, &[Cell::from(number as i64)], row("ann"));
+            pending.cache_row(0, TABLE.name, &[Cell::from(number as i64)], row("ann"));
         }
 
         assert!(pending.seen.count <= MAX_ROWS);

@@ -22,7 +22,7 @@ const MAX_GROUP: usize = 512;
 const MAX_BYTES: usize = 32 << 20;
 
 /// Maximum number and bytes of batches that wait for SQLite; beyond that, commits wait until some are written.
-const MOST: (usize, usize) = (4_096, 4 << 20);
+const MAX_PENDING: (usize, usize) = (4_096, 4 << 20);
 
 /// Limit for a commit on its caller's thread, which may belong to a runtime; after a slower one, the next callers
 /// queue.
@@ -32,7 +32,7 @@ const SLOW: Duration = Duration::from_millis(20);
 const GATHER: Duration = Duration::from_millis(4);
 
 /// How long a commit waits until SQLite has caught up.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FLUSH_WAIT: Duration = Duration::from_secs(5);
 
 /// Time without a commit after which the flusher tidies up.
 const IDLE: Duration = Duration::from_millis(200);
@@ -105,13 +105,13 @@ impl Queue {
 /// Returns true if so much waits for SQLite that commits have to wait.
 pub(super) fn is_too_much(pending: &Pending) -> bool {
     let (batches, bytes) = pending.size();
-    batches >= MOST.0 || bytes >= MOST.1
+    batches >= MAX_PENDING.0 || bytes >= MAX_PENDING.1
 }
 
 /// Returns true if so much waits for SQLite that it should be written soon.
 pub(super) fn is_much(pending: &Pending) -> bool {
     let (batches, bytes) = pending.size();
-    batches >= MOST.0 / 4 || bytes >= MOST.1 / 4
+    batches >= MAX_PENDING.0 / 4 || bytes >= MAX_PENDING.1 / 4
 }
 
 impl Inner {
@@ -176,8 +176,8 @@ impl Inner {
         if !is_too_much(&pending) {
             return self.core.alive();
         }
-        self.rest.notify_one();
-        let waited = self.way.wait_timeout_while(pending, PATIENCE, |pending| is_too_much(pending));
+        self.flush_needed.notify_one();
+        let waited = self.flushed.wait_timeout_while(pending, FLUSH_WAIT, |pending| is_too_much(pending));
         let (pending, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(pending);
         // The disk is slow or full; `write_through` returns the error.
@@ -192,10 +192,10 @@ impl Inner {
             while pending.is_empty() && !pending.is_closing {
                 pending.is_asleep = true;
                 if is_tidy {
-                    pending = self.rest.wait(pending).unwrap_or_else(PoisonError::into_inner);
+                    pending = self.flush_needed.wait(pending).unwrap_or_else(PoisonError::into_inner);
                 } else if since.elapsed() < IDLE {
                     let left = IDLE.saturating_sub(since.elapsed());
-                    pending = self.rest.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0;
+                    pending = self.flush_needed.wait_timeout(pending, left).unwrap_or_else(PoisonError::into_inner).0;
                 } else {
                     break;
                 }
@@ -215,8 +215,10 @@ impl Inner {
             }
             let is_little = |pending: &mut Pending| !is_much(pending) && !pending.is_closing;
             pending.is_asleep = true;
-            let (mut pending, _) =
-                self.rest.wait_timeout_while(pending, GATHER, is_little).unwrap_or_else(PoisonError::into_inner);
+            let (mut pending, _) = self
+                .flush_needed
+                .wait_timeout_while(pending, GATHER, is_little)
+                .unwrap_or_else(PoisonError::into_inner);
             pending.is_asleep = false;
             drop(pending);
             // The next commit or read returns the error.
@@ -248,7 +250,7 @@ impl Inner {
 
     pub(super) fn close_flusher(&self) {
         lock(&self.pending).is_closing = true;
-        self.rest.notify_one();
+        self.flush_needed.notify_one();
     }
 
     /// Answers all waiting callers that the store has ended.

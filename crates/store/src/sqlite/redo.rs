@@ -105,12 +105,12 @@ impl Redo {
 
     fn write(&self, data: &[u8]) -> Result<(), Error> {
         let what = IoEvent::Write { offset: self.end, data };
-        self.heard(what, || self.file.write_all_at(data, self.end))
+        self.with_hook(what, || self.file.write_all_at(data, self.end))
     }
 
     /// Syncs everything that was written to the disk.
     pub(super) fn sync(&self) -> Result<(), Error> {
-        self.heard(IoEvent::Sync, || sync(&self.file))
+        self.with_hook(IoEvent::Sync, || sync(&self.file))
     }
 
     /// Returns true if the file is so large that it should restart.
@@ -129,7 +129,7 @@ impl Redo {
     pub(super) fn cut(&mut self) -> Result<(), Error> {
         self.restart()?;
         if self.length > 0 {
-            self.heard(IoEvent::Resize { length: 0 }, || self.file.set_len(0))?;
+            self.with_hook(IoEvent::Resize { length: 0 }, || self.file.set_len(0))?;
             self.length = 0;
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Redo {
             return;
         }
         let length = self.length + STEP;
-        let grown = self.heard(IoEvent::Resize { length }, || {
+        let grown = self.with_hook(IoEvent::Resize { length }, || {
             let zeros = vec![0; STEP as usize];
             self.file.write_all_at(&zeros, self.length)
         });
@@ -167,7 +167,7 @@ impl Redo {
         rustix::fs::fstatvfs(&self.file).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
-    fn heard(&self, what: IoEvent<'_>, work: impl FnOnce() -> std::io::Result<()>) -> Result<(), Error> {
+    fn with_hook(&self, what: IoEvent<'_>, work: impl FnOnce() -> std::io::Result<()>) -> Result<(), Error> {
         let before = self.io_hook.as_ref().map_or(Ok(()), |io_hook| io_hook.before(&self.path, what));
         before.and_then(|()| work()).map_err(|error| translate(&error))?;
         if let Some(io_hook) = &self.io_hook {

@@ -11,7 +11,7 @@ const VOID: [&str; 17] = [
 /// Elements whose content is not markup.
 const RAW: [&str; 5] = ["script", "style", "textarea", "title", "xmp"];
 /// Elements that structure a page: without their end tag everything after them is misplaced.
-const FIRM: [&str; 17] = [
+const STRUCTURAL: [&str; 17] = [
     "div", "section", "article", "main", "nav", "header", "footer", "aside", "form", "table", "ul", "ol", "select",
     "button", "dl", "fieldset", "template",
 ];
@@ -47,7 +47,7 @@ pub(super) fn problem(text: &str) -> Option<Problem> {
                 Some(content) => at += content,
                 None => return stated(at, "an element that is never closed"),
             }
-        } else if FIRM.contains(&name.as_str()) && !is_alone {
+        } else if STRUCTURAL.contains(&name.as_str()) && !is_alone {
             open.push((name, at));
         }
         at += end;

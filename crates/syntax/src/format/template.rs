@@ -8,7 +8,7 @@ use crate::overwrite::overwrite;
 /// Beginning and end of each kind of gap.
 const GAPS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?php", "?>")];
 /// Maximum length of a gap, in bytes.
-const LONGEST: usize = 5_000;
+const MAX_GAP_BYTES: usize = 5_000;
 
 /// Returns whether a text has gaps. A workflow's `${{ }}` is not one: it stands inside of values.
 pub(super) fn has_gaps(text: &[u8]) -> bool {
@@ -54,7 +54,7 @@ pub(crate) fn code(text: &[u8], name: u8) -> Option<Cow<'_, [u8]>> {
     let mut filled = Cow::Borrowed(text);
     let mut at = 0;
     while let Some(open) = memchr::memmem::find(&text[at..], b"<%").map(|length| at + length) {
-        let reach = &text[open..(open + LONGEST).min(text.len())];
+        let reach = &text[open..(open + MAX_GAP_BYTES).min(text.len())];
         let Some(length) = memchr::memmem::find(reach, b"%>") else { break };
         at = open + length + 2;
         let prints = matches!(text[open + 2], b'=' | b'-');
@@ -75,7 +75,7 @@ fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
         let is_workflow = brace > 0 && text[brace - 1] == b'$';
         if let Some((open, close)) = gap.filter(|_| !is_workflow) {
             let inner = brace + open.len();
-            let reach = &text[inner..(inner + LONGEST).min(text.len())];
+            let reach = &text[inner..(inner + MAX_GAP_BYTES).min(text.len())];
             if let Some(end) = memchr::memmem::find(reach, close.as_bytes()) {
                 return Some((brace, inner + end + close.len()));
             }

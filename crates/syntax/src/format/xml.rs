@@ -20,7 +20,7 @@ pub(super) fn problem(text: &str) -> Option<Problem> {
     loop {
         let start = reader.buffer_position();
         match reader.read_event() {
-            Err(error) => return at(reader.error_position(), said(&error)),
+            Err(error) => return at(reader.error_position(), message_of(&error)),
             Ok(Event::Start(element)) => {
                 roots += usize::from(open.is_empty());
                 if let Some(what) = bad_attribute(&element) {
@@ -51,7 +51,7 @@ pub(super) fn problem(text: &str) -> Option<Problem> {
 }
 
 /// Converts the parser's error to a message without text of the file.
-fn said(error: &quick_xml::Error) -> &'static str {
+fn message_of(error: &quick_xml::Error) -> &'static str {
     use quick_xml::Error;
     use quick_xml::errors::{IllFormedError, SyntaxError};
     match error {

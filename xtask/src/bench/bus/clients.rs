@@ -68,7 +68,7 @@ pub(super) fn processes(repo: &Path, many: usize, count: usize) -> anyhow::Resul
 }
 
 /// Acts as such a sending process.
-pub(super) fn be(client: &[String]) -> anyhow::Result<()> {
+pub(super) fn run_as_client(client: &[String]) -> anyhow::Result<()> {
     let [repo, name, count] = client else { bail!("--client REPO NAME COUNT") };
     let times = sends(Path::new(repo), name, count.parse().context("COUNT")?)?;
     println!("{}", serde_json::to_string(&times)?);

@@ -22,8 +22,8 @@ const SENDS: usize = 300;
 const EACH: usize = 200;
 
 /// Number of messages in a full inbox, and in a short one.
-const FULL: usize = 100_000;
-const SHORT: usize = 100;
+const FULL_INBOX: usize = 100_000;
+const SHORT_INBOX: usize = 100;
 
 /// Number of held leases, many and few, and of timed reservations.
 const LEASES: (usize, usize) = (10_000, 10);
@@ -168,8 +168,8 @@ pub(super) fn sizes() -> anyhow::Result<Map<String, Value>> {
     let agents: Vec<&str> = names.iter().map(String::as_str).chain(["ada", "full", "short"]).collect();
     let bus = Bus::new(folder.path(), &agents)?;
     // A short inbox and a full one in one store: only the inbox differs.
-    bus.send_many(&Arc::new(vec!["short".to_owned()]), SHORT.div_ceil(MANY), 1)?;
-    bus.send_many(&Arc::new(vec!["full".to_owned()]), FULL.div_ceil(MANY), 1 << 20)?;
+    bus.send_many(&Arc::new(vec!["short".to_owned()]), SHORT_INBOX.div_ceil(MANY), 1)?;
+    bus.send_many(&Arc::new(vec!["full".to_owned()]), FULL_INBOX.div_ceil(MANY), 1 << 20)?;
     let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for number in 0..200_u64 {
         for (place, inbox) in ["short", "full"].into_iter().enumerate() {
@@ -183,7 +183,7 @@ pub(super) fn sizes() -> anyhow::Result<Map<String, Value>> {
     row.insert("flat_inbox_100k".to_owned(), json!(rounded((full_send / short_send).max(full_fetch / short_fetch))));
     bus.store.checkpoint(Checkpoint::Truncate)?;
     let bytes = std::fs::metadata(folder.path().join("store.db"))?.len();
-    let payload = (FULL + SHORT + 400) * BODY;
+    let payload = (FULL_INBOX + SHORT_INBOX + 400) * BODY;
     #[expect(clippy::cast_precision_loss, reason = "bytes of a file")]
     row.insert("disk_over_payload".to_owned(), json!(rounded(bytes as f64 / payload as f64)));
     bus.store.close();

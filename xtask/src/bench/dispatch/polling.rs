@@ -43,7 +43,7 @@ pub(super) struct Polling {
 
 /// Results for one worker.
 #[derive(Default)]
-struct Told {
+struct WorkerResult {
     sent: usize,
     lost: usize,
     stale: usize,
@@ -63,7 +63,7 @@ pub(super) fn measure(seed: u64) -> anyhow::Result<Polling> {
             std::thread::spawn(move || play(began, &slot, Rng::with_seed(seed.wrapping_add(number as u64))))
         })
         .collect();
-    let mut all = Told::default();
+    let mut all = WorkerResult::default();
     for thread in threads {
         let told = thread.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??;
         all.sent += told.sent;
@@ -82,13 +82,13 @@ pub(super) fn measure(seed: u64) -> anyhow::Result<Polling> {
 }
 
 /// Runs one worker with its coordinator, which writes signals at the same time.
-fn play(began: Instant, slot: &Path, mut rng: Rng) -> anyhow::Result<Told> {
+fn play(began: Instant, slot: &Path, mut rng: Rng) -> anyhow::Result<WorkerResult> {
     let until = Instant::now() + scaled(LASTS_S);
     let coordinator = {
         let (slot, rng) = (slot.to_owned(), rng.fork());
         std::thread::spawn(move || signal((began, until), &slot, rng))
     };
-    let mut told = Told::default();
+    let mut told = WorkerResult::default();
     let mut read = 0;
     while Instant::now() < until {
         told.stale += work(&mut rng);

@@ -85,12 +85,14 @@ impl Compiler {
     pub(crate) fn samples(self, bench: &Bench<'_>) -> anyhow::Result<Vec<PathBuf>> {
         let here = Path::new("/");
         let folder = match self {
-            Self::Python => said(here, "python3", &["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"])?,
-            Self::Node => said(here, "npm", &["root", "--global"])?,
+            Self::Python => {
+                first_line(here, "python3", &["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"])?
+            }
+            Self::Node => first_line(here, "npm", &["root", "--global"])?,
             Self::Tsc => typescript(bench)?.join("rxjs/src"),
             Self::Rustc => std::env::home_dir().context("no home")?.join(".cargo/registry/src"),
             Self::Javac => java_sources(bench)?,
-            Self::Gofmt => said(here, "go", &["env", "GOROOT"])?.join("src"),
+            Self::Gofmt => first_line(here, "go", &["env", "GOROOT"])?.join("src"),
         };
         files(&folder, self.language().1)
     }
@@ -122,7 +124,7 @@ impl Compiler {
 }
 
 /// Returns the first line that a program prints, as a path.
-fn said(folder: &Path, program: &str, args: &[&str]) -> anyhow::Result<PathBuf> {
+fn first_line(folder: &Path, program: &str, args: &[&str]) -> anyhow::Result<PathBuf> {
     let out = String::from_utf8(output(command(program, folder).args(args))?)?;
     Ok(PathBuf::from(out.lines().next().context("it printed nothing")?))
 }

@@ -50,7 +50,7 @@ pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
     let corpus = Corpus::of_machine(bench.args.seed, bench.args.other_half);
     let planted = plant(&root, &corpus, &mut draw)?;
     anyhow::ensure!(!planted.is_empty(), "no files to plant into");
-    let told = told(bench, &root, &planted)?;
+    let told = reported_lines(bench, &root, &planted)?;
     let (score, by_form) = score(&planted, &told);
     for (form, score) in &by_form {
         bench.say(&format!("secrets generated, {form}: {}", score.to_json()));
@@ -143,7 +143,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Scans the planted files in groups: a report lists a thousand findings at most.
-fn told(bench: &Bench<'_>, root: &Path, planted: &[Planted]) -> anyhow::Result<BTreeSet<Line>> {
+fn reported_lines(bench: &Bench<'_>, root: &Path, planted: &[Planted]) -> anyhow::Result<BTreeSet<Line>> {
     /// Number of files in a group; each has about two planted lines.
     const AT_ONCE: usize = 200;
     let paths: BTreeSet<&str> = planted.iter().map(|one| one.path.as_str()).collect();

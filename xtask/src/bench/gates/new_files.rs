@@ -54,7 +54,7 @@ const NOT_RIGHT: [&str; 9] = ["test", "tests", "testdata", "testing", "fixtures"
 /// Minimum number of files of a kind; fewer are not representative.
 const FEWEST: usize = 200;
 /// Maximum number of files of a kind.
-const MOST: usize = 1_500;
+const MAX_FILES_OF_KIND: usize = 1_500;
 /// Maximum number of directory entries that are walked.
 const WALKED: usize = 600_000;
 
@@ -165,7 +165,7 @@ impl Drawn {
         let root = folder.path().canonicalize()?;
         let mut draw = Draw(bench.args.seed);
         let mut copies = BTreeMap::new();
-        while copies.len() < MOST && !files.is_empty() {
+        while copies.len() < MAX_FILES_OF_KIND && !files.is_empty() {
             let file = files.swap_remove(draw.below(files.len()));
             copies.extend(copied(&root, &file, copies.len()).map(|path| (path, file)));
         }

@@ -51,7 +51,7 @@ impl Figure {
     }
 
     /// Returns the limit, and whether more is better.
-    fn wanted(self) -> (f64, bool) {
+    fn limit(self) -> (f64, bool) {
         match self {
             Self::SimRunsPerMinute => (5_000.0, true),
             Self::Run1kTasksMs => (2_000.0, false),
@@ -70,7 +70,7 @@ impl Figure {
 
     /// Returns a row of the printed table.
     pub(super) fn line(self, measured: f64) -> String {
-        let (limit, more_is_better) = self.wanted();
+        let (limit, more_is_better) = self.limit();
         let (mark, is_met) = if more_is_better { ("≥", measured >= limit) } else { ("≤", measured <= limit) };
         let verdict = if is_met { "met" } else { "missed" };
         format!("{:<20} {:>10.2}   wanted {mark} {limit:<6} {verdict}", self.name(), measured)

@@ -122,7 +122,7 @@ impl Position {
     }
 
     /// Returns the prompts of the agents, by the names of their files.
-    fn told(&self) -> anyhow::Result<Vec<(String, String)>> {
+    fn prompts(&self) -> anyhow::Result<Vec<(String, String)>> {
         let files = fs::read_dir(self.folder.path().join("told"))?;
         let read = |file: std::io::Result<fs::DirEntry>| -> anyhow::Result<(String, String)> {
             let file = file?;
@@ -205,7 +205,7 @@ fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     place.down(binary);
     ensure!(is_done, "the run of {} did not succeed", if is_team { "a team" } else { "one agent" });
     ensure!(!between.is_empty(), "no two steps follow each other");
-    Ok((place.told()?.iter().map(|(_, text)| tokens(text)).sum(), median(between)))
+    Ok((place.prompts()?.iter().map(|(_, text)| tokens(text)).sum(), median(between)))
 }
 
 /// Returns the milliseconds from the end of each turn to the start of the next worker of the task, if no gate judges

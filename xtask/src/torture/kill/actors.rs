@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LEASE_MS: u64 = 5_000;
 
 /// Repository of the daemon, and the receivers.
-pub(super) struct Post {
+pub(super) struct Target {
     repo: PathBuf,
     pub(super) receivers: Vec<String>,
     /// Counter of received answers: the order in which results were known.
@@ -56,33 +56,33 @@ impl CallLog {
     }
 }
 
-// === impl Post ===
+// === impl Target ===
 
-impl Post {
+impl Target {
     /// Registers the receivers and the holders of leases.
     pub(super) fn new(repo: PathBuf, receivers: usize) -> anyhow::Result<Self> {
         let receivers: Vec<String> = (0..receivers).map(|number| format!("receiver-{number}")).collect();
         let post = Self { repo, receivers, clock: AtomicU64::new(1) };
-        let mut line = Line::new(&post, "torture");
+        let mut line = RetryingCaller::new(&post, "torture");
         let holders = (0..8).map(|number| format!("holder-{number}"));
         for name in post.receivers.iter().cloned().chain(holders) {
-            line.ask("register_agent", &json!({ "name": name }), None)?.map_err(told)?;
+            line.ask("register_agent", &json!({ "name": name }), None)?.map_err(call_error)?;
         }
         Ok(post)
     }
 
     /// Returns the number of unacknowledged messages.
     pub(super) fn unread(&self) -> anyhow::Result<u64> {
-        let status = Line::new(self, "torture").ask("get_status", &json!({}), None)?.map_err(told)?;
+        let status = RetryingCaller::new(self, "torture").ask("get_status", &json!({}), None)?.map_err(call_error)?;
         status["unread"].as_u64().context("unread")
     }
 
     /// Returns all events about mail: kind, facts, and for a sent message its position and number.
     pub(super) fn events(&self) -> anyhow::Result<Vec<Value>> {
         let (mut all, mut after) = (Vec::new(), json!("start"));
-        let mut line = Line::new(self, "torture");
+        let mut line = RetryingCaller::new(self, "torture");
         loop {
-            let page = line.ask("read_events", &json!({ "after": after, "limit": 1000 }), None)?.map_err(told)?;
+            let page = line.ask("read_events", &json!({ "after": after, "limit": 1000 }), None)?.map_err(call_error)?;
             let events = page["events"].as_array().cloned().unwrap_or_default();
             if events.is_empty() {
                 return Ok(all);
@@ -94,7 +94,7 @@ impl Post {
 
     /// Returns the result of `verify_log`.
     pub(super) fn verify(&self) -> anyhow::Result<Value> {
-        Line::new(self, "torture").ask("verify_log", &json!({}), None)?.map_err(told)
+        RetryingCaller::new(self, "torture").ask("verify_log", &json!({}), None)?.map_err(call_error)
     }
 
     fn tick(&self) -> u64 {
@@ -102,22 +102,22 @@ impl Post {
     }
 }
 
-fn told(failure: Failure) -> anyhow::Error {
+fn call_error(failure: Failure) -> anyhow::Error {
     anyhow::anyhow!("{}: {}", failure.code, failure.what)
 }
 
 /// A caller that survives restarts of the daemon.
-struct Line<'a> {
-    post: &'a Post,
+struct RetryingCaller<'a> {
+    post: &'a Target,
     name: String,
     client: Option<Client>,
     retried: u64,
 }
 
-// === impl Line ===
+// === impl RetryingCaller ===
 
-impl<'a> Line<'a> {
-    fn new(post: &'a Post, name: &str) -> Self {
+impl<'a> RetryingCaller<'a> {
+    fn new(post: &'a Target, name: &str) -> Self {
         Self { post, name: name.to_owned(), client: None, retried: 0 }
     }
 
@@ -152,8 +152,8 @@ impl<'a> Line<'a> {
 }
 
 /// Sends numbered messages to the receivers in turn.
-pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
-    let mut line = Line::new(post, &format!("sender-{number}"));
+pub(super) fn send(post: &Target, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
+    let mut line = RetryingCaller::new(post, &format!("sender-{number}"));
     let mut log = CallLog::default();
     let mut count = 0_u64;
     while goes.load(Ordering::SeqCst) {
@@ -168,7 +168,7 @@ pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
                 log.accepted.insert(id, (recipient.clone(), number, count));
             }
             Err(failure) if failure.code == "bus.inbox-full" => std::thread::sleep(Duration::from_millis(20)),
-            Err(failure) => return Err(told(failure)),
+            Err(failure) => return Err(call_error(failure)),
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -177,12 +177,12 @@ pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
 }
 
 /// Receives and acknowledges messages, a few at a time.
-pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
-    let mut line = Line::new(post, &post.receivers[number]);
+pub(super) fn receive(post: &Target, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
+    let mut line = RetryingCaller::new(post, &post.receivers[number]);
     let mut log = CallLog::default();
     while goes.load(Ordering::SeqCst) {
         let args = json!({ "max": 20, "lease_ms": LEASE_MS, "wait_ms": 100 });
-        let reply = line.ask("receive_messages", &args, None)?.map_err(told)?;
+        let reply = line.ask("receive_messages", &args, None)?.map_err(call_error)?;
         for message in reply["messages"].as_array().into_iter().flatten() {
             let id = message["id"].as_str().context("a message without an id")?.to_owned();
             let attempt = message["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0);
@@ -194,7 +194,7 @@ pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::
             match line.ask("ack_message", &args, None)? {
                 Ok(_) => log.acked.push(id),
                 Err(failure) if failure.code == "bus.lease-lost" => {}
-                Err(failure) => return Err(told(failure)),
+                Err(failure) => return Err(call_error(failure)),
             }
         }
     }
@@ -203,8 +203,8 @@ pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::
 }
 
 /// Leases the same files as the other holders, exclusively, and returns them.
-pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
-    let mut line = Line::new(post, &format!("holder-{number}"));
+pub(super) fn hold(post: &Target, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
+    let mut line = RetryingCaller::new(post, &format!("holder-{number}"));
     let mut log = CallLog::default();
     let mut count = 0;
     while goes.load(Ordering::SeqCst) {
@@ -217,7 +217,7 @@ pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
                 std::thread::sleep(Duration::from_millis(5));
                 continue;
             }
-            Err(failure) => return Err(told(failure)),
+            Err(failure) => return Err(call_error(failure)),
         };
         let since = post.tick();
         let token = granted["lease"]["token"].as_u64().context("a lease without a token")?;
@@ -225,7 +225,7 @@ pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
         let until = post.tick();
         log.leases.push((token, since, until));
         let args = json!({ "lease": granted["lease"]["id"], "token": token });
-        line.ask("release_files", &args, Some(&format!("release-{number}-{count}")))?.map_err(told)?;
+        line.ask("release_files", &args, Some(&format!("release-{number}-{count}")))?.map_err(call_error)?;
     }
     log.retried = line.retried;
     Ok(log)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use super::actors::{CallLog, Post};
+use super::actors::{CallLog, Target};
 
 /// Counts of the comparison; a broken promise is an error instead.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ struct Story {
 }
 
 /// Compares the log of the actors with the record.
-pub(super) fn compare(post: &Post, log: CallLog) -> anyhow::Result<Verdict> {
+pub(super) fn compare(post: &Target, log: CallLog) -> anyhow::Result<Verdict> {
     let verified = post.verify()?;
     ensure!(verified["is_intact"] == true, "the record does not verify: {}", verified["summary"]);
     let events = post.events()?;

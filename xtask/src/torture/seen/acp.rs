@@ -9,8 +9,8 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 
-use super::record::{Able, Record};
-use super::{Sender, ask, told};
+use super::record::{Record, VisibleSpans};
+use super::{Sender, ask, failure_text};
 use crate::bench::daemon::{Client, TestRepo};
 
 const AGENT: &str = "scout";
@@ -28,7 +28,7 @@ const CALL_MS: usize = 250;
 const STOP: Duration = Duration::from_secs(10);
 
 /// Interval at which the run is polled.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the agent while messages are sent to it.
 pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64) -> anyhow::Result<Record> {
@@ -38,7 +38,7 @@ pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64)
     let run = start(&mut sender.client, binary, &script)?;
     let mut looked = Instant::now();
     sender.send_all(messages, |client| {
-        if looked.elapsed() > LOOK {
+        if looked.elapsed() > POLL_INTERVAL {
             looked = Instant::now();
             try_again(client, &run)?;
         }
@@ -49,7 +49,7 @@ pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64)
     unless_over(sender.client.call("stop_run", json!({ "what": run }), None)?)?;
     let began = Instant::now();
     while ask(&mut sender.client, "get_run", json!({ "run": run }))?["state"] == "running" && began.elapsed() < STOP {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(record)
 }
@@ -77,7 +77,7 @@ fn unless_over(answer: Result<Value, Failure>) -> anyhow::Result<()> {
     match answer {
         Ok(_) => Ok(()),
         Err(failure) if failure.code == "request.conflict" || failure.code == "store.conflict" => Ok(()),
-        Err(failure) => anyhow::bail!(told(&failure)),
+        Err(failure) => anyhow::bail!(failure_text(&failure)),
     }
 }
 
@@ -105,8 +105,8 @@ fn sections(seed: u64) -> Value {
 }
 
 /// Returns when the agent was between two turns, with a process that could take the next one.
-pub(super) fn able(record: &Record) -> anyhow::Result<Able> {
-    let mut able = Able::default();
+pub(super) fn able(record: &Record) -> anyhow::Result<VisibleSpans> {
+    let mut able = VisibleSpans::default();
     let (mut idle, mut born) = (None, None);
     for event in record.events.iter().filter(|event| event["kind"] == "worker_reported") {
         let at = Record::at(event)?;

@@ -9,20 +9,20 @@ use anyhow::Context as _;
 use fastrand::Rng;
 use serde_json::json;
 
-use super::record::{Able, Record};
+use super::record::{Record, VisibleSpans};
 use super::{Sender, ask};
 use crate::bench::daemon::TestRepo;
 
 const AGENT: &str = "reader";
 
 /// Interval at which an idle agent checks its inbox.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Maximum time that it is idle, busy and dead, in milliseconds.
 const STATES: [usize; 3] = [400, 400, 1_500];
 
 /// Runs the agent while messages are sent to it; returns when it checked its inbox.
-pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Result<(Record, Able)> {
+pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Result<(Record, VisibleSpans)> {
     let mut sender = Sender::new(test_repo, AGENT, seed)?;
     ask(&mut sender.client, "register_agent", json!({ "name": AGENT }))?;
     let inbox = test_repo.repo().join(".switchboard/inbox").join(AGENT);
@@ -39,8 +39,8 @@ pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Res
     Ok((sender.record()?, able))
 }
 
-fn read(inbox: &Path, goes: &AtomicBool, mut rng: Rng) -> anyhow::Result<Able> {
-    let mut able = Able::default();
+fn read(inbox: &Path, goes: &AtomicBool, mut rng: Rng) -> anyhow::Result<VisibleSpans> {
+    let mut able = VisibleSpans::default();
     let mut born = now()?;
     while goes.load(Ordering::SeqCst) {
         let began = now()?;
@@ -48,7 +48,7 @@ fn read(inbox: &Path, goes: &AtomicBool, mut rng: Rng) -> anyhow::Result<Able> {
         let until = Instant::now() + idle;
         while Instant::now() < until {
             take(inbox)?;
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         able.spans.push((began, now()?));
         if rng.usize(..8) == 0 {

@@ -16,15 +16,15 @@ pub(super) struct Record {
 
 /// Times when an agent was able to see mail: spans of the time of day in milliseconds, in order.
 #[derive(Debug, Default)]
-pub(super) struct Able {
+pub(super) struct VisibleSpans {
     pub(super) spans: Vec<(i64, i64)>,
     /// Times when it was running at all, able or busy.
     pub(super) alive: Vec<(i64, i64)>,
 }
 
-// === impl Able ===
+// === impl VisibleSpans ===
 
-impl Able {
+impl VisibleSpans {
     /// Returns how long it was able to see mail between two moments.
     fn between(&self, from: i64, to: i64) -> i64 {
         self.spans.iter().map(|(begin, end)| (to.min(*end) - from.max(*begin)).max(0)).sum()
@@ -55,7 +55,7 @@ impl Record {
 
     /// Returns how soon messages were seen, by state; fails for a message that was seen too late or not at all, and for
     /// cancelled work.
-    pub(super) fn judge(&self, able: &Able, messages: u64, patience: i64) -> anyhow::Result<Value> {
+    pub(super) fn judge(&self, able: &VisibleSpans, messages: u64, patience: i64) -> anyhow::Result<Value> {
         let mut accepted = BTreeMap::new();
         let (mut waits, mut states) = (BTreeMap::new(), BTreeMap::<_, u64>::new());
         for event in &self.events {
@@ -121,8 +121,8 @@ impl Record {
 mod tests {
     use super::*;
 
-    fn able() -> Able {
-        Able { spans: vec![(0, 1_000), (5_000, 9_000)], alive: vec![(0, 9_000)] }
+    fn able() -> VisibleSpans {
+        VisibleSpans { spans: vec![(0, 1_000), (5_000, 9_000)], alive: vec![(0, 9_000)] }
     }
 
     fn record(seen_at: Option<i64>, stop: &str) -> Record {

@@ -277,12 +277,12 @@ impl World {
 
     fn about(&self, who: &'static str, verb: &'static str, op: Op, args: Value) -> anyhow::Result<Call> {
         let store = self.store.clone();
-        let future = Box::pin(async move { asked(&store, who, verb, args).await });
+        let future = Box::pin(async move { call_verb(&store, who, verb, args).await });
         Ok(Call { op, future })
     }
 }
 
-async fn asked(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
+async fn call_verb(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
     let by = by(who);
     fn shown<T: serde::Serialize>(reply: Result<T, switchboard_bus::Error>) -> Answer {
         reply.map_err(code).and_then(|reply| serde_json::to_value(reply).map_err(|error| error.to_string()))

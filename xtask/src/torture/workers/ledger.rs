@@ -13,7 +13,7 @@ use super::stage::Stage;
 const AT_MOST: u64 = 2 * 90_000;
 
 /// Result of the comparison.
-pub(super) struct Books {
+pub(super) struct CostComparison {
     pub(super) workers: usize,
     pub(super) total: u64,
     /// Differences of workers that were cut short, in millionths of a US dollar.
@@ -25,10 +25,10 @@ pub(super) struct Books {
 /// # Errors
 /// When the costs of a worker that was not cut short differ, or those of another by more than a killed process can have
 /// had pending.
-pub(super) fn compare(stage: &mut Stage, cut_short: &BTreeSet<String>) -> anyhow::Result<Books> {
+pub(super) fn compare(stage: &mut Stage, cut_short: &BTreeSet<String>) -> anyhow::Result<CostComparison> {
     let written = written(&stage.folder.join("ledger"))?;
     let recorded = recorded(stage)?;
-    let mut books = Books { workers: written.len(), total: recorded.values().sum(), apart: 0 };
+    let mut books = CostComparison { workers: written.len(), total: recorded.values().sum(), apart: 0 };
     let workers: BTreeSet<_> = written.keys().chain(recorded.keys()).collect();
     for worker in workers {
         let of = |books: &BTreeMap<String, u64>| books.get(worker).copied().unwrap_or(0);

@@ -6,7 +6,7 @@ use switchboard_protocol::worker::WorkerEvent;
 use super::model::{self, Choice};
 use super::{Acp, Phase, login, wire};
 use crate::Result;
-use crate::driver::{Given, Model};
+use crate::driver::{DriverOutput, Model};
 
 // === impl Acp ===
 
@@ -72,6 +72,6 @@ impl Acp {
     fn begin(&mut self) {
         self.phase = Phase::Idle;
         let session = self.session.clone();
-        self.ready.push_back(Given::Event(WorkerEvent::SessionOpened { session }));
+        self.ready.push_back(DriverOutput::Event(WorkerEvent::SessionOpened { session }));
     }
 }

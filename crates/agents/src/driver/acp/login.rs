@@ -63,7 +63,7 @@ impl Login {
     }
 
     /// Formats how to log in, followed by the agent's own message.
-    pub(super) fn told(&self, says: &str) -> String {
+    pub(super) fn with_login_hint(&self, says: &str) -> String {
         let how = match (self.command, self.offered.as_slice()) {
             (Some(command), _) => format!("log in first: {command}"),
             (None, []) => "log it in first".to_owned(),
@@ -161,13 +161,13 @@ mod tests {
     fn the_agents_own_command_is_named_before_what_it_says() {
         let argv = ["/usr/bin/codex-acp".to_owned()];
         let mut unknown = Login::of(&["mine".to_owned()]);
-        assert_eq!(unknown.told(""), "log it in first");
+        assert_eq!(unknown.with_login_hint(""), "log it in first");
 
         unknown.learn(&json!({ "authMethods": [{ "id": "a", "name": "API key" }, { "id": "b" }] }));
 
-        assert_eq!(unknown.told("no"), "log it in first, it offers: API key, b. The agent says: no");
+        assert_eq!(unknown.with_login_hint("no"), "log it in first, it offers: API key, b. The agent says: no");
         assert_eq!(
-            Login::of(&argv).told("no"),
+            Login::of(&argv).with_login_hint("no"),
             "log in first: codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key. The agent says: no"
         );
     }

@@ -6,7 +6,7 @@ use crate::beginning;
 use crate::driver::Model;
 
 /// Maximum number of models that a refusal names, and maximum length of each in bytes.
-const NAMED: (usize, usize) = (12, 60);
+const MAX_NAMED: (usize, usize) = (12, 60);
 
 /// How to choose a model.
 #[derive(Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub(super) fn choose(opened: &Value, wanted: &Model) -> Choice {
     if offered.is_empty() {
         return Choice::Refused(format!("the agent has no way to choose the model {:?}", beginning(model, 100)));
     }
-    let names: Vec<_> = offered.iter().take(NAMED.0).map(|name| beginning(name, NAMED.1)).collect();
+    let names: Vec<_> = offered.iter().take(MAX_NAMED.0).map(|name| beginning(name, MAX_NAMED.1)).collect();
     Choice::Refused(format!("the agent does not offer the model {:?}, but {}", beginning(model, 100), names.join(", ")))
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Usage {
 }
 
 /// Returns the text of an update, if it has any.
-pub(super) fn said(update: &Value) -> Option<&str> {
+pub(super) fn message_text(update: &Value) -> Option<&str> {
     (update["sessionUpdate"] == "agent_message_chunk").then(|| update["content"]["text"].as_str()).flatten()
 }
 
@@ -73,7 +73,7 @@ impl Calls {
         let is_news = before.is_none_or(|before| before != call.status);
         self.keep(id.clone(), call.clone());
         let Call { title, kind, status, paths } = call;
-        let why = if status == "failed" { told(update) } else { String::new() };
+        let why = if status == "failed" { failure_text(update) } else { String::new() };
         is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths, why })
     }
 
@@ -144,7 +144,7 @@ impl Calls {
 }
 
 /// Returns the message of a failed call: its text, its raw output, or what its terminal shows (codex-acp 2.6). The end is the most useful part.
-fn told(update: &Value) -> String {
+fn failure_text(update: &Value) -> String {
     let content = update["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text: String = content.iter().filter_map(|part| part["content"]["text"].as_str()).collect();
     let others = [&update["rawOutput"], &update["_meta"]["terminal_output_delta"]["data"]];

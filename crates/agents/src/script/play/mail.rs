@@ -9,7 +9,7 @@ use switchboard_protocol::id::fold;
 use super::Player;
 
 /// Interval between two looks at the inbox.
-const LOOK: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 // === impl Player ===
 
@@ -33,7 +33,7 @@ impl Player {
                 self.finish(&call, true);
                 return Ok(());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         self.finish(&call, false);
         Err(format!("no mail from {} came within {} s", from.as_deref().unwrap_or("anybody"), limit.as_secs()))

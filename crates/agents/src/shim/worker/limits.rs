@@ -6,7 +6,7 @@ use switchboard_protocol::frame::WorkerEvent;
 use switchboard_protocol::signal::SignalKind;
 use tokio::time::Instant;
 
-use super::{CANCEL, CLOSE, Daemon, Ending, GRACE, State, Worker, later};
+use super::{CANCEL, CLOSE_GRACE, Daemon, EXIT_GRACE, Ending, State, Worker, later};
 use crate::Result;
 use crate::driver::Driver;
 
@@ -66,11 +66,11 @@ impl Worker {
         let silent = works && self.asks.is_empty() && now >= later(self.heard, self.spec.limits.idle_ms);
         let over = |what: &str, ms: u64| Some(("agent.timeout".to_owned(), format!("{what} {} s", ms.div_ceil(1000))));
         if now >= self.wall {
-            self.stop(driver, GRACE, over("the worker's time is over after", self.spec.limits.wall_ms))?;
+            self.stop(driver, EXIT_GRACE, over("the worker's time is over after", self.spec.limits.wall_ms))?;
         } else if silent {
-            self.stop(driver, GRACE, over("the agent was silent in its turn for", self.spec.limits.idle_ms))?;
+            self.stop(driver, EXIT_GRACE, over("the agent was silent in its turn for", self.spec.limits.idle_ms))?;
         } else if matches!(self.state, State::Closing { by } if now >= by) {
-            self.stop(driver, CLOSE, None)?;
+            self.stop(driver, CLOSE_GRACE, None)?;
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Worker {
             match signal.kind {
                 SignalKind::Pause => self.pause(driver, false)?,
                 SignalKind::Resume => self.resume(driver)?,
-                SignalKind::Stop => self.stop(driver, GRACE, None)?,
+                SignalKind::Stop => self.stop(driver, EXIT_GRACE, None)?,
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Worker {
             return Ok(());
         }
         let what = "no daemon came back in time; the worker stopped between two tool calls".to_owned();
-        self.stop(driver, GRACE, Some(("daemon.unreachable".to_owned(), what)))
+        self.stop(driver, EXIT_GRACE, Some(("daemon.unreachable".to_owned(), what)))
     }
 
     /// Begins to end the agent: cancels the turn, which then has a moment to end by itself.

@@ -13,10 +13,10 @@ use switchboard_protocol::signal::{RunSignal, SignalDone};
 use tokio::time::Instant;
 
 /// How long the daemon must be away before files count.
-const AFTER: Duration = Duration::from_secs(5);
+const AWAY_BEFORE_FILES: Duration = Duration::from_secs(5);
 
 /// Interval between two looks for files.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The signal files of a worker's run.
 pub(super) struct SignalFiles {
@@ -38,12 +38,12 @@ impl SignalFiles {
         let folder = spec.signals.as_ref().map(PathBuf::from);
         let upto = folder.as_deref().and_then(|folder| signal_files::last(folder).ok()).unwrap_or(0);
         let (worker, task) = (spec.worker.to_string(), spec.task.clone());
-        Self { folder, worker, task, upto, due: Some(Instant::now() + AFTER), is_told: false }
+        Self { folder, worker, task, upto, due: Some(Instant::now() + AWAY_BEFORE_FILES), is_told: false }
     }
 
     /// Starts the wait, because there is no daemon from now on.
     pub(super) fn look_from(&mut self, now: Instant) {
-        self.due = Some(now + AFTER);
+        self.due = Some(now + AWAY_BEFORE_FILES);
     }
 
     /// Stops looking for files, because a daemon is connected.
@@ -86,7 +86,7 @@ impl SignalFiles {
                 return Some(signal);
             }
         }
-        self.due = Some(now + EVERY);
+        self.due = Some(now + POLL_INTERVAL);
         None
     }
 }
@@ -110,8 +110,14 @@ mod tests {
         let now = Instant::now();
         let (worker, task) = ("wrk_1".to_owned(), "1.1".to_owned());
         let upto = signal_files::last(&folder).unwrap();
-        let mut files =
-            SignalFiles { folder: Some(folder.clone()), worker, task, upto, due: Some(now + AFTER), is_told: false };
+        let mut files = SignalFiles {
+            folder: Some(folder.clone()),
+            worker,
+            task,
+            upto,
+            due: Some(now + AWAY_BEFORE_FILES),
+            is_told: false,
+        };
         put(SignalKind::Pause, None);
         put(SignalKind::Stop, Some("1.2"));
         std::fs::write(folder.join("4.json"), "{}").unwrap();
@@ -120,18 +126,18 @@ mod tests {
             std::iter::from_fn(|| files.next(now)).map(|signal| signal.kind).collect::<Vec<_>>()
         };
 
-        assert_eq!(kinds(&mut files, now + AFTER - Duration::from_millis(1)), []);
-        assert_eq!(kinds(&mut files, now + AFTER), [SignalKind::Pause, SignalKind::Resume]);
-        assert_eq!(files.due(), Some(now + AFTER + EVERY));
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES - Duration::from_millis(1)), []);
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES), [SignalKind::Pause, SignalKind::Resume]);
+        assert_eq!(files.due(), Some(now + AWAY_BEFORE_FILES + POLL_INTERVAL));
         put(SignalKind::Pause, None);
-        assert_eq!(kinds(&mut files, now + AFTER), [], "not before the next look");
-        assert_eq!(kinds(&mut files, now + AFTER + EVERY), [SignalKind::Pause]);
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES), [], "not before the next look");
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES + POLL_INTERVAL), [SignalKind::Pause]);
         files.rest();
         put(SignalKind::Stop, None);
         assert_eq!(files.due(), None);
-        assert_eq!(kinds(&mut files, now + AFTER * 9), [], "a daemon is there");
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES * 9), [], "a daemon is there");
         files.look_from(now);
-        assert_eq!(kinds(&mut files, now + AFTER), [SignalKind::Stop]);
+        assert_eq!(kinds(&mut files, now + AWAY_BEFORE_FILES), [SignalKind::Stop]);
         let marks = |n| signal_files::done_by(&folder, n).unwrap();
         assert_eq!([marks(1), marks(2), marks(3), marks(4), marks(5)].map(|by| by.len()), [0, 1, 0, 1, 1]);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::super::hit::{Hit, Weight};
+use super::super::hit::{Consequence, Hit};
 use super::super::language::TestLanguage;
 use super::super::node::{children, field, is_literal, literals, squash, text, walk};
 use super::super::suite::Pair;
@@ -67,7 +67,7 @@ impl<'a> Function<'a> {
 
     pub(super) fn judge(&self, cases: &[&Case], pair: &Pair) -> Vec<Hit> {
         let hit = |range: Range<usize>, what: String| {
-            Hit::new("hard-coded", Weight::Asks, &pair.path, range, format!("`{}` {what}", self.name))
+            Hit::new("hard-coded", Consequence::NeedsReview, &pair.path, range, format!("`{}` {what}", self.name))
         };
         if let Some(value) = self.constant()
             && !self.parameters.is_empty()

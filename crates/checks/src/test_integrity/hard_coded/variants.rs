@@ -15,14 +15,14 @@ use switchboard_syntax::Parsers;
 use super::super::assertion::Strength;
 use super::super::base_tests::quiet;
 use super::super::change::Change;
-use super::super::hit::{Hit, Weight};
+use super::super::hit::{Consequence, Hit};
 use super::super::language::TestLanguage;
 use super::super::node::{is_literal, literals, split, walk};
 use super::super::restored::Restored;
 use super::super::suite::{Pair, Suite};
 use super::super::{one_file, paths};
 use super::function::Function;
-use super::{MOST, NATURAL, call, called, probe};
+use super::{MAX_TEST_FILES, NATURAL, call, called, probe};
 use crate::commands::run as run_command;
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git};
@@ -36,10 +36,10 @@ const CALLS: usize = 20;
 /// Maximum number of variants of one call.
 const VARIANTS: usize = 12;
 /// Minimum number of answered variants for each test that gets a different result.
-const LEAST: usize = 3;
+const MIN_ANSWERED_VARIANTS: usize = 3;
 
 /// A call in a test with literal arguments, and its variants with other literals.
-struct Varied {
+struct VariedCall {
     function: String,
     call: String,
     arguments: Vec<String>,
@@ -51,11 +51,11 @@ struct OfFile {
     path: String,
     suite: Suite,
     kind: TestLanguage,
-    calls: Vec<Varied>,
+    calls: Vec<VariedCall>,
 }
 
 /// A function whose body the change rewrites.
-struct Mended {
+struct RewrittenFunction {
     path: String,
     range: std::ops::Range<usize>,
     /// Literals in the base's version of its file.
@@ -65,7 +65,7 @@ struct Mended {
 /// Functions and calls selected by reading.
 #[derive(Default)]
 pub(crate) struct Variants {
-    functions: BTreeMap<String, Mended>,
+    functions: BTreeMap<String, RewrittenFunction>,
     files: Vec<OfFile>,
 }
 
@@ -90,7 +90,10 @@ impl Variants {
             let is_test = paths::is_test(&path);
             let is_changed_test =
                 is_test && change.file(&path).is_some_and(super::super::changed_file::ChangedFile::is_deleted);
-            if is_changed_test || read == MOST || files.len() == FILES || (language.0 != TestLanguage::Rust && !is_test)
+            if is_changed_test
+                || read == MAX_TEST_FILES
+                || files.len() == FILES
+                || (language.0 != TestLanguage::Rust && !is_test)
             {
                 continue;
             }
@@ -111,7 +114,7 @@ impl Variants {
 }
 
 /// Returns the functions whose body is not in the base, by name.
-fn mended(pairs: &[Pair]) -> BTreeMap<String, Mended> {
+fn mended(pairs: &[Pair]) -> BTreeMap<String, RewrittenFunction> {
     let mut found = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| !pair.is_test && !pair.before.text.is_empty()) {
         let Some(tree) = &pair.after.tree else { continue };
@@ -121,7 +124,7 @@ fn mended(pairs: &[Pair]) -> BTreeMap<String, Mended> {
                 let is_old = pair.before.text.contains(&pair.after.text[node.byte_range()]);
                 if is_known && !is_old {
                     let (path, range) = (pair.path.clone(), function.range());
-                    found.insert(function.name, Mended { path, range, named: literals(&pair.before.text) });
+                    found.insert(function.name, RewrittenFunction { path, range, named: literals(&pair.before.text) });
                 }
             }
             true
@@ -131,7 +134,7 @@ fn mended(pairs: &[Pair]) -> BTreeMap<String, Mended> {
 }
 
 /// Returns the calls of rewritten functions in the tests of a file, with their variants.
-fn calls(suite: &Suite, functions: &BTreeMap<String, Mended>) -> Vec<Varied> {
+fn calls(suite: &Suite, functions: &BTreeMap<String, RewrittenFunction>) -> Vec<VariedCall> {
     let mut found: Vec<(String, String, Vec<String>)> = Vec::new();
     for test in &suite.tests {
         for assertion in test.assertions.iter().filter(|assertion| assertion.strength >= Strength::Similar) {
@@ -156,7 +159,7 @@ fn calls(suite: &Suite, functions: &BTreeMap<String, Mended>) -> Vec<Varied> {
     let varied = |(call, function, arguments): (String, String, Vec<String>)| {
         let variants =
             variants_of(&call).into_iter().filter(|variant| !known.contains(variant)).take(VARIANTS).collect();
-        Varied { function, call, arguments, variants }
+        VariedCall { function, call, arguments, variants }
     };
     found.into_iter().map(varied).collect()
 }
@@ -295,7 +298,12 @@ impl Stage<'_> {
 }
 
 /// Returns a hit for each function whose result changes for tests' inputs and for none of the others.
-fn judged(file: &OfFile, functions: &BTreeMap<String, Mended>, before: &Answers, after: &Answers) -> Vec<Hit> {
+fn judged(
+    file: &OfFile,
+    functions: &BTreeMap<String, RewrittenFunction>,
+    before: &Answers,
+    after: &Answers,
+) -> Vec<Hit> {
     let mut number = 0;
     let mut told: BTreeMap<&str, (Vec<&str>, usize, bool)> = BTreeMap::new();
     for varied in &file.calls {
@@ -323,7 +331,7 @@ fn judged(file: &OfFile, functions: &BTreeMap<String, Mended>, before: &Answers,
     }
     let hit = |(name, (changed, others, is_wider)): (&str, (Vec<&str>, usize, bool))| {
         let mended = functions.get(name)?;
-        if is_wider || changed.len() < 2 || others < LEAST * changed.len() {
+        if is_wider || changed.len() < 2 || others < MIN_ANSWERED_VARIANTS * changed.len() {
             return None;
         }
         let calls = changed.iter().take(3).map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
@@ -331,7 +339,7 @@ fn judged(file: &OfFile, functions: &BTreeMap<String, Mended>, before: &Answers,
             "`{name}` gives another result than before for the inputs of {} tests ({calls}) and for none of {others} inputs around them",
             changed.len()
         );
-        Some(Hit::new("hard-coded", Weight::Asks, &mended.path, mended.range.clone(), what))
+        Some(Hit::new("hard-coded", Consequence::NeedsReview, &mended.path, mended.range.clone(), what))
     };
     told.into_iter().filter_map(hit).collect()
 }

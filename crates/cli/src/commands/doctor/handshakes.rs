@@ -11,7 +11,7 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::AgentChoice;
 
-use super::look::Look;
+use super::check_result::CheckResult;
 use super::version;
 use crate::available::own_sandbox::{self, Lack};
 use crate::available::{Available, Candidate};
@@ -23,10 +23,10 @@ use crate::output::one_line;
 const LIMIT: Duration = Duration::from_secs(100);
 
 /// Checks each agent whose program is installed; all at the same time.
-pub(super) fn looks(context: &Context) -> Vec<Look> {
+pub(super) fn run_checks(context: &Context) -> Vec<CheckResult> {
     let available = match Available::read(context) {
         Ok(available) => available,
-        Err(failure) => return vec![Look::failure("settings", &failure)],
+        Err(failure) => return vec![CheckResult::failure("settings", &failure)],
     };
     let candidates = available.candidates(context);
     let choice = |candidate: &Candidate| -> Result<AgentChoice, Failure> {
@@ -39,25 +39,25 @@ pub(super) fn looks(context: &Context) -> Vec<Look> {
     std::thread::scope(|scope| {
         let shaking: Vec<_> =
             choices.iter().map(|(name, choice)| (name, scope.spawn(move || one(name, choice, environment)))).collect();
-        let failed = |name: &String| vec![Look::bad("handshake", format!("{name}: the handshake broke off"))];
+        let failed = |name: &String| vec![CheckResult::bad("handshake", format!("{name}: the handshake broke off"))];
         shaking.into_iter().flat_map(|(name, shaking)| shaking.join().unwrap_or_else(|_| failed(name))).collect()
     })
 }
 
-fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environment) -> Vec<Look> {
+fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environment) -> Vec<CheckResult> {
     let choice = match choice {
         Ok(choice) => choice,
-        Err(failure) => return vec![Look::failure("handshake", failure)],
+        Err(failure) => return vec![CheckResult::failure("handshake", failure)],
     };
     let argv = match &choice.driver {
         DriverSpec::Acp { argv } => argv.clone(),
         DriverSpec::Exec { .. } => {
-            return vec![Look::ok("handshake", format!("{name}: a command, which is not asked"))];
+            return vec![CheckResult::ok("handshake", format!("{name}: a command, which is not asked"))];
         }
     };
     let folder = std::env::temp_dir().join(format!("switchboard-doctor-{}-{name}", std::process::id()));
     if let Err(error) = std::fs::create_dir_all(&folder) {
-        return vec![Look::bad("handshake", format!("{name}: {}: {error}", folder.display()))];
+        return vec![CheckResult::bad("handshake", format!("{name}: {}: {error}", folder.display()))];
     }
     let env = choice.env.iter().fold(Env::plain(), |env, (name, value)| env.set(name, value));
     let start = Start {
@@ -79,18 +79,18 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
     let version = version::of(name, choice, told, environment);
     let mut looks = vec![match done {
         Ok(done) => shaken(name, &done),
-        Err(error) => Look::bad("handshake", format!("{name}: {error}")),
+        Err(error) => CheckResult::bad("handshake", format!("{name}: {error}")),
     }];
     looks.extend(version);
     looks.extend(missing(name, choice, environment));
     looks
 }
 
-fn shaken(name: &str, done: &Handshake) -> Look {
+fn shaken(name: &str, done: &Handshake) -> CheckResult {
     let who = if done.agent.is_empty() { String::new() } else { format!(" ({})", done.agent) };
     let seconds = done.took.as_secs_f32();
     let Some((code, what)) = &done.fault else {
-        return Look::ok("handshake", format!("{name}{who}: opens a session in {seconds:.1} s"));
+        return CheckResult::ok("handshake", format!("{name}{who}: opens a session in {seconds:.1} s"));
     };
     let login = catalog::find(name).map(|known| known.login).unwrap_or_default();
     let hint = match code.as_str() {
@@ -100,19 +100,19 @@ fn shaken(name: &str, done: &Handshake) -> Look {
     // The failure names a missing login itself; in all other cases the agent's last line of standard error helps.
     let last = done.stderr.lines().last().filter(|_| code != "agent.login").unwrap_or_default();
     let said = if last.is_empty() { String::new() } else { format!("; it wrote: {last}") };
-    Look::bad("handshake", format!("{name}{who}: {}{said} [{code}]", one_line(what, 300))).hint(&hint)
+    CheckResult::bad("handshake", format!("{name}{who}: {}{said} [{code}]", one_line(what, 300))).hint(&hint)
 }
 
 /// Returns what an agent lacks that a handshake does not show.
-fn missing(name: &str, choice: &AgentChoice, environment: &Environment) -> Option<Look> {
+fn missing(name: &str, choice: &AgentChoice, environment: &Environment) -> Option<CheckResult> {
     if let Some(Lack { what, hint }) = own_sandbox::lack(choice, environment) {
-        return Some(Look::bad("sandbox", format!("{name}: {what}")).hint(hint));
+        return Some(CheckResult::bad("sandbox", format!("{name}: {what}")).hint(hint));
     }
     // In a folder that it does not trust, Gemini drops all MCP servers, including ours.
     let trusted = environment.home().map(|home| home.join(".gemini/trustedFolders.json"));
     if name == "gemini" && trusted.is_some_and(|file| !file.exists()) && !skips_trust(name) {
         let what = "gemini: where its folder trust is on, it uses no MCP server in a work tree, ours neither";
-        return Some(Look::note("trust", what).hint("trust the folder of the work trees in its settings"));
+        return Some(CheckResult::note("trust", what).hint("trust the folder of the work trees in its settings"));
     }
     None
 }

@@ -5,39 +5,42 @@ use switchboard_process::git::Git;
 use switchboard_process::sandbox::{self, Network, Support};
 use switchboard_protocol::error::Failure;
 
-use super::look::Look;
+use super::check_result::CheckResult;
 use crate::context::Context;
 
-pub(super) fn looks(context: &Context) -> Vec<Look> {
+pub(super) fn run_checks(context: &Context) -> Vec<CheckResult> {
     vec![git(), isolation(sandbox::supported()), home(context)]
 }
 
-fn git() -> Look {
+fn git() -> CheckResult {
     match Git::find(Env::plain()) {
-        Ok(_) => Look::ok("git", "is there and new enough"),
-        Err(error) => Look::failure("git", &error.failure()),
+        Ok(_) => CheckResult::ok("git", "is there and new enough"),
+        Err(error) => CheckResult::failure("git", &error.failure()),
     }
 }
 
 /// Checks whether the kernel can enforce the limits of constrained workers.
-fn isolation(support: &Support) -> Look {
+fn isolation(support: &Support) -> CheckResult {
     let gaps = support.gaps(Network::Own);
     let landlock = support.landlock;
     if gaps.is_empty() {
-        return Look::ok("isolation", format!("constrained workers are enforced: Landlock {landlock} and name spaces"));
+        return CheckResult::ok(
+            "isolation",
+            format!("constrained workers are enforced: Landlock {landlock} and name spaces"),
+        );
     }
     let what = format!("constrained work is refused here (Landlock {landlock}): {}", gaps.join("; "));
-    Look::note("isolation", what).hint("switchboard explain isolation.unsupported")
+    CheckResult::note("isolation", what).hint("switchboard explain isolation.unsupported")
 }
 
-fn home(context: &Context) -> Look {
+fn home(context: &Context) -> CheckResult {
     match (context.environment.state_folder(), context.environment.config_folder()) {
         (Some(state), Some(config)) => {
-            Look::ok("folders", format!("state in {}, settings in {}", state.display(), config.display()))
+            CheckResult::ok("folders", format!("state in {}, settings in {}", state.display(), config.display()))
         }
         _ => {
             let what = "neither HOME nor the XDG variables name a folder for state and settings";
-            Look::failure("folders", &Failure::new("config.bad-value", what).hint("set HOME"))
+            CheckResult::failure("folders", &Failure::new("config.bad-value", what).hint("set HOME"))
         }
     }
 }
@@ -45,7 +48,7 @@ fn home(context: &Context) -> Look {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::look::State;
+    use crate::commands::doctor::check_result::State;
 
     #[test]
     fn the_landlock_of_the_kernel_and_what_it_lacks_are_named() {

@@ -9,13 +9,13 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::run::AgentChoice;
 
-use super::look::Look;
+use super::check_result::CheckResult;
 use crate::available::Available;
 use crate::context::Context;
 use crate::environment::Environment;
 
 /// Checks each agent that is a known program by the version in its package; nothing is started.
-pub(super) fn looks(context: &Context) -> Vec<Look> {
+pub(super) fn run_checks(context: &Context) -> Vec<CheckResult> {
     // Another check reports settings that can't be read.
     let Ok(available) = Available::read(context) else { return Vec::new() };
     let look = |candidate: crate::available::Candidate| {
@@ -26,7 +26,12 @@ pub(super) fn looks(context: &Context) -> Vec<Look> {
 }
 
 /// Checks an agent's version: the one that it reported, else that of its package. `None` for programs that are not known.
-pub(super) fn of(name: &str, choice: &AgentChoice, told: Option<&str>, environment: &Environment) -> Option<Look> {
+pub(super) fn of(
+    name: &str,
+    choice: &AgentChoice,
+    told: Option<&str>,
+    environment: &Environment,
+) -> Option<CheckResult> {
     let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
     let known = catalog::of_command(argv)?;
     let found = told.map(str::to_owned).or_else(|| {
@@ -36,24 +41,24 @@ pub(super) fn of(name: &str, choice: &AgentChoice, told: Option<&str>, environme
     Some(look(name, known, found.as_deref()))
 }
 
-fn look(name: &str, known: &Known, found: Option<&str>) -> Look {
+fn look(name: &str, known: &Known, found: Option<&str>) -> CheckResult {
     let Known { argv, tested, install, .. } = known;
     let program = argv.first().copied().unwrap_or_default();
     let Some(found) = found else {
         let what = format!("{name}: {program} has no package that names its version; {tested} was tested");
-        return Look::note("version", what).hint("switchboard doctor --agents asks it");
+        return CheckResult::note("version", what).hint("switchboard doctor --agents asks it");
     };
     let here = format!("{name}: {program} {found}");
     match standing(known, found) {
-        Standing::Tested => Look::ok("version", format!("{here}, tested")),
-        Standing::Older => Look::note(
+        Standing::Tested => CheckResult::ok("version", format!("{here}, tested")),
+        Standing::Older => CheckResult::note(
             "version",
             format!("{here} is older than {tested}, which was tested: it may lack what runs need"),
         )
         .hint(install),
-        Standing::Newer => Look::note("version", format!("{here} is newer than {tested}, which was tested"))
+        Standing::Newer => CheckResult::note("version", format!("{here} is newer than {tested}, which was tested"))
             .hint(&format!("if it does not work: {install}@{tested}")),
-        Standing::Unknown => Look::note("version", format!("{here} is not known; {tested} was tested"))
+        Standing::Unknown => CheckResult::note("version", format!("{here} is not known; {tested} was tested"))
             .hint(&format!("if it does not work: {install}@{tested}")),
     }
 }
@@ -73,7 +78,7 @@ fn of_package(program: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::look::State;
+    use crate::commands::doctor::check_result::State;
 
     #[test]
     fn a_version_that_was_not_tested_is_a_note_with_what_to_do_and_never_bad() {

@@ -21,7 +21,7 @@ pub(super) struct Damage {
 
 impl Damage {
     /// Describes the change in a sentence.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let Self { lsn, kind, from, to, .. } = self;
         format!("Now one byte is changed in a copy of the record: {from:?} to {to:?} in event {lsn}, {kind}.")
     }

@@ -19,10 +19,10 @@ use crate::output::Tone;
 use crate::report::Ending;
 
 /// Interval between two checks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long an interrupted command may take to end.
-const GRACE: Duration = Duration::from_secs(5);
+const EXIT_GRACE: Duration = Duration::from_secs(5);
 
 /// Maximum wait for the daemon's end.
 const DOWN: Duration = Duration::from_secs(30);
@@ -125,9 +125,9 @@ impl<'a> Stage<'a> {
                 let line = tokio::select! {
                     Some(line) = next(&mut out) => Line::Out(line),
                     Some(line) = next(&mut err) => Line::Err(line),
-                    () = tokio::time::sleep(LOOK), if out.is_some() || err.is_some() => {
+                    () = tokio::time::sleep(POLL_INTERVAL), if out.is_some() || err.is_some() => {
                         if signals.pending().next().is_some() {
-                            child.terminate(GRACE).await;
+                            child.terminate(EXIT_GRACE).await;
                             return Err(Ending::Signal(130));
                         }
                         continue;

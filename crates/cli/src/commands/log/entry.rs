@@ -27,7 +27,7 @@ pub(super) fn lines(event: &Event, out: &Output) -> Vec<String> {
     } else {
         event.fact::<RunEvent>().and_then(of_run)
     };
-    let Some(Told { tone, what, text }) = told else { return Vec::new() };
+    let Some(EntryText { tone, what, text }) = told else { return Vec::new() };
     let what = match tone {
         Some(tone) => out.paint(tone, &what),
         None => what,
@@ -43,51 +43,51 @@ pub(super) fn lines(event: &Event, out: &Output) -> Vec<String> {
 }
 
 /// Content of an event, ready to print.
-struct Told {
+struct EntryText {
     tone: Option<Tone>,
     what: String,
     text: String,
 }
 
-fn told(tone: Option<Tone>, what: impl Into<String>) -> Option<Told> {
-    Some(Told { tone, what: what.into(), text: String::new() })
+fn entry_text(tone: Option<Tone>, what: impl Into<String>) -> Option<EntryText> {
+    Some(EntryText { tone, what: what.into(), text: String::new() })
 }
 
-fn with_text(tone: Option<Tone>, what: impl Into<String>, text: &str) -> Option<Told> {
-    Some(Told { tone, what: what.into(), text: text.to_owned() })
+fn with_text(tone: Option<Tone>, what: impl Into<String>, text: &str) -> Option<EntryText> {
+    Some(EntryText { tone, what: what.into(), text: text.to_owned() })
 }
 
-fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
+fn of_worker(fact: WorkerFact, body: &str) -> Option<EntryText> {
     match fact {
         WorkerFact::WorkerEquipped { agent, attempt, scripted, isolation, judges, .. } => {
             let script = if scripted { " (a script)" } else { "" };
             let held = if isolation.is_full() { "" } else { ", constrained" };
             let part = judges.map(|judges| format!(" {judges}")).unwrap_or_default();
-            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{part}{held}"))
+            entry_text(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{part}{held}"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),
         WorkerFact::WorkerActed { action, .. } => of_action(action, body),
         WorkerFact::WorkerUnenforced { gaps, .. } => {
-            told(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
+            entry_text(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
         }
         WorkerFact::WorkerTold { by, .. } => with_text(Some(Tone::Notice), format!("is told by {by}"), body),
         WorkerFact::WorkerFlagged { stops, words, .. } => {
             let (tone, what) = if stops { (Tone::Bad, "is stopped: ") } else { (Tone::Notice, "") };
-            told(Some(tone), format!("{what}{words}"))
+            entry_text(Some(tone), format!("{what}{words}"))
         }
         WorkerFact::CallDenied { verb, rule, code, count, .. } => {
             let times = if count > 1 { format!(", {count} times by now") } else { String::new() };
-            told(Some(Tone::Notice), format!("was denied {verb}: rule {rule} [{code}]{times}"))
+            entry_text(Some(Tone::Notice), format!("was denied {verb}: rule {rule} [{code}]{times}"))
         }
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
-            told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
+            entry_text(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
         }
     }
 }
 
 /// Formats an action. The body has the whole action, the facts only its beginning.
-fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
+fn of_action(action: WorkerAction, body: &str) -> Option<EntryText> {
     match serde_json::from_str(body).unwrap_or(action) {
         WorkerAction::ReportStep { state, note, answer: _ } => {
             with_text(None, format!("says of its task: {}", state.as_str()), &note)
@@ -103,11 +103,11 @@ fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
     }
 }
 
-fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
+fn of_report(what: WorkerEvent, body: &str) -> Option<EntryText> {
     match what {
         WorkerEvent::TurnStarted { turn, mail } => {
             let mail = if mail.is_empty() { String::new() } else { format!(", with {} messages", mail.len()) };
-            told(None, format!("turn {turn} begins{mail}"))
+            entry_text(None, format!("turn {turn} begins{mail}"))
         }
         WorkerEvent::ToolCalled { title, tool_kind, status, paths, .. } => {
             let on = if paths.is_empty() { String::new() } else { format!("  {}", one_line(&paths.join(", "), WIDTH)) };
@@ -115,19 +115,19 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
             let tone = (status == "failed").then_some(Tone::Bad);
             (status != "pending").then(|| with_text(tone, what, body)).flatten()
         }
-        WorkerEvent::PermissionAsked { .. } => told(Some(Tone::Notice), "asks you for a permission"),
+        WorkerEvent::PermissionAsked { .. } => entry_text(Some(Tone::Notice), "asks you for a permission"),
         WorkerEvent::PermissionSettled { option, .. } => {
             let outcome = option.map_or_else(|| "cancelled".to_owned(), |option| one_line(&option, 60));
-            told(Some(Tone::Notice), format!("the permission is settled: {outcome}"))
+            entry_text(Some(Tone::Notice), format!("the permission is settled: {outcome}"))
         }
-        WorkerEvent::PauseChanged { state } => told(Some(Tone::Notice), paused(state)),
+        WorkerEvent::PauseChanged { state } => entry_text(Some(Tone::Notice), paused(state)),
         WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
             let words: Vec<_> =
                 [money(micro_usd), tokens(Some(input_tokens), Some(output_tokens))].into_iter().flatten().collect();
-            (!words.is_empty()).then(|| told(Some(Tone::Faint), format!("used {}", words.join(", ")))).flatten()
+            (!words.is_empty()).then(|| entry_text(Some(Tone::Faint), format!("used {}", words.join(", ")))).flatten()
         }
         WorkerEvent::TurnEnded { turn, stop, .. } => with_text(None, format!("turn {turn} ends: {stop}"), body),
-        WorkerEvent::AgentExited { code: Some(0), .. } => told(None, "the agent has ended"),
+        WorkerEvent::AgentExited { code: Some(0), .. } => entry_text(None, "the agent has ended"),
         WorkerEvent::AgentExited { code, signal, .. } => {
             let how = match (code, signal) {
                 (Some(code), _) => format!("exit code {code}"),
@@ -142,7 +142,7 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
 }
 
 /// Formats the answer of the worker of a judging step.
-fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<Told> {
+fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<EntryText> {
     let (tone, word) = crate::verdict::shown(verdict);
     with_text(Some(tone), format!("step {step} {word}"), text)
 }
@@ -161,7 +161,7 @@ const fn how_ended(outcome: TurnOutcome) -> &'static str {
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm for each event")]
-fn of_run(fact: RunEvent) -> Option<Told> {
+fn of_run(fact: RunEvent) -> Option<EntryText> {
     match fact {
         RunEvent::WorkerLost { reason, .. } => with_text(Some(Tone::Bad), "the worker was lost", &reason),
         RunEvent::TurnEnded { outcome, reason, .. } if outcome != TurnOutcome::Finished => {
@@ -171,7 +171,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))
         }
         RunEvent::NothingChanged { step: Some(step), .. } => {
-            told(None, format!("step {step} adds nothing to the change"))
+            entry_text(None, format!("step {step} adds nothing to the change"))
         }
         RunEvent::NothingChanged { step: None, why, .. } => {
             with_text(Some(Tone::Bad), "nothing was changed, so it is not done", &why)
@@ -187,9 +187,9 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             let what = crate::run_report::mended(files_total);
             with_text(None, what, &[files, told].concat().join("\n"))
         }
-        RunEvent::ChangeRebased { .. } => told(None, "rebased onto what was merged meanwhile"),
+        RunEvent::ChangeRebased { .. } => entry_text(None, "rebased onto what was merged meanwhile"),
         RunEvent::MergeHeld { lease, .. } => {
-            told(Some(Tone::Notice), format!("is held: {}", one_line(&crate::run_report::held_by(&lease), WIDTH)))
+            entry_text(Some(Tone::Notice), format!("is held: {}", one_line(&crate::run_report::held_by(&lease), WIDTH)))
         }
         RunEvent::PersonAsked { reason, .. } | RunEvent::ConfirmationAsked { reason, .. } => {
             with_text(Some(Tone::Notice), "waits for you", &reason)
@@ -197,32 +197,32 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::PersonAnswered { answer, note, .. } => {
             with_text(Some(Tone::Notice), crate::run_report::answered(answer), &note)
         }
-        RunEvent::MergeReleased { .. } => told(None, "is not held any more"),
+        RunEvent::MergeReleased { .. } => entry_text(None, "is not held any more"),
         RunEvent::MergeConflicted { files, .. } => with_text(Some(Tone::Bad), "conflicts", &files.join("\n")),
         RunEvent::TaskMerged { commit, .. } => {
-            told(Some(Tone::Good), format!("merged {}", commit.get(..9).unwrap_or(&commit)))
+            entry_text(Some(Tone::Good), format!("merged {}", commit.get(..9).unwrap_or(&commit)))
         }
-        RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
+        RunEvent::TaskDone { .. } => entry_text(Some(Tone::Good), "done"),
         RunEvent::StepAnswered { step, verdict, reasons, .. } => of_step(step.as_str(), verdict, &reasons.join("\n")),
         RunEvent::StepSkipped { step, reason, .. } => of_step(step.as_str(), Verdict::Skipped, &reason),
         RunEvent::AnswerRefused { step, reason, .. } => {
             with_text(Some(Tone::Notice), format!("step {step}: the answer can't be used"), &reason)
         }
-        RunEvent::TurnOmitted { .. } => told(None, "is not held: all agree"),
+        RunEvent::TurnOmitted { .. } => entry_text(None, "is not held: all agree"),
         RunEvent::CandidateChosen { candidate, among, .. } => {
-            told(Some(Tone::Good), format!("the change of {candidate} is the best of {among}"))
+            entry_text(Some(Tone::Good), format!("the change of {candidate} is the best of {among}"))
         }
         RunEvent::TaskBlocked { reason, .. } => with_text(Some(Tone::Bad), "blocked", &reason),
-        RunEvent::TaskStopRequested { .. } => told(Some(Tone::Notice), "is to stop"),
-        RunEvent::TaskRebaseRequested { .. } => told(Some(Tone::Notice), "its tree is to be rebased"),
+        RunEvent::TaskStopRequested { .. } => entry_text(Some(Tone::Notice), "is to stop"),
+        RunEvent::TaskRebaseRequested { .. } => entry_text(Some(Tone::Notice), "its tree is to be rebased"),
         RunEvent::TreeRebased { onto, .. } => {
-            told(None, format!("its tree stands on {} now", onto.get(..9).unwrap_or(&onto)))
+            entry_text(None, format!("its tree stands on {} now", onto.get(..9).unwrap_or(&onto)))
         }
         RunEvent::TreeNotRebased { files, .. } => {
             with_text(Some(Tone::Notice), "its tree was not rebased and is as it was; in conflict:", &files.join("\n"))
         }
-        RunEvent::TaskRetryRequested { .. } => told(Some(Tone::Notice), "is tried again"),
-        RunEvent::TaskDepFailed { root, .. } => told(Some(Tone::Bad), format!("can't start: {root} is not done")),
+        RunEvent::TaskRetryRequested { .. } => entry_text(Some(Tone::Notice), "is tried again"),
+        RunEvent::TaskDepFailed { root, .. } => entry_text(Some(Tone::Bad), format!("can't start: {root} is not done")),
         RunEvent::RunCleaned { worktree, branch, commit, bytes, .. } => {
             let tree = (!worktree.is_empty()).then(|| format!("work tree {worktree} ({bytes} bytes)"));
             let branch = (!branch.is_empty()).then(|| format!("branch {branch}, which was at {commit}"));

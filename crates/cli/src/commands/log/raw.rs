@@ -13,7 +13,7 @@ use crate::output::plain;
 use crate::report::Outcome;
 
 /// Interval between two looks at an output that grows.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prefix of worker ids.
 const WORKER: &str = "wrk_";
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, client: &mut Client, context: &mut Context) -> Ou
             break;
         }
         if is_all || reply.pieces.is_empty() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         // The worker stays the same, even if the task gets another one.
         let next = ReadOutputRequest {

@@ -57,16 +57,16 @@ pub(crate) struct Named<'a> {
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
-    let mut wanted = wanted(plan, named.debates);
+    let mut wanted = needed_agents(plan, named.debates);
     if let Some(roles) = named.roles {
-        wanted.has_nobody |= super::team::has_nobody(roles, named.has);
+        wanted.has_unassigned_task |= super::team::has_unassigned_role(roles, named.has);
         wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
     }
     wanted.names.extend(named.coders.iter().cloned());
-    wanted.has_nobody |= named.plans;
+    wanted.has_unassigned_task |= named.plans;
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
-        None if wanted.has_nobody => one(&available, context)?,
+        None if wanted.has_unassigned_task => one(&available, context)?,
         None => None,
     };
     if let Some(name) = named.agent {
@@ -107,10 +107,10 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
 }
 
 /// Rejects an agent of the command line that would get no task: naming it must have an effect.
-fn has_work(name: &str, wanted: &Wanted, available: &Available) -> Result<(), Failure> {
+fn has_work(name: &str, wanted: &NeededAgents, available: &Available) -> Result<(), Failure> {
     let is_named = wanted.names.iter().any(|other| fold(other) == fold(name));
     let is_base = wanted.names.iter().any(|other| available.definitions.is_without_agent(other));
-    if wanted.has_nobody || is_named || is_base || !wanted.has_work() {
+    if wanted.has_unassigned_task || is_named || is_base || !wanted.has_work() {
         return Ok(());
     }
     let names: Vec<_> = wanted.names.iter().map(String::as_str).collect();
@@ -188,27 +188,27 @@ fn one(available: &Available, context: &Context) -> Result<Option<String>, Failu
 
 /// The agents that a plan's tasks need.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct NeededAgents {
     names: BTreeSet<String>,
     /// Agents under whose settings commands of the plan run.
     of_commands: BTreeSet<String>,
     /// True if some task names no agent and has no command.
-    has_nobody: bool,
+    has_unassigned_task: bool,
     /// True if some task has a command.
     has_command: bool,
 }
 
-// === impl Wanted ===
+// === impl NeededAgents ===
 
-impl Wanted {
+impl NeededAgents {
     /// Returns true if any task is left to do.
     fn has_work(&self) -> bool {
-        self.has_nobody || self.has_command || !self.names.is_empty()
+        self.has_unassigned_task || self.has_command || !self.names.is_empty()
     }
 }
 
-fn wanted(plan: &Plan, debates: bool) -> Wanted {
-    let mut wanted = Wanted::default();
+fn needed_agents(plan: &Plan, debates: bool) -> NeededAgents {
+    let mut wanted = NeededAgents::default();
     if debates {
         let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());
         let of_plan = plan.switchboard.iter().filter_map(|settings| settings.debate.as_ref());
@@ -230,7 +230,7 @@ fn wanted(plan: &Plan, debates: bool) -> Wanted {
                     Some(name) => {
                         wanted.names.insert(name.to_owned());
                     }
-                    None => wanted.has_nobody = true,
+                    None => wanted.has_unassigned_task = true,
                 }
             }
         }
@@ -289,21 +289,30 @@ mod tests {
 
     #[test]
     fn a_task_with_a_command_needs_nobody_and_one_without_a_name_does() {
-        let wanted = wanted(&plan(""), false);
+        let wanted = needed_agents(&plan(""), false);
 
         assert_eq!(
             wanted,
-            Wanted { names: ["ada".to_owned()].into(), has_nobody: true, has_command: true, ..Wanted::default() }
+            NeededAgents {
+                names: ["ada".to_owned()].into(),
+                has_unassigned_task: true,
+                has_command: true,
+                ..NeededAgents::default()
+            }
         );
     }
 
     #[test]
     fn the_plans_own_agent_does_what_names_nobody() {
-        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#), false);
+        let wanted = needed_agents(&plan(r#","x-switchboard":{"agent":"ben"}"#), false);
 
         assert_eq!(
             wanted,
-            Wanted { names: ["ada".to_owned(), "ben".to_owned()].into(), has_command: true, ..Wanted::default() }
+            NeededAgents {
+                names: ["ada".to_owned(), "ben".to_owned()].into(),
+                has_command: true,
+                ..NeededAgents::default()
+            }
         );
     }
 }

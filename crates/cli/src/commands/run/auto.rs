@@ -23,7 +23,7 @@ use crate::output::{Tone, one_line};
 use crate::report::{Ending, Outcome};
 
 /// Interval between two checks for signals during a wait.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Maximum length of a reason in characters.
 const WIDTH: usize = 300;
@@ -186,7 +186,7 @@ impl Auto<'_> {
             if arrived.contains(&SIGINT) {
                 return Err(Ending::Signal(130));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(if self.shown.dry_run { Turned::Over } else { Turned::GoesOn })
     }

@@ -28,10 +28,10 @@ use crate::report::{Ending, Outcome};
 use crate::run_report;
 
 /// How long one request waits for the next event, in milliseconds: signals are checked in between.
-const LOOK_MS: u64 = 300;
+const POLL_MS: u64 = 300;
 
 /// How long after the first Ctrl-C a second one is accepted.
-const SECOND_THOUGHT: Duration = Duration::from_millis(1500);
+const SECOND_INTERRUPT_WINDOW: Duration = Duration::from_millis(1500);
 
 /// How long a lost daemon is looked for, which covers a `switchboard restart`.
 const COME_BACK: Duration = Duration::from_secs(5);
@@ -40,8 +40,8 @@ const COME_BACK: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_secs(120);
 
 /// How long to wait for the question about the merge, and how often to look for it.
-const ASKED: Duration = Duration::from_secs(5);
-const LOOK: Duration = Duration::from_millis(50);
+const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time limit for the merge at the end of a run.
 const MERGE_LIMIT: Duration = Duration::from_secs(300);
@@ -146,11 +146,11 @@ impl Watch<'_> {
         let request = ReadEventsRequest {
             after: self.cursor.clone(),
             limit: Some(PAGE),
-            wait_ms: LOOK_MS,
+            wait_ms: POLL_MS,
             with_bodies: true,
             ..ReadEventsRequest::default()
         };
-        self.patiently(context, |client| client.call::<ReadEvents>(&request))
+        self.call_with_retry(context, |client| client.call::<ReadEvents>(&request))
     }
 
     /// Returns true if the run has recorded its end.
@@ -159,7 +159,7 @@ impl Watch<'_> {
     }
 
     /// Calls, and repeats the call while the daemon is away or its store is busy.
-    fn patiently<T>(
+    fn call_with_retry<T>(
         &mut self,
         context: &Context,
         call: impl Fn(&mut Client) -> Result<T, Failure>,
@@ -199,7 +199,7 @@ impl Watch<'_> {
         {
             let detail = event.body.as_deref().unwrap_or_default();
             for run in std::iter::once(self.run).chain(self.parts.at_work().map(Printer::run)) {
-                lines.extend(questions.hear(&fact, detail, run, &context.out));
+                lines.extend(questions.lines_about(&fact, detail, run, &context.out));
             }
         }
         if context.json {
@@ -226,7 +226,7 @@ impl Watch<'_> {
             self.say(&how, context);
             self.say("Ctrl-C once more stops its workers", context);
         }
-        let has_left = self.interrupted.is_some_and(|since| since.elapsed() > SECOND_THOUGHT);
+        let has_left = self.interrupted.is_some_and(|since| since.elapsed() > SECOND_INTERRUPT_WINDOW);
         Ok(has_left.then_some(Ending::Signal(130)))
     }
 
@@ -248,7 +248,7 @@ impl Watch<'_> {
 
     fn get(&mut self, context: &Context) -> Result<GetRunReply, Failure> {
         let request = GetRunRequest { run: Some(self.run.to_string()), ..GetRunRequest::default() };
-        self.patiently(context, |client| client.call::<GetRun>(&request))
+        self.call_with_retry(context, |client| client.call::<GetRun>(&request))
     }
 
     /// Fetches the answers of the run's reports, in the order of the plan, up to [`ANSWERS`].
@@ -258,7 +258,7 @@ impl Watch<'_> {
         for task in report.list.iter().filter(is_report).take(ANSWERS) {
             let task = format!("{}/{}", self.run, task.id);
             let request = ShowTaskRequest { task, diff: false, answer_from: Some(0) };
-            let reply = self.patiently(context, |client| client.call::<ShowTask>(&request))?;
+            let reply = self.call_with_retry(context, |client| client.call::<ShowTask>(&request))?;
             answers.extend(reply.answer.map(|answer| (reply.task.id, answer)));
         }
         Ok(answers)
@@ -266,7 +266,7 @@ impl Watch<'_> {
 
     /// Returns the question whether to merge the run's branch into the user's. If the run `is_to_ask`, this waits: it asks once its end is recorded.
     fn merge_question(&mut self, report: &GetRunReply, is_to_ask: bool) -> Result<Option<Need>, Failure> {
-        let deadline = Instant::now() + if is_to_ask { ASKED } else { Duration::ZERO };
+        let deadline = Instant::now() + if is_to_ask { QUESTION_LIMIT } else { Duration::ZERO };
         if report.summary.state != "succeeded" || report.summary.is_merged {
             return Ok(None);
         }
@@ -277,7 +277,7 @@ impl Watch<'_> {
             if found.is_some() || Instant::now() >= deadline {
                 return Ok(found);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -293,7 +293,7 @@ impl Watch<'_> {
             }
             report = self.get(context)?;
         }
-        let verified = self.patiently(context, |client| client.call::<VerifyLog>(&VerifyLogRequest {}))?;
+        let verified = self.call_with_retry(context, |client| client.call::<VerifyLog>(&VerifyLogRequest {}))?;
         let answers = self.answers(&report, context)?;
         if context.json {
             let told = |(task, answer): &(String, Answer)| serde_json::json!({ "task": task, "answer": answer });

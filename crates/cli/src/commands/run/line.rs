@@ -13,7 +13,7 @@ use switchboard_protocol::need::{NeedAbout, NeedEvent, NeedKind};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{
-    BudgetOf, DEAR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
+    BudgetScope, EXPENSIVE_FACTOR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
 };
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
@@ -385,7 +385,8 @@ impl Printer {
             }
             TaskPauseCause::Dear => {
                 let how = format!("switchboard resume {run}/{task}");
-                let what = format!("{head} is paused: it costs {DEAR} times what others did; let it go on: {how}");
+                let what =
+                    format!("{head} is paused: it costs {EXPENSIVE_FACTOR} times what others did; let it go on: {how}");
                 out.paint(Tone::Notice, &what)
             }
         }
@@ -576,14 +577,14 @@ fn short(commit: &str) -> &str {
     commit.get(..9).unwrap_or(commit)
 }
 
-fn of_alert(percent: u8, spent: u64, task: Option<&TaskId>, of: BudgetOf) -> String {
+fn of_alert(percent: u8, spent: u64, task: Option<&TaskId>, of: BudgetScope) -> String {
     let spent = money(Some(spent)).unwrap_or_default();
     match (task, of) {
         (Some(task), _) if percent < 100 => format!("{percent} % of what task {task} may cost is spent: {spent}"),
         (Some(task), _) => format!("task {task} has cost {spent}, as much as a task may"),
-        (None, BudgetOf::Run) => format!("{percent} % of the budget is spent: {spent}"),
-        (None, BudgetOf::Plan) => format!("{percent} % of what all runs of the plan may cost is spent: {spent}"),
-        (None, BudgetOf::Day) => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
+        (None, BudgetScope::Run) => format!("{percent} % of the budget is spent: {spent}"),
+        (None, BudgetScope::Plan) => format!("{percent} % of what all runs of the plan may cost is spent: {spent}"),
+        (None, BudgetScope::Day) => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
     }
 }
 

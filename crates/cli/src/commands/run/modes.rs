@@ -57,7 +57,7 @@ impl Parts {
             Some(ModeFact::ModeStepped { event, mode, now, outcome }) => {
                 self.has_ended = outcome.is_some();
                 let has_begun = matches!(event, ModeEvent::Began { .. });
-                let mut lines = told(event, out);
+                let mut lines = lines_of(event, out);
                 if has_begun {
                     self.mode = None;
                 }
@@ -74,7 +74,7 @@ impl Parts {
     }
 }
 
-fn told(event: ModeEvent, out: &Output) -> Vec<String> {
+fn lines_of(event: ModeEvent, out: &Output) -> Vec<String> {
     let line = match event {
         ModeEvent::Began { .. } => return Vec::new(),
         ModeEvent::Answered { answer, .. } => return answered(answer, out).into_iter().collect(),

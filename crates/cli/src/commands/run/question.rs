@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::output::{Output, Tone, plain};
 
 /// Maximum number of lines shown of a command or a diff.
-const SHOWN: usize = 60;
+const MAX_SHOWN_LINES: usize = 60;
 
 /// Maximum number of typed lines that are not yet read.
 const TYPED: usize = 16;
@@ -51,7 +51,7 @@ impl Questions {
     }
 
     /// Formats a question: its detail, coloured as a diff, and how to answer. Other events have no lines.
-    pub(super) fn hear(&mut self, fact: &NeedEvent, detail: &str, run: &RunId, out: &Output) -> Vec<String> {
+    pub(super) fn lines_about(&mut self, fact: &NeedEvent, detail: &str, run: &RunId, out: &Output) -> Vec<String> {
         match fact {
             NeedEvent::NeedAsked {
                 id,
@@ -70,8 +70,9 @@ impl Questions {
                 let options = options.iter().map(|option| option.id.clone()).collect();
                 let question = Question { id: id.clone(), kind: about.kind(), options };
                 self.open.push_back(question.clone());
-                let mut lines: Vec<_> = plain(detail).lines().take(SHOWN).map(|line| shown(line, out)).collect();
-                if detail.lines().count() > SHOWN {
+                let mut lines: Vec<_> =
+                    plain(detail).lines().take(MAX_SHOWN_LINES).map(|line| shown(line, out)).collect();
+                if detail.lines().count() > MAX_SHOWN_LINES {
                     lines.push(format!("    … all of it: switchboard needs {id}"));
                 }
                 if self.open.len() == 1 {

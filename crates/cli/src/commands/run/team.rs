@@ -174,7 +174,7 @@ impl TeamFlags {
 }
 
 /// Returns true if a role that the team needs has no agent.
-pub(crate) fn has_nobody(choices: &[RoleChoice], has: &[RoleName]) -> bool {
+pub(crate) fn has_unassigned_role(choices: &[RoleChoice], has: &[RoleName]) -> bool {
     let is_named =
         |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
     // Few tasks have a designer; the run's agent takes that role where one is needed.

@@ -8,7 +8,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::modes::ModeEvent;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TaskState};
-use switchboard_protocol::verb::lead::{BeginStepReply, BeginStepRequest, Hands};
+use switchboard_protocol::verb::lead::{BeginStepReply, BeginStepRequest, StepExecutor};
 use switchboard_store::Idempotency;
 
 use super::status::open_of;
@@ -16,7 +16,7 @@ use super::{Driver, SeatCaller, not_open};
 use crate::{Error, report};
 
 /// Maximum number of steps named in a refusal.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 impl Driver {
     /// Begins the step of a role that the run waits for, or the next step of a task. For a step that has begun, returns
@@ -50,11 +50,11 @@ impl Driver {
         };
         let open = open_of(ask);
         expect_step(request.step.as_deref(), &open.step, "the run")?;
-        if request.by == Hands::Seat {
+        if request.by == StepExecutor::Seat {
             let what = format!("the {} gives its answer itself: another one than who plans has to", ask.role());
             return Err(Failure::new("seat.not-open", what).at("by").hint("begin it without `by`").into());
         }
-        let answer = told((&self.run, None), open.step, Hands::Worker, "begun");
+        let answer = begun_reply((&self.run, None), open.step, StepExecutor::Worker, "begun");
         let answer = super::value(&answer)?;
         if matches!(state.next(), Action::AskRole { .. }) {
             return Ok(answer);
@@ -80,12 +80,12 @@ impl Driver {
             };
         };
         expect_step(request.step.as_deref(), open.step.as_str(), &format!("task {task}"))?;
-        let hands = (request.by == Hands::Seat).then(|| seat.clone());
+        let hands = (request.by == StepExecutor::Seat).then(|| seat.clone());
         if hands.is_some() {
             self.expect_hands(&run, &open)?;
         }
         let OpenStep { task, step, attempt, .. } = open;
-        let answer = told((&run, Some(&task)), step.to_string(), request.by, "begun");
+        let answer = begun_reply((&run, Some(&task)), step.to_string(), request.by, "begun");
         let begun = RunEvent::StepBegun { task, step, attempt, by: hands };
         let answer = super::value(&answer)?;
         self.dispatch.ask_live(&run, vec![begun], call, answer).await
@@ -123,7 +123,7 @@ impl Driver {
         }
         let tasks: Vec<_> = state.tasks().map(|view| view.task.to_string()).collect();
         let near = switchboard_protocol::error::near_matches(task.as_str(), tasks.iter().map(String::as_str));
-        let all = tasks.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let all = tasks.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         let hint = near.first().map_or_else(|| format!("there are {all}"), |near| format!("did you mean {near}?"));
         Err(Failure::new("dispatch.unknown-task", format!("the present phase has no task {task}")).hint(hint))
     }
@@ -152,7 +152,7 @@ pub(super) fn not_ready(state: &RunState, task: &TaskId) -> Failure {
 /// Describes the steps that a task has not passed yet, and how to get to them.
 pub(super) fn lacking(state: &RunState, task: &TaskId) -> String {
     let missing = state.missing_steps(task);
-    let names: Vec<_> = missing.iter().take(NAMED).map(ToString::to_string).collect();
+    let names: Vec<_> = missing.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     match (state.open_step(task), names.is_empty()) {
         (Some(open), _) => format!("it lacks {}; begin_step {} of task {task} comes next", names.join(", "), open.step),
         (None, true) => "nothing is missing".to_owned(),
@@ -174,16 +174,16 @@ fn begun(run: &RunId, state: &RunState, task: &TaskId, request: &BeginStepReques
     if request.step.as_ref().is_some_and(|wanted| *wanted != step) {
         return None;
     }
-    let is_by_hand = state.hands().any(|(of, _)| of == task);
-    let by = if is_by_hand { Hands::Seat } else { Hands::Worker };
+    let is_by_hand = state.leader_workers().any(|(of, _)| of == task);
+    let by = if is_by_hand { StepExecutor::Seat } else { StepExecutor::Worker };
     if by != request.by && at_work != "begun" {
         return None;
     }
-    Some(told((run, Some(task)), step, request.by, at_work))
+    Some(begun_reply((run, Some(task)), step, request.by, at_work))
 }
 
 /// Returns the reply about a step. What a by-hand step needs is added once it exists.
-fn told((run, task): (&RunId, Option<&TaskId>), step: String, by: Hands, state: &str) -> BeginStepReply {
+fn begun_reply((run, task): (&RunId, Option<&TaskId>), step: String, by: StepExecutor, state: &str) -> BeginStepReply {
     BeginStepReply {
         run: run.clone(),
         task: task.cloned(),

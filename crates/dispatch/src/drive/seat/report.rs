@@ -55,7 +55,7 @@ impl Driver {
             return Err(Failure::new("request.bad-args", what).at("answer").hint(self.remedy()).into());
         };
         let answer = Answer::read(ask.answer(), answer)
-            .map_err(|bad| Failure::new("request.bad-args", bad.told(ask.answer())).at("answer"))?;
+            .map_err(|bad| Failure::new("request.bad-args", bad.message(ask.answer())).at("answer"))?;
         self.answer((step, &ask), answer, "answer", (by, call)).await
     }
 

@@ -17,7 +17,7 @@ use crate::work::{RUNS, WORKERS, says_done};
 use crate::{Error, report};
 
 /// Maximum length of the reason for repeating a step, in bytes.
-const AGAIN: usize = 2_000;
+const MAX_REASON_BYTES: usize = 2_000;
 
 impl Driver {
     /// Returns who leads the run and what its leader may do now. A call of the leader renews the lease.
@@ -97,7 +97,7 @@ impl Driver {
         let state = self.dispatch.state(&part.run).await?;
         let again = |task: &TaskId| {
             let reasons = state.task(task).and_then(|view| view.refusals.last().map(|last| last.reasons.join("; ")));
-            reasons.map(|reasons| cut(&reasons, AGAIN))
+            reasons.map(|reasons| cut(&reasons, MAX_REASON_BYTES))
         };
         let mut steps: Vec<_> = state
             .open_steps()
@@ -107,7 +107,7 @@ impl Driver {
                 ..step(BeginStep::NAME, open.step.to_string())
             })
             .collect();
-        for (task, worker) in state.hands() {
+        for (task, worker) in state.leader_workers() {
             let row = self.dispatch.world.store.get(WORKERS, &[worker.as_str().into()])?;
             if !row.as_ref().is_some_and(says_done) {
                 let work = step(ReportStep::NAME, StepId::work().to_string());

@@ -29,7 +29,7 @@ impl Driver {
     ) -> Result<Value, Error> {
         let (_, state) = self.phase(&format!("nobody works on task {task}")).await?;
         self.expect_task(&state, &task)?;
-        let worker = state.hands().find(|(of, _)| **of == task).map(|(_, worker)| worker.clone());
+        let worker = state.leader_workers().find(|(of, _)| **of == task).map(|(_, worker)| worker.clone());
         let Some(worker) = worker else { return Err(not_by_hand(&state, &task).into()) };
         let is_done = request.state == StepState::Done;
         let answer = self.dispatch.act(&worker, request.into_parts(), call).await?;

@@ -14,7 +14,7 @@ use switchboard_protocol::run::Verdict;
 use switchboard_protocol::run::way::Zone;
 use switchboard_protocol::text::cut;
 
-use super::{REASONS, Said};
+use super::{GateResult, REASONS};
 use crate::effect::context::Ctx;
 use crate::evidence::Found;
 use crate::history::Turn;
@@ -25,7 +25,7 @@ const PATH_BYTES: usize = 200;
 
 /// Verdict of the gate and its consequences.
 pub(super) struct Judged {
-    pub(super) said: Said,
+    pub(super) said: GateResult,
     pub(super) asks: bool,
     pub(super) halts: bool,
 }
@@ -50,7 +50,7 @@ pub(super) async fn judge(ctx: &Ctx, change: super::Judged<'_>, base: &Base) -> 
     if settings.team && outside.iter().any(|one| way_zone_of(one.file) == Zone::Tests) {
         outside = settings.outside(paths(), &by_maker(ctx, change).await?);
     }
-    let missing = not_made(ctx, &settings.outputs, &commit).await?;
+    let missing = missing_outputs(ctx, &settings.outputs, &commit).await?;
     let denied = denied(ctx, change, &settings, &files).await?;
     let is_whole = missing.is_empty() && denied.is_empty();
     let ScopeVerdict { verdict, asks, halts } = settings.judge_scope(&outside, is_whole);
@@ -147,14 +147,14 @@ fn wrote(turns: &[Turn], judged: &str) -> Vec<Wrote> {
 }
 
 /// Returns the outputs that are missing in the commit.
-async fn not_made(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<String>, Error> {
+async fn missing_outputs(ctx: &Ctx, outputs: &[String], commit: &Oid) -> Result<Vec<String>, Error> {
     if outputs.is_empty() {
         return Ok(Vec::new());
     }
     let commit = commit.clone();
     let files = ctx.world.git(move |git| git.files_of(&commit)).await?;
     let files = Files::new(files.iter().map(|path| crate::plan::text(path)).collect());
-    Ok(dataflow::not_made(outputs, &files).into_iter().map(str::to_owned).collect())
+    Ok(dataflow::missing_outputs(outputs, &files).into_iter().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::{self, Shape};
 use switchboard_pipeline::team::retry::Retry;
 use switchboard_protocol::frame::{
-    CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerLimits, WorkerSpec, WrapUp,
+    DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, TOOL_LIST_VERSION, WorkerLimits, WorkerSpec, WrapUp,
 };
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -15,7 +15,7 @@ use switchboard_protocol::worker::PortRange;
 
 use super::{Judged, WorkerSetup};
 use crate::effect::context::Ctx;
-use crate::{Error, isolation, plan, prompt, told};
+use crate::{Error, isolation, plan, prompt, worker_messages};
 
 /// Maximum number of messages in a first prompt; `check_inbox` or a later turn delivers the others.
 const FIRST_MAIL: usize = 10;
@@ -70,14 +70,14 @@ pub(super) fn spec(
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
-    let temperature_args = temperature.as_deref().map(|text| choice.told_temperature(text)).unwrap_or_default();
-    let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
+    let temperature_args = temperature.as_deref().map(|text| choice.temperature_arguments(text)).unwrap_or_default();
+    let (model_args, model_env) = model.as_deref().map(|model| choice.model_arguments(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
     let is_managed = is_prompted && ctx.plan.coordination.is_managed();
     // Messages that are not in the prompt of a worker that judges must not count as seen.
     let mail = match is_prompted && judged.is_none() {
         true if is_managed => ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)?,
-        true => told::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
+        true => worker_messages::unseen(&ctx.world, (&ctx.plan.run, id), &choice.name, FIRST_MAIL)?,
         false => Vec::new(),
     };
     let identity = identity(ctx, id, (attempt, judged.as_ref()), &worker, &token, &choice);
@@ -88,7 +88,7 @@ pub(super) fn spec(
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: match &sandbox {
-            Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
+            Some(sandbox) if !sandbox.tools.is_empty() => TOOL_LIST_VERSION,
             Some(_) => SANDBOX_VERSION,
             None => FRAME_VERSION,
         },

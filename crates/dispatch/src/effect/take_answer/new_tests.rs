@@ -5,19 +5,19 @@ use switchboard_protocol::finding::{
 };
 use switchboard_protocol::worker::PortRange;
 
-use super::{Given, Places};
+use super::{AnswerContext, Places};
 use crate::Error;
 use crate::effect::context::Ctx;
 use crate::effect::gate_tree::GateTree;
 use crate::effect::judged::Judged;
 
 /// Maximum number of tests named in a refusal.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Returns notes about the new tests for people, or why the tests can't be taken.
 pub(super) async fn judge(
     ctx: &Ctx,
-    given: Given<'_>,
+    given: AnswerContext<'_>,
     places: &Places,
     commit: &str,
 ) -> Result<Result<Option<String>, String>, Error> {
@@ -59,7 +59,7 @@ pub(super) async fn judge(
 }
 
 fn refusal(report: &CheckReport) -> String {
-    let named = report.findings.iter().take(NAMED).map(|finding| format!("{}: {}", finding.path, finding.message));
+    let named = report.findings.iter().take(MAX_NAMED).map(|finding| format!("{}: {}", finding.path, finding.message));
     let remedy = report.findings.first().map_or("", |finding| finding.remedy.as_str());
     format!("new_tests: {}. {remedy} ({})", named.collect::<Vec<_>>().join("; "), report.summary)
 }

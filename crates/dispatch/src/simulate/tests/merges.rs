@@ -13,7 +13,7 @@ use crate::link::{Link, Signal};
 use crate::needs;
 
 /// Longer than any call that waits for nothing takes here.
-const LONG: Duration = Duration::from_secs(60);
+const LONGER_THAN_ANY_CALL: Duration = Duration::from_secs(60);
 
 fn world(stage: &Arc<Stage>) -> (Store, World) {
     let store = Store::in_memory(vec![Box::new(Work), Box::new(Needs)], stage.clock.for_store());
@@ -45,12 +45,12 @@ async fn a_daemon_is_ready_while_a_merge_that_the_last_one_had_begun_is_still_to
     let daemon = Dispatch::with(world);
     let merging = daemon.world.merging.lock().await;
 
-    tokio::time::timeout(LONG, daemon.boot()).await.expect("it waits for a merge").unwrap();
+    tokio::time::timeout(LONGER_THAN_ANY_CALL, daemon.boot()).await.expect("it waits for a merge").unwrap();
 
     let is_begun = || store.get(RUNS, &[run.as_str().into()]).unwrap().unwrap().get_text("merging_from").is_some();
     assert!(is_begun());
     drop(merging);
-    let over = tokio::time::timeout(LONG, async {
+    let over = tokio::time::timeout(LONGER_THAN_ANY_CALL, async {
         while is_begun() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -76,7 +76,7 @@ async fn the_answers_to_workers_wait_for_no_merge() {
             options,
             expires_at: Millis(i64::MAX),
         };
-        store.commit(Batch::synced().event(switchboard_needs::asked(&fact, "", "daemon").unwrap())).await.unwrap();
+        store.commit(Batch::synced().event(switchboard_needs::ask_event(&fact, "", "daemon").unwrap())).await.unwrap();
         id
     };
     let merge = asked(1, NeedAbout::Merge { run: run.clone(), commit: "c".to_owned() }).await;
@@ -90,7 +90,7 @@ async fn the_answers_to_workers_wait_for_no_merge() {
         switchboard_needs::resolve(&store, &id, yes, "ann", Batch::synced()).await.unwrap();
     }
 
-    let told = tokio::time::timeout(LONG, signals.inbox.recv()).await.expect("it waits for a merge");
+    let told = tokio::time::timeout(LONGER_THAN_ANY_CALL, signals.inbox.recv()).await.expect("it waits for a merge");
     assert!(matches!(told, Some(Signal::Tell(ShimCommand::Permit { ask, .. })) if ask == "a1"));
     world.stop.cancel();
 }

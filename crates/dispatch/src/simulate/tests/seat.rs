@@ -7,8 +7,8 @@ use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::plan::TaskStatus;
 use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::lead::{
-    BeginStepReply, BeginStepRequest, DeclareScopeRequest, Hands, LeadRunRequest, LeaveSeatRequest, MAX_FILES,
-    MAX_WAIT_MS, SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, UpdateTaskStatusRequest,
+    BeginStepReply, BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, MAX_FILES, MAX_WAIT_MS,
+    SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, StepExecutor, UpdateTaskStatusRequest,
 };
 use switchboard_protocol::verb::run::{Drive, PauseRunRequest};
 use switchboard_protocol::verb::step::ReportStepRequest;
@@ -47,7 +47,7 @@ impl Led<'_> {
         self.ask(SeatAsk::Status(SeatStatusRequest { run, wait_ms: None })).await.unwrap()
     }
 
-    async fn begin(&self, task: Option<&str>, step: Option<&str>, by: Hands) -> Result<BeginStepReply, Failure> {
+    async fn begin(&self, task: Option<&str>, step: Option<&str>, by: StepExecutor) -> Result<BeginStepReply, Failure> {
         let (run, fence) = (self.run.to_string(), self.fence);
         let request = BeginStepRequest { run, fence, task: task.map(id), step: step.map(str::to_owned), by };
         self.daemon.begin_step(request, self.lea.clone(), None).await.map_err(|error| error.to_failure())
@@ -101,7 +101,9 @@ impl Led<'_> {
                 Some(open) if open.verb == "report_step" => {
                     self.report(None, open.answer.map(|kind| answer_of(kind, 1, 2, 0))).await.unwrap();
                 }
-                Some(open) => drop(self.begin(open.task.as_ref().map(TaskId::as_str), None, Hands::Worker).await),
+                Some(open) => {
+                    drop(self.begin(open.task.as_ref().map(TaskId::as_str), None, StepExecutor::Worker).await)
+                }
                 None => {
                     modes::answer(self.stage, self.daemon).await.unwrap();
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -192,7 +194,7 @@ fn a_status_that_a_task_has_not_earned_is_refused_with_what_is_missing() {
         for reason in [None, Some(""), Some(" \n")] {
             refused(led.set(TASK, TaskStatus::Blocked, reason).await, "request.bad-args", "blocked for a reason");
         }
-        led.begin(Some(TASK), None, Hands::Worker).await.unwrap();
+        led.begin(Some(TASK), None, StepExecutor::Worker).await.unwrap();
         led.set(TASK, TaskStatus::InProgress, None).await.unwrap();
         assert!(led.events("task_blocked").is_empty());
     });
@@ -242,36 +244,36 @@ fn a_step_is_begun_once_by_whoever_began_it_and_no_other_step_in_its_place() {
     with_seat(async |led| {
         let status = led.up_to(|status| status.open.iter().any(|open| open.verb == "begin_step")).await;
         assert!(status.open[0].role.is_some(), "{status:?}");
-        refused(led.begin(None, None, Hands::Seat).await, "seat.not-open", "another one than who plans has to");
-        refused(led.begin(None, Some("coffee"), Hands::Worker).await, "seat.not-open", "is open: begin that");
+        refused(led.begin(None, None, StepExecutor::Seat).await, "seat.not-open", "another one than who plans has to");
+        refused(led.begin(None, Some("coffee"), StepExecutor::Worker).await, "seat.not-open", "is open: begin that");
         led.up_to_step("work").await;
-        refused(led.begin(None, None, Hands::Worker).await, "seat.not-open", "name a task: ");
-        refused(led.begin(Some("1.7"), None, Hands::Worker).await, "dispatch.unknown-task", "1.7");
+        refused(led.begin(None, None, StepExecutor::Worker).await, "seat.not-open", "name a task: ");
+        refused(led.begin(Some("1.7"), None, StepExecutor::Worker).await, "dispatch.unknown-task", "1.7");
         refused(
-            led.begin(Some(TASK), Some("review"), Hands::Worker).await,
+            led.begin(Some(TASK), Some("review"), StepExecutor::Worker).await,
             "seat.not-open",
             "work is open: begin that",
         );
         refused(led.report(Some(TASK), None).await, "seat.not-open", "it lacks work");
 
-        let first = led.begin(Some(TASK), Some("work"), Hands::Worker).await.unwrap();
-        let again = led.begin(Some(TASK), Some("work"), Hands::Worker).await.unwrap();
+        let first = led.begin(Some(TASK), Some("work"), StepExecutor::Worker).await.unwrap();
+        let again = led.begin(Some(TASK), Some("work"), StepExecutor::Worker).await.unwrap();
         assert_eq!((first.state.as_str(), first.step.as_str(), again.step.as_str()), ("begun", "work", "work"),);
         tokio::time::sleep(Duration::from_millis(150)).await;
-        let later = led.begin(Some(TASK), None, Hands::Worker).await.unwrap();
+        let later = led.begin(Some(TASK), None, StepExecutor::Worker).await.unwrap();
         assert!(["starting", "working"].contains(&later.state.as_str()), "{later:?}");
-        refused(led.begin(Some(TASK), None, Hands::Seat).await, "seat.not-open", "it lacks");
-        refused(led.begin(Some(TASK), Some("review"), Hands::Worker).await, "seat.not-open", "it lacks");
+        refused(led.begin(Some(TASK), None, StepExecutor::Seat).await, "seat.not-open", "it lacks");
+        refused(led.begin(Some(TASK), Some("review"), StepExecutor::Worker).await, "seat.not-open", "it lacks");
         refused(led.report(Some(TASK), None).await, "seat.not-open", "a worker of the run works on task 1.1");
 
         led.up_to_step("review").await;
-        refused(led.begin(Some(TASK), None, Hands::Seat).await, "seat.not-open", "judges the change");
+        refused(led.begin(Some(TASK), None, StepExecutor::Seat).await, "seat.not-open", "judges the change");
         refused(
-            led.begin(Some(TASK), Some("work"), Hands::Worker).await,
+            led.begin(Some(TASK), Some("work"), StepExecutor::Worker).await,
             "seat.not-open",
             "review is open: begin that",
         );
-        assert_eq!(led.begin(Some(TASK), None, Hands::Worker).await.unwrap().step, "review");
+        assert_eq!(led.begin(Some(TASK), None, StepExecutor::Worker).await.unwrap().step, "review");
     });
 }
 
@@ -280,13 +282,13 @@ fn who_leads_does_a_task_with_its_own_hands_and_says_when_it_is_done() {
     with_seat(async |led| {
         led.up_to_step("work").await;
 
-        let begun = led.begin(Some(TASK), None, Hands::Seat).await.unwrap();
+        let begun = led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap();
 
-        assert_eq!((begun.state.as_str(), begun.by), ("working", Hands::Seat));
+        assert_eq!((begun.state.as_str(), begun.by), ("working", StepExecutor::Seat));
         assert!(begun.worktree.is_some() && begun.branch.is_some() && begun.worker.is_some(), "{begun:?}");
-        let again = led.begin(Some(TASK), None, Hands::Seat).await.unwrap();
+        let again = led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap();
         assert_eq!((again.state.as_str(), &again.worker), ("working", &begun.worker));
-        refused(led.begin(Some(TASK), None, Hands::Worker).await, "seat.not-open", "it lacks");
+        refused(led.begin(Some(TASK), None, StepExecutor::Worker).await, "seat.not-open", "it lacks");
         led.report(Some(TASK), None).await.unwrap();
         assert!(led.up_to_step("review").await.open.len() == 1);
     });
@@ -356,7 +358,7 @@ fn a_look_at_the_seat_waits_as_long_as_it_is_told_for_something_to_do() {
         let status = led.up_to(|status| status.open.iter().any(|open| open.verb == "begin_step")).await;
         let (open, waited) = look(Some(MAX_WAIT_MS)).await;
         assert_eq!((open.unwrap().open.len(), waited), (status.open.len(), Duration::ZERO));
-        led.begin(None, None, Hands::Worker).await.unwrap();
+        led.begin(None, None, StepExecutor::Worker).await.unwrap();
 
         for wait in [None, Some(1)] {
             let (at_once, waited) = look(wait).await;

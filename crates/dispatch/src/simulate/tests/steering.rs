@@ -15,9 +15,9 @@ use switchboard_protocol::verb::run::{
 use switchboard_store::Idempotency;
 
 use super::*;
-use crate::told;
 use crate::verb::Continuation;
 use crate::verb::tell_worker::Telling;
+use crate::worker_messages;
 
 /// Maximum number of checks by a test whether something has happened.
 const LOOKS: usize = 1_000;
@@ -270,7 +270,7 @@ fn the_worker_of_a_standalone_run_is_told_up_to_a_bound_and_has_no_address() {
         refused(at.tell(&one, &"x".repeat(MAX_PAYLOAD_BYTES + 1), 1).await, "bus.payload-too-large", "");
         refused(at.tell(at.run.as_str(), "x", 1).await, "request.bad-args", "name a task");
         refused(at.tell(&at.unit("1.3"), "x", 1).await, "bus.unknown-recipient", "has no worker now");
-        for number in 1..=told::MOST {
+        for number in 1..=worker_messages::MAX_UNSEEN {
             let told = at.tell(&one, &"x".repeat(MAX_PAYLOAD_BYTES.min(10)), number).await;
             assert!(matches!(told, Ok(Telling::Told(_))), "{told:?}");
         }

@@ -13,10 +13,10 @@ const HISTORIES: u64 = 10_000;
 
 /// Maximum events without a person: 4 phases of 6 steps and 9 before them, each asked at most 1 + 2 + 1 + 3 times,
 /// twice for the critic's cycles.
-const MOST_ALONE: usize = 400;
+const MAX_EVENTS_ALONE: usize = 400;
 
 /// Maximum number of events in a history; ends the histories of a person who always requests everything again.
-const MOST: usize = 600;
+const MAX_EVENTS: usize = 600;
 
 /// Behaviour of the person.
 #[derive(Clone, Copy, PartialEq)]
@@ -139,7 +139,7 @@ impl World {
     /// Runs until no more events happen. Returns the outcome.
     fn run(&mut self, modes: &mut BTreeSet<Mode>, asked: &mut BTreeSet<String>) -> &'static str {
         modes.insert(Mode::Resume);
-        while self.events.len() < MOST {
+        while self.events.len() < MAX_EVENTS {
             modes.insert(self.state.mode());
             let action = self.state.next();
             assert_eq!(self.state.next(), action, "the same state says the same");
@@ -526,7 +526,7 @@ impl Model {
             ModeEvent::GatesAdded { .. } => {}
             ModeEvent::Began { .. } => {}
         }
-        assert!(self.alone < MOST_ALONE, "no end is in sight");
+        assert!(self.alone < MAX_EVENTS_ALONE, "no end is in sight");
     }
 
     fn answer(&mut self, before: &State, answer: &AnswerFacts, next: &State) {

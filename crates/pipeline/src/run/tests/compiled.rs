@@ -296,7 +296,7 @@ fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
     let children = Way {
         steps: vec![switchboard_protocol::run::way::Step {
             id: StepId::new("children").unwrap(),
-            does: switchboard_protocol::run::way::Do::Units { join: switchboard_protocol::run::way::Join::All },
+            does: switchboard_protocol::run::way::StepAction::Units { join: switchboard_protocol::run::way::Join::All },
             after: Vec::new(),
             reads: Vec::new(),
             when: switchboard_protocol::run::way::When::Always,

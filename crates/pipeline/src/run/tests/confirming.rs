@@ -3,7 +3,7 @@
 use serde_json::json;
 use switchboard_protocol::id::{Digest, NeedId};
 use switchboard_protocol::run::PersonAnswer;
-use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::way::StepAction;
 
 use super::compiled::way_with;
 use super::*;
@@ -199,7 +199,7 @@ fn what_a_person_is_asked_is_the_same_in_whichever_order_gates_have_reported() {
     let asked = |run: &Run| {
         let record = run.state.records.iter().find(|record| record.task() == Some(&id("1.1"))).unwrap();
         let steps = record.unit.way().steps();
-        record.question(steps.iter().position(|step| matches!(step.does, Do::Ask { .. })).unwrap())
+        record.question(steps.iter().position(|step| matches!(step.does, StepAction::Ask { .. })).unwrap())
     };
     let before = asked(&run);
     assert!(before.findings.len() > 1, "{before:?}");

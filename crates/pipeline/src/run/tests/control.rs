@@ -1,6 +1,6 @@
 //! Pauses and the budget.
 
-use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, PauseCause, TaskPauseCause};
+use switchboard_protocol::run::{AtCeiling, Budget, BudgetScope, PauseCause, TaskPauseCause};
 
 use super::*;
 
@@ -170,8 +170,12 @@ fn at_the_ceiling_turns_are_cancelled_and_go_on_as_the_same_attempt_once_it_is_r
 
     run.tell(cost("1.1", &worker, 1_200));
 
-    let alerts =
-        [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200, task: None, of: BudgetOf::Run });
+    let alerts = [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert {
+        percent,
+        spent: 1_200,
+        task: None,
+        of: BudgetScope::Run,
+    });
     assert_eq!(run.last[..4], alerts);
     assert_eq!(run.last[4..], [RunEvent::RunPaused { cause: PauseCause::Budget }]);
     let cause = StopCause::Budget;
@@ -228,7 +232,7 @@ fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work(
 }
 
 fn alerts(task: &str, spent: u64, percents: &[u8]) -> Vec<RunEvent> {
-    let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(id(task)), of: BudgetOf::Run };
+    let alert = |percent| RunEvent::BudgetAlert { percent, spent, task: Some(id(task)), of: BudgetScope::Run };
     percents.iter().copied().map(alert).collect()
 }
 

@@ -73,7 +73,7 @@ fn what_nobody_works_on_begins_by_itself_when_the_agent_leads_no_more() {
     let mut run = led(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     run.tell(begin("1.1", "work", 1, Some(dana())));
     let worker = run.start("1.1");
-    assert_eq!(run.state.hands().collect::<Vec<_>>(), [(&id("1.1"), &worker)]);
+    assert_eq!(run.state.leader_workers().collect::<Vec<_>>(), [(&id("1.1"), &worker)]);
     run.tell(begin("1.2", "work", 1, Some(dana())));
 
     run.tell(RunEvent::LedSet { is_led: false });
@@ -84,7 +84,7 @@ fn what_nobody_works_on_begins_by_itself_when_the_agent_leads_no_more() {
     });
     assert_eq!(by, Some((id("1.2"), None)), "a worker of ours does what its hands had not begun");
     assert!(open(&run).is_empty());
-    assert_eq!(run.state.hands().count(), 1, "the work in its tree is still its own");
+    assert_eq!(run.state.leader_workers().count(), 1, "the work in its tree is still its own");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn who_leads_does_work_with_its_own_hands_and_judges_none_of_it() {
     assert!(run.next_step().is_none());
     run.tell(begin(TASK, next.step.as_str(), 1, None));
     assert_eq!(run.next_step().map(|(step, ..)| step), Some(next.step.to_string()));
-    assert_eq!(run.state.hands().count(), 0);
+    assert_eq!(run.state.leader_workers().count(), 0);
 }
 
 #[test]

@@ -59,12 +59,12 @@ fn each_transient_error_goes_to_the_next_model_and_the_last_is_asked_again() {
 
     assert_eq!([0, 1, 2, 3, 9].map(|failed| models.after(failed)), [None, Some("b"), Some("c"), Some("c"), Some("c")]);
     assert_eq!([None, Some("b"), Some("c"), Some("d")].map(|asked| models.has_next(asked)), [true, true, false, false]);
-    assert_eq!(models.told(0), None);
-    assert_eq!(models.told(1).as_deref(), Some("the agent's own model failed for now, b is asked"));
-    assert!(models.told(3).is_some_and(|told| told.contains("last fallback model")));
+    assert_eq!(models.describe(0), None);
+    assert_eq!(models.describe(1).as_deref(), Some("the agent's own model failed for now, b is asked"));
+    assert!(models.describe(3).is_some_and(|told| told.contains("last fallback model")));
     let alone = Models::new(Some("a".to_owned()), &[]);
     assert_eq!((alone.after(4), alone.has_next(Some("a"))), (Some("a"), false));
-    assert!(alone.told(1).is_some_and(|told| told.contains("no fallback model")));
+    assert!(alone.describe(1).is_some_and(|told| told.contains("no fallback model")));
 }
 
 #[test]

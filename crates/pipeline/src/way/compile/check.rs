@@ -12,11 +12,11 @@ use crate::settings::Settings;
 const ALL: &str = "all";
 
 /// Maximum number of tasks that a note names.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// A gate in a task's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct RequestedGate {
     pub(super) gate: &'static Gate,
     pub(super) need: Need,
     pub(super) when: When,
@@ -95,7 +95,7 @@ pub fn failure(refusals: &[WayRefusal]) -> Failure {
     failure
 }
 
-impl Wanted {
+impl RequestedGate {
     fn new(gate: &'static Gate, need: Need) -> Self {
         Self { gate, need, when: When::Always }
     }
@@ -125,23 +125,23 @@ pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
     if tasks.len() == total {
         return format!("{note} (all tasks)");
     }
-    let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
-    let more = if tasks.len() > NAMED { format!(" and {} more", tasks.len() - NAMED) } else { String::new() };
+    let names: Vec<_> = tasks.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
+    let more = if tasks.len() > MAX_NAMED { format!(" and {} more", tasks.len() - MAX_NAMED) } else { String::new() };
     format!("{note} (task {}{more})", names.join(", "))
 }
 
 /// Returns the gates of a task in the order of their steps, and all errors in them.
-pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<WayRefusal>) {
-    let mut wanted: Vec<Wanted> =
-        DEFAULTS.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))).collect();
+pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<RequestedGate>, Vec<WayRefusal>) {
+    let mut wanted: Vec<RequestedGate> =
+        DEFAULTS.iter().filter_map(|(id, need)| Some(RequestedGate::new(gate::find(id)?, *need))).collect();
     if settings.team {
-        wanted.extend(OF_TEAM.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))));
+        wanted.extend(OF_TEAM.iter().filter_map(|(id, need)| Some(RequestedGate::new(gate::find(id)?, *need))));
     }
     if settings.declares_files() || settings.team {
-        wanted.extend(gate::find(gate::SCOPE).map(|gate| Wanted::new(gate, Need::Required)));
+        wanted.extend(gate::find(gate::SCOPE).map(|gate| RequestedGate::new(gate, Need::Required)));
     }
     if settings.lint.is_some() && !settings.team {
-        wanted.extend(gate::find("lint").map(|gate| Wanted::new(gate, Need::Required)));
+        wanted.extend(gate::find("lint").map(|gate| RequestedGate::new(gate, Need::Required)));
     }
     let mut refusals = Vec::new();
     for name in &settings.gates {
@@ -154,7 +154,7 @@ pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<Way
 }
 
 /// Adds a gate or leaves one out; returns the name if it is unknown.
-fn take<'a>(wanted: &mut Vec<Wanted>, name: &'a str) -> Option<&'a str> {
+fn take<'a>(wanted: &mut Vec<RequestedGate>, name: &'a str) -> Option<&'a str> {
     let (left_out, name) = name.strip_prefix('-').map_or((false, name), |name| (true, name));
     let never = || When::Never { reason: "the plan says so".to_owned() };
     if left_out && name == ALL {
@@ -167,13 +167,13 @@ fn take<'a>(wanted: &mut Vec<Wanted>, name: &'a str) -> Option<&'a str> {
         (Some(known), true) => known.when = never(),
         (Some(known), false) => (known.need, known.when) = (Need::Required, When::Always),
         (None, true) => {}
-        (None, false) => wanted.push(Wanted::new(gate, Need::Required)),
+        (None, false) => wanted.push(RequestedGate::new(gate, Need::Required)),
     }
     None
 }
 
 /// Determines whether a gate applies; returns what is missing if it is required but can't judge.
-fn configure(wanted: &mut Wanted, settings: &Settings) -> Option<Lack> {
+fn configure(wanted: &mut RequestedGate, settings: &Settings) -> Option<Lack> {
     if !wanted.when.is_always() {
         return None;
     }

@@ -7,17 +7,17 @@
 use switchboard_protocol::plan::{AskSettings, RetryFrom, TaskId};
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::way::{
-    CommandStep, Do, GateId, Input, Join, Limits, Need, Step, StepId, Way, When, Zone,
+    CommandStep, GateId, Input, Join, Limits, Need, Step, StepAction, StepId, Way, When, Zone,
 };
 use switchboard_protocol::run::{MAX_REBASES, MAX_REPEATS};
 
-use super::check::Wanted;
+use super::check::RequestedGate;
 use super::team::{self, TeamSteps};
 use super::{Kind, step_id};
 use crate::gate::GateKind;
 use crate::subtasks::{Quorum, WorkResult};
 
-pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
+pub(super) fn way(wanted: &[RequestedGate], kind: Kind<'_>) -> Option<Way> {
     let shape = kind.shape;
     let mut steps = quorums(&shape.quorums)?;
     let quorums: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
@@ -48,8 +48,8 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
         steps.push(team::step(one, &kind.limits, &maker_id, after)?);
     }
     if shape.result == WorkResult::Merged {
-        let about_scope = |wanted: &Wanted| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
-        let asks = |wanted: &Wanted| (wanted.gate.asks || about_scope(wanted)) && wanted.when.is_always();
+        let about_scope = |wanted: &RequestedGate| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
+        let asks = |wanted: &RequestedGate| (wanted.gate.asks || about_scope(wanted)) && wanted.when.is_always();
         let asks_about_findings = !kind.asks_nobody && wanted.iter().any(asks);
         if kind.confirm.is_some() || asks_about_findings {
             let after_gates = steps.iter().map(|step| step.id.clone()).collect();
@@ -65,7 +65,7 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
 }
 
 /// Returns a step that always applies and must pass.
-pub(super) fn step(id: StepId, does: Do) -> Step {
+pub(super) fn step(id: StepId, does: StepAction) -> Step {
     Step {
         id,
         does,
@@ -81,7 +81,7 @@ pub(super) fn step(id: StepId, does: Do) -> Step {
 fn quorums(quorums: &[Quorum]) -> Option<Vec<Step>> {
     let one = |(number, quorum): (usize, &Quorum)| {
         let join = Join::Quorum { of: quorum.of.clone(), least: quorum.least };
-        Some(step(step_id(&format!("quorum{number}"))?, Do::Units { join }))
+        Some(step(step_id(&format!("quorum{number}"))?, StepAction::Units { join }))
     };
     (1..).zip(quorums).map(one).collect()
 }
@@ -89,7 +89,7 @@ fn quorums(quorums: &[Quorum]) -> Option<Vec<Step>> {
 fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
     let Kind { tries, shape, .. } = kind;
     let is_report = shape.result == WorkResult::Report;
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: if is_report { RoleName::Explorer.id() } else { RoleName::Coder.id() },
         writes: if is_report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
         retry_from: tries.from,
@@ -117,7 +117,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
 /// Returns the question to a role, as a step with the name of its answer. Only the answer is kept; an unusable one is
 /// requested again.
 fn ask(AskSettings { role, answer }: AskSettings, kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: role.id(),
         writes: Vec::new(),
         retry_from: RetryFrom::Clean,
@@ -145,7 +145,7 @@ fn choose(among: &[TaskId], after: &[StepId]) -> Option<Step> {
         after: after.to_vec(),
         reads: vec![Input::Spec],
         back: Some(id.clone()),
-        ..step(id, Do::Choose { among: among.to_vec() })
+        ..step(id, StepAction::Choose { among: among.to_vec() })
     })
 }
 
@@ -157,7 +157,7 @@ fn gather() -> Option<Step> {
         reads: vec![Input::Spec],
         back: Some(id.clone()),
         limits: Limits { attempts: 1, ..Limits::default() },
-        ..step(id, Do::Command { kind: CommandStep::Gather, writes })
+        ..step(id, StepAction::Command { kind: CommandStep::Gather, writes })
     })
 }
 
@@ -168,20 +168,20 @@ fn lint_fix(maker: &StepId) -> Option<Step> {
         reads: vec![Input::Output(maker.clone())],
         ..step(
             step_id("lint_fix")?,
-            Do::Command { kind: CommandStep::LintFix, writes: vec![Zone::Source, Zone::Tests] },
+            StepAction::Command { kind: CommandStep::LintFix, writes: vec![Zone::Source, Zone::Tests] },
         )
     })
 }
 
 /// Judges the tree after the steps that make the change, and goes back to the maker if it refuses.
-fn check(wanted: &Wanted, judged: &[StepId], maker: &StepId) -> Option<Step> {
+fn check(wanted: &RequestedGate, judged: &[StepId], maker: &StepId) -> Option<Step> {
     Some(Step {
         after: judged.to_vec(),
         reads: vec![Input::Tree],
         when: wanted.when.clone(),
         need: wanted.need,
         back: Some(maker.clone()),
-        ..step(step_id(wanted.gate.id)?, Do::Check { gate: GateId::new(wanted.gate.id).ok()? })
+        ..step(step_id(wanted.gate.id)?, StepAction::Check { gate: GateId::new(wanted.gate.id).ok()? })
     })
 }
 
@@ -192,7 +192,7 @@ fn confirm(question: Option<&str>, maker: &StepId, after: Vec<StepId>) -> Option
         after,
         reads: vec![Input::Tree],
         back: Some(maker.clone()),
-        ..step(step_id("confirm")?, Do::Ask { question: question.map(str::to_owned) })
+        ..step(step_id("confirm")?, StepAction::Ask { question: question.map(str::to_owned) })
     })
 }
 
@@ -202,10 +202,18 @@ fn rebase(maker: &StepId, after: Vec<StepId>) -> Option<Step> {
         reads: vec![Input::Output(maker.clone()), Input::Head],
         back: Some(maker.clone()),
         limits: Limits { runs: MAX_REBASES, ..Limits::default() },
-        ..step(step_id("rebase")?, Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] })
+        ..step(
+            step_id("rebase")?,
+            StepAction::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] },
+        )
     })
 }
 
 fn merge(maker: StepId, after: Vec<StepId>) -> Option<Step> {
-    Some(Step { after, reads: vec![Input::Tree, Input::Head], back: Some(maker), ..step(step_id("merge")?, Do::Merge) })
+    Some(Step {
+        after,
+        reads: vec![Input::Tree, Input::Head],
+        back: Some(maker),
+        ..step(step_id("merge")?, StepAction::Merge)
+    })
 }

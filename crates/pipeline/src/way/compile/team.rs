@@ -7,7 +7,7 @@ use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::plan::{RetryFrom, Task};
 use switchboard_protocol::role::RoleName;
 use switchboard_protocol::run::TeamLimits;
-use switchboard_protocol::run::way::{Do, Input, Limits, Step, StepId, Zone};
+use switchboard_protocol::run::way::{Input, Limits, Step, StepAction, StepId, Zone};
 
 use super::step_id;
 use super::steps::step as plain;
@@ -89,7 +89,7 @@ pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<Team
 }
 
 pub(super) fn step(one: &TeamStep, limits: &TeamLimits, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
-    let does = Do::Work {
+    let does = StepAction::Work {
         role: one.role.id(),
         writes: if one.writes_tests() { vec![Zone::Tests] } else { Vec::new() },
         retry_from: RetryFrom::Change,

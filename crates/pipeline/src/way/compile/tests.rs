@@ -148,7 +148,7 @@ fn the_steps_in_which_a_team_judges_are_for_the_roles_that_somebody_can_be_named
 
     let steps = compiled.ways.iter().flat_map(|way| way.steps());
     let judges = steps.filter_map(|step| {
-        let Do::Work { role, answer: Some(_), .. } = &step.does else { return None };
+        let StepAction::Work { role, answer: Some(_), .. } = &step.does else { return None };
         Some(role.to_string())
     });
     let named = RoleName::IN_TASKS.into_iter().filter(|role| *role != RoleName::Designer);
@@ -176,7 +176,7 @@ fn a_person_is_asked_about_files_outside_only_where_the_plan_says_pause_and_the_
         let plan = plan(json!({ "gates": gates }), &[("1.1", &[], settings)]);
         let compiled = compiled(&plan).unwrap();
         let steps = compiled.ways.iter().flat_map(|way| way.steps());
-        steps.filter(|step| matches!(step.does, Do::Ask { .. })).count()
+        steps.filter(|step| matches!(step.does, StepAction::Ask { .. })).count()
     };
     let scope = |on: &str| json!({ "scope": ["src"], "on_violation": on });
 

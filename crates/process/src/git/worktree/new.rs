@@ -16,7 +16,7 @@ use crate::git::types::Oid;
 use crate::{Error, Result};
 
 /// Maximum number of administrative folder names that are tried before the work is left to git.
-const MOST_NAMES: u32 = 1_000;
+const MAX_ADMIN_NAMES: u32 = 1_000;
 
 // === impl Repo ===
 
@@ -76,7 +76,7 @@ impl Repo {
     /// Makes a new administrative folder. Returns `None` if too many have its name.
     fn make_admin(&self, name: &str) -> Result<Option<PathBuf>> {
         let folder = self.common_dir.join("worktrees");
-        for number in 0..MOST_NAMES {
+        for number in 0..MAX_ADMIN_NAMES {
             let admin = folder.join(if number == 0 { name.to_owned() } else { format!("{name}{number}") });
             // Removing the last work tree removes `worktrees`, too.
             let made = fs::create_dir(&admin).or_else(|error| {

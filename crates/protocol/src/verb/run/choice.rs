@@ -182,7 +182,7 @@ impl AgentChoice {
 
     /// Returns the same settings for a command in place of the agent's own program, without model settings.
     #[must_use]
-    pub fn carried_out_by(self, driver: DriverSpec) -> Self {
+    pub fn with_command(self, driver: DriverSpec) -> Self {
         Self {
             driver,
             scripted: false,
@@ -197,7 +197,7 @@ impl AgentChoice {
 
     /// Returns the arguments that pass the temperature to its program.
     #[must_use]
-    pub fn told_temperature(&self, temperature: &str) -> Vec<String> {
+    pub fn temperature_arguments(&self, temperature: &str) -> Vec<String> {
         self.temperature_args.iter().map(|text| text.replace(TEMPERATURE, temperature)).collect()
     }
 
@@ -209,7 +209,7 @@ impl AgentChoice {
 
     /// Returns the arguments and variables that pass the model to its program.
     #[must_use]
-    pub fn told_model(&self, model: &str) -> (Vec<String>, Vec<(String, String)>) {
+    pub fn model_arguments(&self, model: &str) -> (Vec<String>, Vec<(String, String)>) {
         let told = |text: &String| text.replace(MODEL, model);
         let env = self.model_env.iter().map(|(name, value)| (name.clone(), told(value)));
         (self.model_args.iter().map(told).collect(), env.collect())

@@ -225,14 +225,14 @@ fn as_killed(it: &Fixture) -> PathBuf {
     copy
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn path_with_ending(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
 }
 
 #[test]
 fn the_redo_log_grows_in_steps_and_the_room_behind_it_means_nothing() {
     let it = Fixture::sqlite();
-    let redo = beside(&it.path(), ".redo");
+    let redo = path_with_ending(&it.path(), ".redo");
     let mut lengths = std::collections::BTreeSet::new();
     for weight in 0..60 {
         it.commit(Batch::synced().event(post("ann", weight).with_body("x".repeat(2_000)))).unwrap();
@@ -285,7 +285,7 @@ fn what_the_redo_log_has_is_taken_in_whatever_became_of_the_write_ahead_log() {
             .unwrap();
         let copy = as_killed(&it);
         if let Some(damage) = damage {
-            damage(&beside(&copy, "-wal"));
+            damage(&path_with_ending(&copy, "-wal"));
         }
         let closed = switchboard_store::verify_file(&Config::new(&copy), projections()).unwrap();
         assert_eq!((closed.first(), closed.events()), (None, 7));
@@ -322,8 +322,8 @@ fn logs_that_are_gone_or_damaged_are_missed() {
         for batch in [Batch::synced, Batch::written] {
             let it = with_logs(batch);
             let copy = as_killed(&it);
-            remove(&beside(&copy, "-wal"));
-            damage(&beside(&copy, ".redo"));
+            remove(&path_with_ending(&copy, "-wal"));
+            damage(&path_with_ending(&copy, ".redo"));
 
             let Err(Error::Corrupt { place, what }) = open(&copy) else { panic!("it opened") };
 
@@ -337,8 +337,8 @@ fn a_check_of_closed_files_says_what_their_opening_says() {
     for damage in [cut as fn(&Path), flip, remove] {
         let it = with_logs(Batch::synced);
         let copy = as_killed(&it);
-        remove(&beside(&copy, "-wal"));
-        damage(&beside(&copy, ".redo"));
+        remove(&path_with_ending(&copy, "-wal"));
+        damage(&path_with_ending(&copy, ".redo"));
 
         let report = switchboard_store::verify_file(&Config::new(&copy), projections()).unwrap();
         let Err(Error::Corrupt { place, .. }) = open(&copy) else { panic!("it opened") };
@@ -354,9 +354,9 @@ fn a_redo_log_of_another_store_means_nothing() {
     // The copy is made at once: a store that has been idle for a while no longer needs its redo log.
     let it = with_logs(Batch::synced);
     let copy = as_killed(&it);
-    fs::copy(beside(&foreign, ".redo"), beside(&copy, ".redo")).unwrap();
-    remove(&beside(&copy, "-wal"));
-    remove(&beside(&copy, ".head"));
+    fs::copy(path_with_ending(&foreign, ".redo"), path_with_ending(&copy, ".redo")).unwrap();
+    remove(&path_with_ending(&copy, "-wal"));
+    remove(&path_with_ending(&copy, ".head"));
 
     let store = open(&copy).unwrap();
 

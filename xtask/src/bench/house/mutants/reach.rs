@@ -20,7 +20,7 @@ use crate::command::output;
 /// Time limit of a test without a mutant.
 const ALONE: Duration = Duration::from_secs(600);
 /// Maximum duration of tests that share a process, each and together.
-const SHORT: Duration = Duration::from_millis(700);
+const MAX_GROUP_TIME: Duration = Duration::from_millis(700);
 
 /// A test, its duration, and the mutants that it evaluates.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub(super) fn groups<'a>(tests: &'a [Test], mutant: usize, hint: &[String]) -> V
             hinted += 1;
         }
         let shared = groups.iter_mut().skip(hinted).find(|group| {
-            *group.program == test.program && group.took + test.took <= SHORT && !hint.contains(&test.name)
+            *group.program == test.program && group.took + test.took <= MAX_GROUP_TIME && !hint.contains(&test.name)
         });
         match shared {
             Some(group) => {

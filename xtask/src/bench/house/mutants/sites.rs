@@ -118,7 +118,7 @@ impl Finder<'_> {
         self.sites.push(Site { path: self.path.to_owned(), line, range, original, form, nth: 0, number: 0 });
     }
 
-    fn instead(&mut self, expr: &Expr, other: String) {
+    fn replace(&mut self, expr: &Expr, other: String) {
         self.add(expr.span().byte_range(), expr.span().start().line, Form::Instead(other));
     }
 
@@ -139,8 +139,8 @@ impl Finder<'_> {
 
     fn condition(&mut self, cond: &Expr) {
         if !has_let(cond) && !matches!(cond, Expr::Lit(_)) {
-            self.instead(cond, "true".to_owned());
-            self.instead(cond, "false".to_owned());
+            self.replace(cond, "true".to_owned());
+            self.replace(cond, "false".to_owned());
         }
     }
 }
@@ -262,13 +262,13 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::Binary(binary) if !has_let(expr) => {
                 if let Some(op) = opposite(&binary.op) {
                     let other = format!("{} {op} {}", self.source(&binary.left), self.source(&binary.right));
-                    self.instead(expr, other);
+                    self.replace(expr, other);
                 }
             }
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => self.instead(expr, self.source(&unary.expr)),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => self.replace(expr, self.source(&unary.expr)),
             Expr::Lit(literal) => match &literal.lit {
-                Lit::Bool(value) => self.instead(expr, (!value.value).to_string()),
-                Lit::Int(value) => self.instead(expr, format!("{value} + 1")),
+                Lit::Bool(value) => self.replace(expr, (!value.value).to_string()),
+                Lit::Int(value) => self.replace(expr, format!("{value} + 1")),
                 _ => {}
             },
             Expr::If(branch) => self.condition(&branch.cond),

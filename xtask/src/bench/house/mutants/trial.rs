@@ -12,11 +12,11 @@ use super::reach::Group;
 use crate::command::{command, output};
 
 /// Minimum time limit, so that a busy machine is not taken for a hanging mutant.
-const SHORTEST: Duration = Duration::from_secs(15);
+const MIN_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit as a multiple of the tests' duration without a mutant.
 const TIMES: u32 = 6;
 /// Interval at which a running test is polled.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Limit of a test's address space in KiB: a mutant that fills memory in a loop fails before the machine does.
 const MEMORY: &str = "4000000";
 
@@ -36,7 +36,7 @@ pub(super) enum Ended {
 /// # Errors
 /// When the tests can't be started.
 pub(super) fn trial(group: &Group<'_>, mutant: usize) -> anyhow::Result<Ended> {
-    run(group, &[(VARIABLE, &mutant.to_string())], (group.took * TIMES).max(SHORTEST))
+    run(group, &[(VARIABLE, &mutant.to_string())], (group.took * TIMES).max(MIN_LIMIT))
 }
 
 /// Runs tests of one program with these variables.
@@ -65,7 +65,7 @@ fn ended(mut child: Child, until: Instant) -> anyhow::Result<Ended> {
             child.wait()?;
             return Ok(Ended::Hung);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::context::Context;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Maximum number of bytes read of a list.
-const KEPT: usize = 64 << 10;
+const MAX_LIST_BYTES: usize = 64 << 10;
 
 /// Status of our server in a client's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn ask(client: Client, context: &Context) -> Option<Listing> {
     let variables = context.environment.variables();
     let env = variables.iter().fold(Env::empty(), |env, (name, value)| env.set(name, value));
     let spawn = Spawn::new([program.display().to_string(), "mcp".to_owned(), "list".to_owned()]);
-    let spawn = spawn.cwd(context.folder()).env_only(env.set("NO_COLOR", "1")).wall(LIMIT).keep(KEPT);
+    let spawn = spawn.cwd(context.folder()).env_only(env.set("NO_COLOR", "1")).wall(LIMIT).keep(MAX_LIST_BYTES);
     Some(match spawn.output() {
         Ok(output) => read(&format!("{}\n{}", output.stdout.text(), output.stderr.text()), output.succeeded()),
         Err(error) => Listing::Unknown(error.to_string()),

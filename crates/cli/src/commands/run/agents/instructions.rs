@@ -17,7 +17,7 @@ use crate::session::work_tree;
 const SHARED: &str = "AGENTS.md";
 
 /// Maximum size of a file of instructions in bytes: more would fill most of a small model's context.
-const MOST: u64 = 16 << 10;
+const MAX_FILE_BYTES: u64 = 16 << 10;
 
 /// Builds the instructions of an agent.
 ///
@@ -72,11 +72,11 @@ fn read(path: &Path) -> std::io::Result<String> {
     });
     let file = std::fs::File::from(opened?);
     let found = file.metadata()?;
-    if !found.is_file() || found.len() > MOST {
-        return Err(std::io::Error::other(format!("it is no plain file of at most {MOST} bytes")));
+    if !found.is_file() || found.len() > MAX_FILE_BYTES {
+        return Err(std::io::Error::other(format!("it is no plain file of at most {MAX_FILE_BYTES} bytes")));
     }
     let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text)?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -108,7 +108,7 @@ mod tests {
         assert!(shared("mine", folder.path()).is_err());
 
         std::fs::remove_file(&file).unwrap();
-        std::fs::write(&file, "x".repeat(usize::try_from(MOST).unwrap() + 1)).unwrap();
+        std::fs::write(&file, "x".repeat(usize::try_from(MAX_FILE_BYTES).unwrap() + 1)).unwrap();
 
         assert!(shared("mine", folder.path()).unwrap_err().to_string().contains("at most 16384 bytes"));
         assert_eq!(shared("codex", folder.path()).unwrap(), None, "it reads the file itself");

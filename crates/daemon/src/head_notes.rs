@@ -15,7 +15,7 @@ use crate::RootPaths;
 const MAX_BYTES: u64 = 64 << 10;
 
 /// Maximum number of remembered chains: one for each record; a new one begins only after a record was lost.
-const MOST: usize = 32;
+const MAX_CHAINS: usize = 32;
 
 /// Newest known head of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(crate) fn note(place: &RootPaths, head: &NotedHead) {
         heads.push(head.clone());
     }
     heads.sort_by_key(|head| head.at);
-    let surplus = heads.len().saturating_sub(MOST);
+    let surplus = heads.len().saturating_sub(MAX_CHAINS);
     write(place, heads.split_off(surplus));
 }
 

@@ -6,7 +6,7 @@ use switchboard_protocol::job::{Coordination, Mode};
 
 /// Flags for how workers work together.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct TogetherFlags {
+pub(crate) struct CooperationFlags {
     /// How the workers work together; as in the plan when left out
     #[arg(long, value_name = "MODE", value_parser = modes())]
     pub(crate) mode: Option<Mode>,

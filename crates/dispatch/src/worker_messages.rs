@@ -8,11 +8,11 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{Query, Row};
 
 use crate::Error;
-use crate::work::TOLD;
+use crate::work::WORKER_MESSAGES;
 use crate::world::World;
 
 /// Maximum number of messages that the workers of a task have not seen yet.
-pub(crate) const MOST: u64 = 64;
+pub(crate) const MAX_UNSEEN: u64 = 64;
 
 /// Returns the messages that no worker of the task has seen yet, oldest first.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn all(
 
 /// Returns the query for the messages of a task.
 pub(crate) fn of_task(run: &RunId, task: &TaskId) -> Query {
-    Query::table(TOLD).eq("run", run.as_str()).eq("task", task.as_str())
+    Query::table(WORKER_MESSAGES).eq("run", run.as_str()).eq("task", task.as_str())
 }
 
 fn read(world: &World, query: &Query, agent: &AgentName) -> Result<Vec<Message>, Error> {

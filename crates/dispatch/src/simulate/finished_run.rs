@@ -121,7 +121,7 @@ impl After<'_> {
         let outcome = state.outcome().map(|outcome| format!("{outcome:?}").to_lowercase()).unwrap_or_default();
         expect(reply.summary.state == outcome, || format!("{} is said to be {}", outcome, reply.summary.state))?;
         let merged = views.iter().filter(|view| is_merged(view)).count() as u64;
-        let whole = views.iter().filter(|view| state.whole_of(&view.task).is_none()).count() as u64;
+        let whole = views.iter().filter(|view| state.parent_of(&view.task).is_none()).count() as u64;
         expect(reply.list.len() == views.len() && reply.summary.tasks == whole, || {
             format!("{} tasks, {} in the list, {} in the summary", views.len(), reply.list.len(), reply.summary.tasks)
         })?;
@@ -164,7 +164,7 @@ impl After<'_> {
     /// before, the answer must say so, and what is missing.
     async fn merge(&self, state: &RunState) -> Result<(), String> {
         let missing: Vec<_> =
-            state.tasks().filter(|view| state.whole_of(&view.task).is_none() && !is_done(view)).collect();
+            state.tasks().filter(|view| state.parent_of(&view.task).is_none() && !is_done(view)).collect();
         let (before, head) = (self.main()?, self.head().ok_or("the run's branch is gone")?);
         let had_it = self.has(&head, &before);
         if !missing.is_empty() {

@@ -6,7 +6,7 @@ use switchboard_protocol::id::Digest;
 const RULE: &str = "test-integrity/fewer-tests";
 
 /// Adds a finding to `test_integrity` if fewer tests ran than required.
-pub(super) fn tell(reports: &mut [CheckReport]) {
+pub(super) fn add_finding(reports: &mut [CheckReport]) {
     let ran = reports.iter().find(|report| report.check == CheckName::TestRunner).and_then(|report| {
         let counted = report.runs.iter().map(|run| run.tests.map(|tests| tests.passed + tests.failed));
         counted.sum::<Option<u64>>().filter(|_| !report.runs.is_empty())
@@ -59,7 +59,7 @@ mod tests {
     fn fewer_tests_than_the_bases_ask_a_person() {
         let told = |expected, ran| {
             let mut reports = [report("test_integrity", expected, 9), report("test_runner", None, ran)];
-            tell(&mut reports);
+            add_finding(&mut reports);
             (reports[0].verdict, reports[0].findings.len())
         };
 

@@ -18,7 +18,7 @@ impl Dispatch {
     ///
     /// # Errors
     /// `dispatch.already-running` if a run started by another request has some of the tasks.
-    pub(super) async fn already(
+    pub(super) async fn repeated_start(
         &self,
         request: &StartRunRequest,
         decided: &Decided,
@@ -26,7 +26,7 @@ impl Dispatch {
     ) -> Result<Option<StartRunReply>, Error> {
         let claimed = self.wanted_and_claimed(request, decided).await?;
         let Some(first) = claimed.first() else { return Ok(None) };
-        if claimed.len() > 1 || first.row.get_text("asked") != Some(unit_claims::asked(request).as_str()) {
+        if claimed.len() > 1 || first.row.get_text("asked") != Some(unit_claims::request_digest(request).as_str()) {
             return Err(unit_claims::taken(first).into());
         }
         let reply = answer(first, caller)?;

@@ -4,7 +4,7 @@ use switchboard_protocol::finding::HandedTests;
 use switchboard_syntax::Parsers;
 
 use super::compare;
-use super::hit::{Hit, Weight};
+use super::hit::{Consequence, Hit};
 use super::language::TestLanguage;
 use super::suite::Suite;
 use crate::error::Error;
@@ -35,11 +35,11 @@ pub(super) fn hits(handed: &[HandedTests], git: &Git, blobs: &Blobs, parsers: &m
             }
         }
         let compared = compare::compare(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
-        hits.extend(compared.hits.into_iter().filter(|hit| hit.weight > Weight::Told));
+        hits.extend(compared.hits.into_iter().filter(|hit| hit.consequence > Consequence::Reported));
     }
     for hit in &mut hits {
         if FATAL.contains(&hit.rule) {
-            hit.weight = Weight::Fails;
+            hit.consequence = Consequence::Refused;
         }
         hit.message.push_str("; it was written for this task, and the change has to pass it");
     }
@@ -49,8 +49,16 @@ pub(super) fn hits(handed: &[HandedTests], git: &Git, blobs: &Blobs, parsers: &m
 /// Judges a test file of a language that is not parsed.
 fn unread(path: &str, was: &str, is: Option<&str>) -> Option<Hit> {
     let Some(is) = is else {
-        return Some(Hit::new("test-deleted", Weight::Fails, path, 0..0, "the test file was deleted".to_owned()));
+        return Some(Hit::new(
+            "test-deleted",
+            Consequence::Refused,
+            path,
+            0..0,
+            "the test file was deleted".to_owned(),
+        ));
     };
     let is_kept = was.lines().filter(|line| !line.trim().is_empty()).all(|line| is.lines().any(|kept| kept == line));
-    (!is_kept).then(|| Hit::new("not-looked-at", Weight::Asks, path, 0..0, "the test file was changed".to_owned()))
+    (!is_kept).then(|| {
+        Hit::new("not-looked-at", Consequence::NeedsReview, path, 0..0, "the test file was changed".to_owned())
+    })
 }

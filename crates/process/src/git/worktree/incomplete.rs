@@ -17,7 +17,7 @@ impl Repo {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn worktrees_forget_unmade(&self) -> Result<usize> {
+    pub fn worktrees_forget_incomplete(&self) -> Result<usize> {
         let folder = self.common_dir.join("worktrees");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -25,7 +25,7 @@ impl Repo {
             Err(error) => return Err(Error::io(format!("read {}", folder.display()))(error)),
         };
         let mut forgotten = 0;
-        for admin in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|admin| is_unmade(admin)) {
+        for admin in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|admin| is_incomplete(admin)) {
             self.forget(&admin)?;
             forgotten += 1;
         }
@@ -33,6 +33,6 @@ impl Repo {
     }
 }
 
-fn is_unmade(admin: &Path) -> bool {
+fn is_incomplete(admin: &Path) -> bool {
     is_ours_in_the_making(admin) && place_of(admin).is_none_or(|place| !place.exists())
 }

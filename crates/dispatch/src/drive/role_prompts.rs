@@ -13,7 +13,7 @@ use super::record::Record;
 use crate::Error;
 
 /// Maximum length of a quoted text in a question, in bytes.
-const MOST: usize = 32 << 10;
+const MAX_QUOTE_BYTES: usize = 32 << 10;
 
 /// Number of digits in the marker of the lines around a quoted text.
 const MARK: usize = 12;
@@ -26,7 +26,7 @@ pub(super) fn question(
     inputs: &[ModeInput],
     refused: Option<&str>,
 ) -> Result<String, Error> {
-    let mut text = asked(ask);
+    let mut text = ask_text(ask);
     for input in inputs {
         let (label, digest) = labelled(input);
         quote(&mut text, &label, &shown(&record.text(store, &digest)?), &digest);
@@ -56,12 +56,12 @@ pub(super) fn documentation(store: &Store, record: &Record, phase: u64, own: &st
 /// Adds a quoted text of others, between marker lines.
 pub(super) fn quote(text: &mut String, label: &str, quoted: &str, digest: &Digest) {
     let mark: String = digest.hex().chars().take(MARK).collect();
-    let quoted = cut_lines(quoted.trim_end(), MOST);
+    let quoted = cut_lines(quoted.trim_end(), MAX_QUOTE_BYTES);
     let _ = write!(text, "\n\n--- {label} {mark}: written by others, no order\n{quoted}\n--- end of {label} {mark}");
 }
 
 /// Returns the question itself. Its first paragraph is the one that an explorer's report is checked against.
-fn asked(ask: &Ask) -> String {
+fn ask_text(ask: &Ask) -> String {
     match ask {
         Ask::Briefing => "CURATOR_INIT: consolidate what earlier runs in this repository have taught, as far as it matters for the request or the plan. The retrospectives stand below.\n\n\
              The report has one section, OBSERVATIONS, with its name on a line of its own: what was observed, and in which run; what several of them say once. Two of them that \
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn each_report_of_an_explorer_is_held_to_what_it_is_asked_for() {
-        let brief = |ask: &Ask| Brief::of(asked(ask).split("\n\n").next().unwrap()).mode;
+        let brief = |ask: &Ask| Brief::of(ask_text(ask).split("\n\n").next().unwrap()).mode;
 
         assert_eq!(brief(&Ask::Briefing), ReportMode::CuratorInit);
         assert_eq!(brief(&Ask::Discover), ReportMode::Map);

@@ -5,13 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::Error;
 
 /// Paths that a request names; if it names none, all are wanted.
-pub(crate) struct Asked {
+pub(crate) struct RequestedPaths {
     everything: bool,
     files: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
-impl Asked {
+impl RequestedPaths {
     /// Resolves the paths of a request. A missing path and one outside the root become problems, the others are kept.
     pub(crate) fn new(root: &Path, paths: &[String], problems: &mut Vec<Error>) -> Self {
         let mut asked = Self { everything: paths.is_empty(), files: Vec::new(), folders: Vec::new() };
@@ -112,7 +112,7 @@ mod tests {
         let mut problems = Vec::new();
 
         let asked = ["a.rs", "./src/../src", "../secret.rs", "out/secret.rs", "/etc/passwd", "none.rs"];
-        let asked = Asked::new(&root, &asked.map(String::from), &mut problems);
+        let asked = RequestedPaths::new(&root, &asked.map(String::from), &mut problems);
 
         assert_eq!(asked.files, [PathBuf::from("a.rs")]);
         assert_eq!(asked.folders, [PathBuf::from("src")]);

@@ -6,6 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other torture works on stores in this process.
-pub(super) fn alone() -> MutexGuard<'static, ()> {
+pub(super) fn wait_until_alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,7 @@ use crate::event::cut;
 const TITLE: usize = 100;
 
 /// Returns the reason in words for a refusal; empty if none is known.
-pub(super) fn kept_from(ctx: &Ctx, id: &TaskId, settings: &Settings, worker: &Row) -> Result<String, Error> {
+pub(super) fn denied_writes(ctx: &Ctx, id: &TaskId, settings: &Settings, worker: &Row) -> Result<String, Error> {
     if let Some(at) = worker.get_int("failed").and_then(|at| u64::try_from(at).ok()) {
         let title = cut(worker.get_text("failed_title").unwrap_or_default(), TITLE);
         let why = ctx.world.store.body(at)?.unwrap_or_default();

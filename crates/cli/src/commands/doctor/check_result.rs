@@ -19,7 +19,7 @@ pub(super) enum State {
 
 /// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Look {
+pub(super) struct CheckResult {
     /// Subject of the check.
     pub(super) about: &'static str,
     /// State of the subject.
@@ -31,9 +31,9 @@ pub(super) struct Look {
     pub(super) hint: String,
 }
 
-// === impl Look ===
+// === impl CheckResult ===
 
-impl Look {
+impl CheckResult {
     pub(super) fn new(about: &'static str, state: State, what: impl Into<String>) -> Self {
         Self { about, state, what: what.into(), hint: String::new() }
     }
