@@ -113,7 +113,7 @@ fn a_merge_by_hand_withdraws_the_question() {
     sandbox.switchboard(&["merge"]).ends_with(0);
 
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
-    sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(1).says("need.settled");
+    sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(2).says("need.settled");
 }
 
 #[test]
