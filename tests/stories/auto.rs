@@ -55,6 +55,23 @@ fn phases_run_one_after_the_other_each_on_what_the_one_before_merged_and_nothing
 }
 
 #[test]
+fn a_plan_that_is_done_on_a_branch_of_its_own_is_merged_where_that_was_asked_for_and_named_elsewhere() {
+    let sandbox = Sandbox::new();
+    let plan = two_phases(&sandbox, &json!([task("1.1", "echo one > one")]), &json!([task("2.1", "echo two > two")]));
+    sandbox.switchboard(&["run", "--auto", &plan, "--yes"]).ends_with(0);
+    let run = runs(&sandbox)[0]["run"].as_str().unwrap().to_owned();
+
+    let named = format!("take it over: switchboard merge {run}");
+    sandbox.switchboard(&["run", "--auto", &plan, "--yes"]).ends_with(0).says(&named);
+    sandbox.switchboard(&["run", "--auto", &plan, "--merge", "--dry-run"]).ends_with(0).says(&named);
+    assert!(!sandbox.root().join("two").exists());
+    sandbox.switchboard(&["run", "--auto", &plan, "--merge", "--yes"]).ends_with(0).says("main moved");
+    assert_eq!((sandbox.read("one"), sandbox.read("two")), ("one\n".to_owned(), "two\n".to_owned()));
+    let again = sandbox.switchboard(&["run", "--auto", &plan, "--merge", "--yes"]).ends_with(0);
+    assert!(!again.out.contains("main moved") && !again.out.contains("take it over"), "{}", again.out);
+}
+
+#[test]
 fn a_unit_that_fails_with_the_same_words_is_tried_three_times_and_then_a_person_is_asked_who_can_go_on() {
     let sandbox = Sandbox::new();
     let (count, mended): (PathBuf, PathBuf) = (sandbox.folder().join("count"), sandbox.folder().join("mended"));

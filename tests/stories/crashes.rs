@@ -145,6 +145,19 @@ fn a_merge_into_the_users_branch_that_a_crash_cut_short_completes_with_the_users
 }
 
 #[test]
+fn a_merge_that_was_asked_for_is_made_by_the_next_daemon_where_the_last_one_died_before_it() {
+    let mut sandbox = Sandbox::new();
+    let plan = plan(&sandbox);
+    sandbox.set("SWITCHBOARD_CRASH_AT", "run-finished");
+
+    sandbox.switchboard(&["run", &plan, "--merge", "--yes"]);
+
+    sandbox.unset("SWITCHBOARD_CRASH_AT");
+    sandbox.switchboard(&["up", "--detach"]);
+    assert!(within(Duration::from_secs(30), || sandbox.root().join("two").exists()), "nobody merges");
+}
+
+#[test]
 fn a_merge_that_waits_for_a_yes_is_asked_about_once_though_the_daemon_dies() {
     let mut sandbox = Sandbox::new();
     let plan = plan(&sandbox);

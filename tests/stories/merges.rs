@@ -57,6 +57,66 @@ fn a_branch_that_is_to_be_confirmed_waits_for_a_yes_also_over_a_restart() {
 }
 
 #[test]
+fn a_merge_that_a_yes_could_not_make_is_asked_about_again_with_the_reason() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo made > made.txt");
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    sandbox.write("made.txt", "mine\n");
+    let first = sandbox.question();
+
+    sandbox.switchboard(&["approve", first["id"].as_str().unwrap()]).ends_with(0);
+
+    let is_again = || sandbox.call(&["list_needs"])["needs"][0]["id"].as_str().is_some_and(|id| first["id"] != id);
+    assert!(within(Duration::from_secs(30), is_again), "a refused merge is not silent");
+    let second = sandbox.question();
+    assert!(second["title"].as_str().unwrap().starts_with("try again to merge"), "{second}");
+    assert!(second["detail"].as_str().unwrap().contains("made.txt"), "{second}");
+    assert_eq!(sandbox.read("made.txt"), "mine\n");
+    std::fs::remove_file(sandbox.root().join("made.txt")).unwrap();
+    sandbox.switchboard(&["approve", second["id"].as_str().unwrap()]).ends_with(0);
+    let is_merged = || sandbox.root().join("made.txt").exists();
+    assert!(within(Duration::from_secs(30), is_merged), "the second yes merges");
+}
+
+#[test]
+fn a_merge_that_was_taken_back_stays_so_when_the_daemon_starts_again() {
+    for auto_merge in ["confirm", "auto"] {
+        let sandbox = Sandbox::new();
+        let path = plan(&sandbox, &json!({ "auto_merge": auto_merge }), "echo made > made.txt");
+        sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+        sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+        if auto_merge == "confirm" {
+            sandbox.switchboard(&["approve", sandbox.question()["id"].as_str().unwrap()]).ends_with(0);
+        }
+        let is_recorded = || sandbox.call(&["get_run"])["is_merged"] == true;
+        assert!(within(Duration::from_secs(30), is_recorded), "{auto_merge}");
+        sandbox.switchboard(&["merge", "--undo"]).ends_with(0);
+
+        sandbox.switchboard(&["restart"]).ends_with(0);
+
+        let path = plan(&sandbox, &json!({}), "echo other > other.txt");
+        sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+        assert!(!sandbox.root().join("made.txt").exists(), "{auto_merge}: merged again");
+        assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]), "{auto_merge}");
+    }
+}
+
+#[test]
+fn a_merge_by_hand_withdraws_the_question() {
+    let sandbox = Sandbox::new();
+    let path = plan(&sandbox, &json!({ "auto_merge": "confirm" }), "echo made > made.txt");
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["run", &path, "--yes"]).ends_with(0);
+    let need = sandbox.question();
+
+    sandbox.switchboard(&["merge"]).ends_with(0);
+
+    assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
+    sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(2).says("need.settled");
+}
+
+#[test]
 fn a_conflict_with_the_users_branch_leaves_tree_and_index_as_they_were_and_the_merge_works_after_a_fix() {
     let sandbox = Sandbox::new();
     let path = plan(&sandbox, &json!({}), "echo of the run > README.md; echo more > more.txt");

@@ -26,6 +26,9 @@ fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed
 
     assert!(within(Duration::from_secs(30), || state(0) == "gating"), "{}", state(0));
     assert_eq!(sandbox.call(&["get_run"])["paused"], "requested");
+    sandbox.switchboard(&["show", &run]).ends_with(0).says(&format!("paused: switchboard resume {run}"));
+    let listed = sandbox.switchboard(&["status"]).ends_with(0).out;
+    assert!(listed.lines().any(|line| line.starts_with(&run) && line.contains("paused")), "{listed}");
     sandbox.switchboard(&["pause", &format!("{run}/1.2")]).ends_with(0);
     sandbox.switchboard(&["pause", &format!("{run}/1.9")]).ends_with(2).says("dispatch.unknown-task");
     let stays = format!("1.2 stays paused: switchboard resume {run}/1.2");
@@ -37,6 +40,63 @@ fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed
 
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
     sandbox.switchboard(&["pause", &run]).ends_with(1).says("is over");
+}
+
+#[test]
+fn a_phase_and_a_slice_of_a_run_are_paused_resumed_and_stopped_by_their_names() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go").display().to_string();
+    let task = |id: &str, slice: &str, line: &str| {
+        json!({ "id": id, "phase": id[..1].parse::<u64>().unwrap(), "description": "d",
+            "x-switchboard": { "slice": slice, "command": ["sh", "-c", line] } })
+    };
+    let waits = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo x > $SWITCHBOARD_TASK");
+    let first = json!([task("1.1", "api", "echo x > one"), task("1.2", "api", &waits), task("1.3", "page", &waits)]);
+    let second = json!([task("2.1", "page", &waits)]);
+    let phase = |id: u64, tasks| json!({ "id": id, "name": "P", "tasks": tasks });
+    let plan = sandbox.trusted_phases(&json!({ "barrier": false }), &json!([phase(1, first), phase(2, second)]));
+    let text = std::fs::read_to_string(plan).unwrap();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run =
+        sandbox.call(&["start_run", &format!("plan={text}"), "max_workers=4"])["run"].as_str().unwrap().to_owned();
+    let states = || {
+        let list = sandbox.call(&["get_run"])["list"].clone();
+        list.as_array().unwrap().iter().map(|task| task["state"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(
+        within(Duration::from_secs(60), || states() == ["merged", "working", "working", "working"]),
+        "{:?}",
+        states()
+    );
+    let named = |name: &str| format!("{run}/{name}");
+    let tasks = |reply: &serde_json::Value| {
+        reply["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|task| task["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+
+    let paused = sandbox.call(&["pause_run", &format!("what={}", named("slice:api"))]);
+    assert_eq!((tasks(&paused), &paused["state"]), (vec!["1.2".to_owned()], &json!("running")), "{paused}");
+    sandbox.switchboard(&["pause", &named("slice:apj")]).ends_with(2).says("plan.unknown-scope");
+    // Only the workers of the named tasks are waited for.
+    let one = sandbox.switchboard(&["pause", &named("1.3"), "--json"]).ends_with(0).json();
+    assert_eq!(one["workers"].as_array().unwrap().len(), 1, "{one}");
+    let stopped = sandbox.call(&["stop_run", &format!("what={}", named("phase:2"))]);
+    assert_eq!(tasks(&stopped), ["2.1"]);
+    std::fs::write(&go, "").unwrap();
+    assert!(within(Duration::from_secs(60), || states()[3] == "stopped"), "{:?}", states());
+    sandbox.switchboard(&["pause", &named("phase:2")]).ends_with(1).says("are settled");
+
+    sandbox.switchboard(&["resume", &named("slice:api"), "slice:page"]).ends_with(0);
+
+    assert!(
+        within(Duration::from_secs(60), || states() == ["merged", "merged", "merged", "stopped"]),
+        "{:?}",
+        states()
+    );
 }
 
 #[test]

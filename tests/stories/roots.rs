@@ -157,6 +157,21 @@ fn a_run_from_another_work_tree_starts_from_its_branch_and_is_merged_into_it() {
 }
 
 #[test]
+fn a_repository_whose_git_folder_lies_elsewhere_as_in_a_submodule_is_merged_into_with_its_files() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "--quiet", "--separate-git-dir", "../elsewhere"]);
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "write",
+        "x-switchboard": { "command": ["sh", "-c", "echo made > made.txt"] } }]));
+
+    sandbox.switchboard(&["run", &plan, "--merge", "--yes"]).ends_with(0).says("merged into main");
+
+    assert_eq!(sandbox.read("made.txt"), "made\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    sandbox.switchboard(&["merge", "--undo"]).ends_with(0);
+    assert!(!sandbox.root().join("made.txt").exists());
+}
+
+#[test]
 fn a_merge_from_another_work_tree_goes_into_the_branch_that_is_checked_out_there() {
     let sandbox = Sandbox::new();
     let second = second_tree(&sandbox);

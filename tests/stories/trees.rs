@@ -75,6 +75,22 @@ fn a_folder_for_work_trees_that_can_not_be_made_is_refused_before_the_run_starts
 }
 
 #[test]
+fn a_branch_that_leaves_no_room_for_those_of_a_run_is_refused_before_it_starts() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", "echo a > a"] } }]));
+    sandbox.git(&["branch", "switchboard"]);
+
+    for ask in ["--yes", "--dry-run"] {
+        let failure = sandbox.switchboard(&["run", &plan, ask, "--json"]).ends_with(1).failure();
+        assert_eq!(failure["code"], "dispatch.worktree", "{failure}");
+        assert!(failure["hint"].as_str().unwrap().contains("git branch -m switchboard"), "{failure}");
+    }
+
+    sandbox.git(&["branch", "-m", "switchboard", "mine"]);
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+}
+
+#[test]
 fn a_task_whose_work_tree_was_removed_by_hand_is_tried_again_and_no_other_tree_is_forgotten() {
     let it = Failed::new();
     let other = it.sandbox.folder().join("usb-stick");

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::error::{Exit, find};
-use switchboard_protocol::run::{BudgetScope, HeldBy, PersonAnswer, Wait};
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::{BudgetScope, HeldBy, PauseCause, PersonAnswer, Wait};
 use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
 use switchboard_protocol::worker::PauseState;
 
@@ -32,6 +33,9 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
         },
         summary.branch
     ));
+    if let Some(cause) = summary.paused.filter(|_| summary.state == "running") {
+        out.line(out.paint(Tone::Notice, &why_paused(cause, &summary.run)));
+    }
     if let Some(mode) = summary.mode {
         out.line(format!("MODE: {mode}, waits for {}", one_line(&summary.now, 160)));
     }
@@ -72,6 +76,30 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
     if summary.budget.is_some() {
         out.line(format!("budget: {}", described(summary)));
+    }
+}
+
+/// Describes why a run is paused, and how to resume it.
+pub(crate) fn why_paused(cause: PauseCause, run: &RunId) -> String {
+    let reserved = "or what is left is less than a worker's reservation";
+    match cause {
+        PauseCause::Requested => format!("paused: switchboard resume {run}"),
+        PauseCause::Budget => {
+            let what = "paused: what is left of the budget is less than a worker's reservation";
+            format!("{what}; raise it: switchboard budget {run} --budget USD")
+        }
+        PauseCause::Plan => {
+            let what = "paused: all runs of this plan have cost what they may";
+            format!("{what}, {reserved}; raise it: switchboard budget {run} --plan-budget USD")
+        }
+        PauseCause::Day => {
+            let what = "paused: all runs of today (UTC) have cost what they may";
+            let how = "raise `day` under [limits] in your config.toml, then: switchboard resume";
+            format!("{what}, {reserved}; {how} {run}")
+        }
+        PauseCause::Disk => {
+            format!("paused: the disk is full; everything is kept; make room, then: switchboard resume {run}")
+        }
     }
 }
 

@@ -44,8 +44,6 @@ use self::record::Record;
 use self::setup::Setup;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
-use crate::user_branch::{self, Merge};
-use crate::work::RUNS;
 use crate::{Dispatch, Error, confirm_merge, deadline};
 
 pub(crate) use self::order::SeatCall;
@@ -242,15 +240,7 @@ impl Driver {
     /// Concludes the run: merges its branch if that was requested.
     async fn conclude(&self) {
         let world = &self.dispatch.world;
-        let row = world.store.get(RUNS, &[self.run.as_str().into()]).ok().flatten();
-        if row.as_ref().is_some_and(|row| row.get_bool("merge")) {
-            let whole = Merge { run: &self.run, target: None, by: None, missing: None };
-            if let Err(error) = user_branch::merge(world, whole, None).await {
-                tracing::warn!(run = %self.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
-            }
-        } else {
-            confirm_merge::resolve(world, &self.run).await;
-        }
+        confirm_merge::resolve(world, &self.run).await;
         Setup::remove(world, &self.run).await;
     }
 

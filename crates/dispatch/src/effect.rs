@@ -77,7 +77,8 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             )
         }
         Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
-            let given = take_answer::Given { task: &task, step: &step, work: &work, attempt, worker: &worker, input };
+            let given =
+                take_answer::AnswerContext { task: &task, step: &step, work: &work, attempt, worker: &worker, input };
             let done = Box::pin(take_answer::take_answer(&ctx, given)).await;
             done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
         }

@@ -14,7 +14,7 @@ use crate::event::cut;
 use crate::port::Git;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
-use crate::{Error, authorship, history};
+use crate::{Error, authorship, confirm_merge, history};
 
 /// Merge that has been computed and not yet carried out.
 #[derive(Clone)]
@@ -57,7 +57,11 @@ pub(crate) async fn merge(
     if planned.from != planned.to {
         carry_out(world, run, by, &planned).await?;
     }
-    conclude(world, run, (planned, missing), call).await
+    let reply = conclude(world, run, (planned, missing), call).await?;
+    if row.try_text("target")? == reply.target {
+        confirm_merge::withdraw(world, run).await?;
+    }
+    Ok(reply)
 }
 
 /// Returns true if a run was merged into a branch and has no newer work that this branch lacks. `None` is the branch
@@ -200,6 +204,21 @@ async fn conclude(
         world.commit_patiently(&batch).await?;
     }
     Ok(reply)
+}
+
+/// Returns true if a run's branch was merged into the branch that it was started from since it ended, even if that was
+/// undone.
+pub(crate) fn has_moved(world: &World, row: &Row) -> Result<bool, Error> {
+    let (own, ended_at) = (row.try_text("target")?, row.get_int("ended_at").unwrap_or(0));
+    let mut has_moved = false;
+    history::events(&world.store, &run_id(row)?, 0, |event| {
+        let is_late = event.ts.0 >= ended_at;
+        if let Some(RunEvent::RunMerged { target, .. } | RunEvent::RunMergeUndone { target, .. }) = event.fact() {
+            has_moved |= is_late && target == own;
+        }
+        !has_moved
+    })?;
+    Ok(has_moved)
 }
 
 /// Returns the last recorded merge of a run's branch that was not undone: into `into`, or into any branch.

@@ -33,6 +33,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_pipeline::run::RunState;
+use switchboard_pipeline::scope::Group;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
@@ -93,30 +94,63 @@ pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<Task
     }
 }
 
-/// Splits `RUN/TASK` and adds further tasks of the same run; no task means the whole run.
+/// Splits `RUN/TASK` and adds further tasks of the same run; no task means the whole run. In place of a task a phase or
+/// a slice may be named ([`Group`]).
 pub(crate) fn find_targets(world: &World, what: &str, more: &[String]) -> Result<(Row, Vec<TaskId>), Error> {
-    let (mut row, task) = find_target(world, what)?;
-    if let (None, [first, ..]) = (&task, more) {
-        let (_, named) = first.split_once('/').unwrap_or(("", first));
-        row = holder_of(world, row, &task_id(named)?)?;
-    }
-    let run = run_id(&row)?;
-    let mut tasks: Vec<_> = task.into_iter().collect();
-    for named in more {
-        let (of, task) = named.split_once('/').map_or((None, named.as_str()), |(of, task)| (Some(of), task));
-        let task = task_id(task)?;
-        if let Some(of) = of
-            && run_id(&holder_of(world, find_run(world, Some(of))?, &task)?)? != run
-        {
-            let what = format!("{} is no task of {run}", cut(named, 60));
+    let (mut row, mut tasks) = match what.split_once('/').and_then(|(run, named)| Some((run, Group::parse(named)?))) {
+        Some((run, group)) => tasks_of_group(world, find_run(world, Some(run))?, &group)?,
+        None => {
+            let (row, task) = find_target(world, what)?;
+            (row, task.into_iter().collect())
+        }
+    };
+    for (at, named) in more.iter().enumerate() {
+        let (of, named) = named.split_once('/').map_or((None, named.as_str()), |(of, named)| (Some(of), named));
+        let of = of.map(|of| find_run(world, Some(of))).transpose()?.unwrap_or_else(|| row.clone());
+        let (holder, found) = match Group::parse(named) {
+            Some(group) => tasks_of_group(world, of, &group)?,
+            None => {
+                let task = task_id(named)?;
+                let holder = holder_of(world, of, &task)?;
+                let task = known_task(world, &holder, task)?;
+                (holder, vec![task])
+            }
+        };
+        if at == 0 && tasks.is_empty() {
+            row = holder;
+        } else if run_id(&holder)? != run_id(&row)? {
+            let what = format!("{} is no task of {}", cut(named, 60), run_id(&row)?);
             return Err(Failure::new("request.bad-args", what).hint("name tasks of one run in a call").into());
         }
-        let task = known_task(world, &row, task)?;
-        if !tasks.contains(&task) {
-            tasks.push(task);
-        }
+        tasks.extend(found.into_iter().filter(|task| !tasks.contains(task)).collect::<Vec<_>>());
     }
     Ok((row, tasks))
+}
+
+/// Returns the tasks of a phase or a slice of a run, without their subtasks, and the run that has them: for a run that a
+/// team leads, its newest part with some.
+fn tasks_of_group(world: &World, row: Row, group: &Group) -> Result<(Row, Vec<TaskId>), Error> {
+    let run = run_id(&row)?;
+    let holders = if row.get_text("mode").is_none() { vec![row] } else { parts_of(world, &run)? };
+    for row in holders.into_iter().rev() {
+        let plan = history::plan(world, &run_id(&row)?)?;
+        let is_whole = |id: &TaskId| plan.shape(id).is_none_or(|shape| shape.of.is_none());
+        let tasks: Vec<_> = group.tasks(&plan.plan).map(|task| task.id.clone()).filter(is_whole).collect();
+        if !tasks.is_empty() {
+            return Ok((row, tasks));
+        }
+    }
+    let what = match group {
+        Group::Phase(id) => format!("{run} has no tasks of phase {id}"),
+        Group::Slice(name) => format!("{run} has no tasks of slice {name}"),
+    };
+    Err(Failure::new("plan.unknown-scope", what).hint(format!("switchboard show {run}")).into())
+}
+
+/// Returns true if a call names a phase or a slice.
+fn names_group(what: &str, more: &[String]) -> bool {
+    let is_group = |named: &str| Group::parse(named.rsplit('/').next().unwrap_or(named)).is_some();
+    is_group(what) || more.iter().any(|named| is_group(named))
 }
 
 /// Returns the run that has a task: for a run that a team leads, the newest part with this task.
@@ -154,6 +188,25 @@ fn task_id(text: &str) -> Result<TaskId, Error> {
 }
 
 impl Dispatch {
+    /// Returns the tasks that a call concerns: of a named phase or slice, those that are not settled.
+    async fn open_of_group(
+        &self,
+        run: &RunId,
+        mut tasks: Vec<TaskId>,
+        (what, more): (&str, &[String]),
+    ) -> Result<Vec<TaskId>, Error> {
+        if !names_group(what, more) {
+            return Ok(tasks);
+        }
+        let state = self.state(run).await?;
+        tasks.retain(|task| state.task(task).is_some_and(|view| !view.state.is_settled()));
+        if tasks.is_empty() {
+            let what = format!("all named tasks of {run} are settled");
+            return Err(Failure::new("request.conflict", what).hint(format!("switchboard show {run}")).into());
+        }
+        Ok(tasks)
+    }
+
     /// Returns the present state of a run's tasks: from its engine while it is live, else folded from the log.
     pub(crate) async fn views(&self, run: &RunId) -> Result<Vec<TaskView>, Error> {
         Ok(self.state(run).await?.tasks().collect())

@@ -15,7 +15,8 @@ mod task;
 pub use error::Error;
 pub use expire::expire;
 pub use read::{
-    ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, outcomes_of, refused_to,
+    ask_of, count_open, denied_to, find, get, list, open_calls, open_merges, open_of, option_of, outcomes_of,
+    refused_to,
 };
 pub use resolve::{Decision, ask_event, choose, note_of, resolve, resolved};
 pub use table::{NEEDS, Needs};

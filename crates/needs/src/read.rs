@@ -79,6 +79,15 @@ pub fn open_calls(store: &Store) -> Result<Vec<Need>, Error> {
     open_of_kind(store, NeedKind::Call)
 }
 
+/// Returns the open questions about the merge of a run's branch into the user's.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn open_merges(store: &Store, run: &RunId) -> Result<Vec<Need>, Error> {
+    let open = Query::table(NEEDS).eq("outcome", "").eq("about", NeedKind::Merge.as_str()).eq("run", run.as_str());
+    rows(store, &open.asc("seq").limit(MAX_LISTED))
+}
+
 /// Returns the open questions of one kind, oldest first, regardless of how many others are open.
 pub(crate) fn open_of_kind(store: &Store, kind: NeedKind) -> Result<Vec<Need>, Error> {
     rows(store, &Query::table(NEEDS).eq("about", kind.as_str()).eq("outcome", "").asc("seq").limit(MAX_LISTED))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchboard_needs::{
-    Decision, Error, NEEDS, Needs, asked, choose, count_open, expire, find, list, note_of, resolve,
+    Decision, Error, NEEDS, Needs, ask_event, choose, count_open, expire, find, list, note_of, resolve,
 };
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::PermissionOption;
@@ -41,7 +41,7 @@ impl Fixture {
             options: options.collect(),
             expires_at: EXPIRES,
         };
-        self.store.commit(Batch::synced().event(asked(&fact, "cargo test", "coder").unwrap())).await.unwrap();
+        self.store.commit(Batch::synced().event(ask_event(&fact, "cargo test", "coder").unwrap())).await.unwrap();
         switchboard_needs::get(&self.store, &id).unwrap().unwrap()
     }
 

@@ -224,11 +224,33 @@ mod tests {
             }
             let count = if mode == Mode::Single { 1 } else { 2 };
             let tasks = vec![JobTask { task: "do".to_owned(), ..JobTask::default() }; count];
-            let topic = (mode == Mode::Debate).then(JobTask::default);
+            let topic = (mode == Mode::Debate).then(|| tasks[0].clone());
             assert_eq!(Job { tasks, topic, ..Job::default() }.unsupported_field(mode), None);
             works += 1;
         }
         assert_eq!((works, refused), (11, 5));
+    }
+
+    #[test]
+    fn a_job_that_says_nothing_or_too_much_is_refused_with_the_field() {
+        let task = |text: &str| JobTask { task: text.to_owned(), ..JobTask::default() };
+        let jobs = |texts: &[&str]| Job { tasks: texts.iter().map(|text| task(text)).collect(), ..Job::default() };
+        let debate = |topic: &str| Job { topic: Some(task(topic)), ..jobs(&["", ""]) };
+        let field = |job: &Job, mode| job.misfit(mode).map(|(field, _)| field);
+
+        assert_eq!(field(&jobs(&[" \n"]), Mode::Single), Some("job.tasks"));
+        assert_eq!(field(&jobs(&["a", ""]), Mode::Chain), Some("job.tasks"));
+        assert_eq!(field(&debate("why"), Mode::Debate), None, "a participant may take no position");
+        assert_eq!(field(&debate(" "), Mode::Debate), Some("job.topic"));
+        for rounds in [0, 6] {
+            assert_eq!(field(&Job { rounds: Some(rounds), ..debate("why") }, Mode::Debate), Some("job.rounds"));
+        }
+        for attempts in [0, 21] {
+            assert_eq!(field(&Job { attempts: Some(attempts), ..jobs(&["a"]) }, Mode::Single), Some("job.attempts"));
+        }
+        for quorum in [0, 3] {
+            assert_eq!(field(&Job { quorum: Some(quorum), ..debate("why") }, Mode::Debate), Some("job.quorum"));
+        }
     }
 
     #[test]

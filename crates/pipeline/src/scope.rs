@@ -63,6 +63,39 @@ pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
     Ok(Part { plan: only, notes })
 }
 
+/// A phase, or a slice of any phase, by the name that a call uses for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Group {
+    /// `phase:2` or `milestone:2`.
+    Phase(u64),
+    /// `slice:NAME`.
+    Slice(String),
+}
+
+// === impl Group ===
+
+impl Group {
+    /// Reads the name of a group; `None` if it is none. The id of a task never is.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.split_once(':')? {
+            ("phase" | "milestone", id) => id.parse().ok().map(Self::Phase),
+            ("slice", name) => Some(Self::Slice(name.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Returns the tasks of a plan that belong to it.
+    pub fn tasks<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Task> {
+        let all = plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(|task| (phase.id, task)));
+        let is_in = |(phase, task): &(u64, &Task)| match self {
+            Self::Phase(id) => phase == id,
+            Self::Slice(name) => task.switchboard.as_ref().and_then(|settings| settings.slice.as_ref()) == Some(name),
+        };
+        all.filter(is_in).map(|(_, task)| task)
+    }
+}
+
 /// Returns the tasks of each slice of a plan.
 #[must_use]
 pub fn slices(plan: &Plan) -> BTreeMap<String, Vec<TaskId>> {
@@ -157,6 +190,23 @@ mod tests {
         }
         let alone = part(&plan(), &task("2.2")).unwrap();
         assert!(alone.notes[1].contains("2 tasks of earlier phases"), "{:?}", alone.notes);
+    }
+
+    #[test]
+    fn a_phase_and_a_slice_have_names_that_no_task_has() {
+        let plan = plan();
+        let tasks = |name| {
+            let group = Group::parse(name)?;
+            Some(group.tasks(&plan).map(|task| task.id.as_str().to_owned()).collect::<Vec<_>>())
+        };
+
+        assert_eq!(tasks("phase:2").unwrap(), ["2.1", "2.2"]);
+        assert_eq!(tasks("milestone:2"), tasks("phase:2"));
+        assert_eq!(tasks("slice:api").unwrap(), ["1.2", "1.3"]);
+        assert_eq!(tasks("slice:apj"), Some(Vec::new()));
+        for none in ["1.2", "phase:x", "phase", "task:1.2"] {
+            assert_eq!(tasks(none), None, "{none}");
+        }
     }
 
     #[test]

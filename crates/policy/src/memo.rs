@@ -54,7 +54,7 @@ impl Memo {
 }
 
 /// Returns the text after each use of a word, without comment lines.
-fn behind<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
+fn text_after<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let uses = lines.flat_map(move |line| line.match_indices(word).map(move |(at, _)| line.split_at(at)));
     uses.filter_map(move |(before, rest)| {

@@ -133,6 +133,12 @@ pub const MAX_SHARED: u32 = 8;
 /// Maximum number of steps of a chain.
 pub const MAX_STEPS: u32 = 16;
 
+/// Maximum number of attempts that a plan or a job may set for a task.
+pub const MAX_PLAN_ATTEMPTS: u32 = 20;
+
+/// Maximum number of rounds of a debate.
+pub const MAX_ROUNDS: u32 = 5;
+
 /// Default number of workers of a job at once.
 pub const JOB_WORKERS: u32 = 4;
 
@@ -163,13 +169,31 @@ impl Job {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             return Some(("job.tasks", format!("the mode {} takes {wanted} of them, found {count}", mode.as_str())));
         }
+        if let Some(attempts) = self.attempts.filter(|attempts| !(1..=MAX_PLAN_ATTEMPTS).contains(attempts)) {
+            return Some(("job.attempts", format!("a task is tried 1 to {MAX_PLAN_ATTEMPTS} times, found {attempts}")));
+        }
+        if mode == Mode::Debate {
+            return self.misfit_of_debate(count);
+        }
+        if let Some(at) = self.tasks.iter().position(JobTask::is_blank) {
+            return Some(("job.tasks", format!("number {} of them is empty", at + 1)));
+        }
         let of_debate = [("job.topic", self.topic.is_some()), ("job.rounds", self.rounds.is_some())];
         let of_debate = of_debate.into_iter().chain([("job.quorum", self.quorum.is_some())]);
-        if mode != Mode::Debate {
-            let said = of_debate.into_iter().find(|(_, is_said)| *is_said)?.0;
-            return Some((said, format!("it belongs to a debate, and the mode is {}", mode.as_str())));
+        let said = of_debate.into_iter().find(|(_, is_said)| *is_said)?.0;
+        Some((said, format!("it belongs to a debate, and the mode is {}", mode.as_str())))
+    }
+
+    /// Returns the field that a debate can't have, and why. A participant may take no position.
+    fn misfit_of_debate(&self, participants: usize) -> Option<(&'static str, String)> {
+        if self.topic.as_ref().is_none_or(JobTask::is_blank) {
+            return Some(("job.topic", "a debate needs to know what it is about".to_owned()));
         }
-        self.topic.is_none().then(|| ("job.topic", "a debate needs to know what it is about".to_owned()))
+        if let Some(rounds) = self.rounds.filter(|rounds| !(1..=MAX_ROUNDS).contains(rounds)) {
+            return Some(("job.rounds", format!("a debate has 1 to {MAX_ROUNDS} rounds, found {rounds}")));
+        }
+        let quorum = self.quorum.filter(|quorum| *quorum == 0 || *quorum as usize > participants)?;
+        Some(("job.quorum", format!("1 to {participants} of the participants can reply, found {quorum}")))
     }
 
     /// Returns the plan for the job, as the text of a plan.json. A job that does not fit its mode makes a plan that is refused.
@@ -214,6 +238,10 @@ impl JobTask {
         put(&mut settings, "agent", self.agent.as_ref());
         put(&mut settings, "model", self.model.as_ref());
         json!({ "id": format!("1.{number}"), "phase": 1, "description": self.task, "x-switchboard": settings })
+    }
+
+    fn is_blank(&self) -> bool {
+        self.task.trim().is_empty()
     }
 
     /// Returns the plan entry of one of several workers on a task.

@@ -201,7 +201,8 @@ impl Error {
                 ("io.denied", "name a file that is not there yet")
             }
             Self::Io { .. } => ("io.denied", "check that the folder belongs to you and may be written"),
-            Self::Fatal(_) | Self::Closed => ("store.fatal", "run `switchboard restart`"),
+            Self::Fatal(_) => ("store.fatal", "run `switchboard restart`"),
+            Self::Closed => ("daemon.unreachable", "the daemon is stopping: call again in a moment"),
         }
     }
 

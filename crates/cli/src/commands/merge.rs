@@ -30,8 +30,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     if args.undo {
         return undo(args.run, context);
     }
-    let request = MergeRunRequest { run: args.run, partial: args.partial };
-    let reply = context.daemon()?.call_within::<MergeRun>(&request, LIMIT)?;
+    merge(&MergeRunRequest { run: args.run, partial: args.partial }, context)
+}
+
+/// Merges a run's branch, and prints what that changed.
+pub(crate) fn merge(request: &MergeRunRequest, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call_within::<MergeRun>(request, LIMIT)?;
     if context.json {
         context.out.json(&reply);
         return Ok(());

@@ -25,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: pause_run")]
 pub(crate) struct PauseArgs {
-    /// `RUN` or `RUN/TASK`
+    /// `RUN`, `RUN/TASK`, `RUN/phase:2`, or `RUN/slice:NAME`
     what: String,
     /// Further tasks of that run
     tasks: Vec<String>,
@@ -35,7 +35,7 @@ pub(crate) struct PauseArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: resume_run\n\nTo follow the run, too: switchboard run --resume RUN")]
 pub(crate) struct ResumeArgs {
-    /// `RUN` or `RUN/TASK`; the newest run when left out
+    /// `RUN`, `RUN/TASK`, `RUN/phase:2`, or `RUN/slice:NAME`; the newest run when left out
     what: Option<String>,
     /// Further tasks of that run
     tasks: Vec<String>,
@@ -48,10 +48,8 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
     let Some(reply) = call_or_signal::<PauseRun>(&request, SignalKind::Pause, named, context)? else { return Ok(()) };
     let mut client = context.daemon()?;
     let until = Instant::now() + CONFIRM_LIMIT;
-    let of_pause = |task: &TaskReport| {
-        args.tasks.is_empty() && !args.what.contains('/')
-            || std::iter::once(&args.what).chain(&args.tasks).any(|named| named.rsplit('/').next() == Some(&task.id))
-    };
+    // No task is named where all of the run is paused.
+    let of_pause = |task: &TaskReport| reply.tasks.is_empty() || reply.tasks.iter().any(|named| named.id == task.id);
     let workers = loop {
         let run = GetRunRequest { run: Some(reply.run.to_string()), ..GetRunRequest::default() };
         let GetRunReply { list, .. } = client.call::<GetRun>(&run)?;
@@ -93,7 +91,11 @@ pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
         context.out.json(&reply);
     } else {
         context.out.line(format!("{} is {}", reply.run, reply.state));
-        let is_named = !args.tasks.is_empty() || args.what.as_ref().is_some_and(|what| what.contains('/'));
+        let is_run = |what: &String| {
+            let run = reply.run.as_str();
+            run.starts_with(what.as_str()) || run.trim_start_matches("run_").starts_with(what.as_str())
+        };
+        let is_named = !args.tasks.is_empty() || args.what.as_ref().is_some_and(|what| !is_run(what));
         let stay = if is_named { Vec::new() } else { paused_by_name(&reply.run, context)? };
         for task in stay {
             context.out.line(format!("    {task} stays paused: switchboard resume {}/{task}", reply.run));

@@ -138,7 +138,8 @@ fn run_table(runs: &[RunSummary]) -> Table {
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
         // A team's run has no tasks before it has a plan.
         let merged = if run.tasks == 0 { "-".to_owned() } else { format!("{}/{}{blocked}", run.merged, run.tasks) };
-        let state = run.mode.map_or_else(|| run.state.clone(), |mode| format!("{}, {mode}", run.state));
+        let state = if run.paused.is_some() && run.state == "running" { "paused" } else { run.state.as_str() };
+        let state = run.mode.map_or_else(|| state.to_owned(), |mode| format!("{state}, {mode}"));
         let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];
         let used = is_used.then(|| used(run).unwrap_or_else(|| "-".to_owned()));
         table.row(cells.into_iter().chain(used).chain([one_line(&run.title, 50)]));

@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 5;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: stop_run")]
 pub(crate) struct StopArgs {
-    /// `RUN` or `RUN/TASK`
+    /// `RUN`, `RUN/TASK`, `RUN/phase:2`, or `RUN/slice:NAME`
     what: String,
     /// Further tasks of that run
     tasks: Vec<String>,

@@ -5,11 +5,8 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskView};
 
 use super::context::Ctx;
-use crate::backoff::Backoff;
-use crate::error::is_transient;
 use crate::handle::Outcome;
-use crate::user_branch::{self, Merge};
-use crate::{Error, confirm_merge, plan};
+use crate::{confirm_merge, plan};
 
 pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     if let Err(error) = ctx.engine.step(RunEvent::RunFinished { outcome }).await {
@@ -18,9 +15,7 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     }
     ctx.world.crash("run-finished");
     tidy(ctx).await;
-    if ctx.plan.merge && outcome == RunOutcome::Succeeded {
-        merge(ctx).await;
-    } else if ctx.plan.confirms_merge && outcome == RunOutcome::Succeeded {
+    if outcome == RunOutcome::Succeeded {
         confirm_merge::resolve(&ctx.world, &ctx.plan.run).await;
     }
     Outcome::default()
@@ -33,19 +28,6 @@ enum Kept {
     /// Kept if it holds something that the run's branch doesn't.
     IfChanged,
     No,
-}
-
-async fn merge(ctx: &Ctx) {
-    let mut backoff = Backoff::default();
-    let error = loop {
-        let whole = Merge { run: &ctx.plan.run, target: None, by: None, missing: None };
-        match user_branch::merge(&ctx.world, whole, None).await {
-            Ok(_) => return,
-            Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
-            Err(error) => break error,
-        }
-    };
-    tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
 }
 
 /// Removes the work trees and branches of merged tasks and, once none is left, the file that says how agents are

@@ -32,6 +32,8 @@ pub(crate) trait Git: Send + Sync {
     fn names(&self) -> Result<Vec<String>>;
     /// Returns the tip of a branch; `None` if there is no such branch.
     fn branch(&self, name: &str) -> Result<Option<Oid>>;
+    /// Returns the branch of the user beside which git can hold none of ours.
+    fn branch_in_the_way(&self) -> Result<Option<String>>;
     /// Moves a branch from `old` to `new`, or creates it if `old` is `None`. Fails with `Moved` if the branch is
     /// elsewhere.
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()>;
@@ -153,6 +155,10 @@ impl Git for Repo {
 
     fn branch(&self, name: &str) -> Result<Option<Oid>> {
         Ok(Self::branch(self, name)?)
+    }
+
+    fn branch_in_the_way(&self) -> Result<Option<String>> {
+        Ok(Self::branch_in_the_way(self)?)
     }
 
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {

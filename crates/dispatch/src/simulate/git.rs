@@ -79,6 +79,10 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.branch(name)))
     }
 
+    fn branch_in_the_way(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
         self.changing(|repo| {
             let found = repo.branch(name);

@@ -19,14 +19,18 @@ impl Dispatch {
             return reply(answered);
         }
         let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
-        let run = run_id(&at_work(&self.world, row)?)?;
+        let row = at_work(&self.world, row)?;
+        let run = run_id(&row)?;
+        let tasks = self.open_of_group(&run, tasks, (&request.what, &request.tasks)).await?;
+        // If tasks are named, the run itself goes on.
+        let state = if tasks.is_empty() { "paused" } else { row.try_text("state")? }.to_owned();
+        let (named, more) = self.described(&run, tasks.iter().map(|task| (task, false)).collect()).await?;
         let of_task = |task| RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested };
         let steps = match tasks.as_slice() {
             [] => vec![RunEvent::RunPaused { cause: PauseCause::Requested }],
             _ => tasks.into_iter().map(of_task).collect(),
         };
-        let answer =
-            reply_value(&RunReply { run: run.clone(), state: "paused".to_owned(), tasks: Vec::new(), more: 0 })?;
+        let answer = reply_value(&RunReply { run: run.clone(), state, tasks: named, more })?;
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 }

@@ -63,6 +63,8 @@ impl Dispatch {
             self.start_engine(&run)?;
             refuse_at_ceiling(&self.world, &row, &run)?;
         }
+        let named = request.run.as_deref().unwrap_or_default();
+        let tasks = if is_running { self.open_of_group(&run, tasks, (named, &request.tasks)).await? } else { tasks };
         if is_running && (!tasks.is_empty() || row.get_text("paused").is_some()) {
             let steps = match tasks.as_slice() {
                 [] => vec![RunEvent::RunResumed],

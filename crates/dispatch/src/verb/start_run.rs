@@ -81,6 +81,7 @@ impl Dispatch {
         world.read_limits().await?;
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
+        distinct(&request.agents)?;
         let written = written(&request)?;
         let tree = start_point::tree(world, &request, caller).await?;
         let hash = plan_hash::whole(&written);
@@ -254,7 +255,8 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     if let Some((field, why)) = job.unsupported_field(mode) {
         return bad(field, why);
     }
-    plan::read(&job.plan(mode), "job.json")
+    // The plan is ours: the caller knows the job alone.
+    plan::read(&job.plan(mode), "job.json").or_else(|failure| bad("job", failure.what))
 }
 
 /// Applies the request's time limits; refuses limits under which a task's agent would not be told to finish before its
@@ -288,6 +290,19 @@ fn bounded(parent_trace: Option<&str>) -> Result<(), Failure> {
     }
     let what = format!("what the workers should know has more than {MAX_PARENT_TRACE} bytes");
     Err(Failure::new("request.bad-args", what).at("parent_trace"))
+}
+
+/// Refuses an agent that is described in two ways: one of them would be ignored.
+fn distinct(agents: &[AgentChoice]) -> Result<(), Failure> {
+    let mut seen = BTreeMap::new();
+    for choice in agents {
+        let other = seen.insert(choice.name.folded(), choice);
+        if other.is_some_and(|other| AgentChoice { name: choice.name.clone(), ..other.clone() } != *choice) {
+            let what = format!("the agent {} is described twice; upper and lower case are the same", choice.name);
+            return Err(Failure::new("request.bad-args", what).at("agents"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses more workers than the maximum, rather than reducing the number silently.

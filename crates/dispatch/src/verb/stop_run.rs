@@ -43,10 +43,9 @@ impl Dispatch {
         if row.get_text("mode").is_some() {
             return self.stop_led(&run, (by, request.grace_ms), call).await;
         }
+        let stopped = self.open_of_group(&run, stopped, (&request.what, &request.tasks)).await?;
         let stopped = self.unmerged(&run, stopped).await?;
-        let mut tasks = self.concerned(&run, &stopped).await?;
-        let more = tasks.len().saturating_sub(MAX_NAMED) as u64;
-        tasks.truncate(MAX_NAMED);
+        let (tasks, more) = self.concerned(&run, &stopped).await?;
         // If tasks are named, the others go on, and the run with them.
         let state = if stopped.is_empty() { "stopping" } else { row.try_text("state")? }.to_owned();
         let steps = self.stops(&run, stopped, request.grace_ms).await?;
@@ -135,21 +134,37 @@ impl Dispatch {
         Ok(tasks)
     }
 
-    /// Returns the tasks that a stop ends, followed by those that wait for them.
-    async fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<Vec<ConcernedTask>, Error> {
-        let plan = history::plan(&self.world, run)?;
+    /// Returns the tasks that a stop ends, followed by those that wait for them, as [`described`](Self::described).
+    async fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<(Vec<ConcernedTask>, u64), Error> {
         let state = self.state(run).await?;
-        let show = |id: &TaskId, waits: bool| {
-            let (task, _) = plan.settings(id)?;
-            let state = state.task(id).map_or("", |view| report::state_word(&view.state)).to_owned();
-            Ok(ConcernedTask { id: id.to_string(), description: cut(&task.description, DESCRIBED), state, waits })
-        };
         if stopped.is_empty() {
-            return state.unsettled().map(|id| show(id, false)).collect();
+            return self.described(run, state.unsettled().map(|id| (id, false)).collect()).await;
         }
         let waiting: BTreeSet<_> = stopped.iter().flat_map(|task| state.waiting_for(task)).collect();
-        let in_vain = waiting.iter().filter(|id| !stopped.contains(id));
-        stopped.iter().map(|id| show(id, false)).chain(in_vain.map(|id| show(id, true))).collect()
+        let in_vain = waiting.iter().filter(|id| !stopped.contains(id)).map(|id| (id, true));
+        self.described(run, stopped.iter().map(|id| (id, false)).chain(in_vain).collect()).await
+    }
+
+    /// Describes the first of some tasks, each with whether it only waits for another, and returns the number of the
+    /// others.
+    pub(super) async fn described(
+        &self,
+        run: &RunId,
+        tasks: Vec<(&TaskId, bool)>,
+    ) -> Result<(Vec<ConcernedTask>, u64), Error> {
+        let (plan, state) = (history::plan(&self.world, run)?, self.state(run).await?);
+        let describe = |(id, waits): &(&TaskId, bool)| {
+            let (task, _) = plan.settings(id)?;
+            let state = state.task(id).map_or("", |view| report::state_word(&view.state)).to_owned();
+            Ok(ConcernedTask {
+                id: id.to_string(),
+                description: cut(&task.description, DESCRIBED),
+                state,
+                waits: *waits,
+            })
+        };
+        let named = tasks.iter().take(MAX_NAMED).map(describe).collect::<Result<_, Error>>()?;
+        Ok((named, tasks.len().saturating_sub(MAX_NAMED) as u64))
     }
 }
 

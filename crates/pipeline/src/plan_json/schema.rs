@@ -83,7 +83,7 @@ const MAX_PORTS: u64 = 100;
 const SETTINGS: &str = "x-switchboard";
 
 /// Maximum number of attempts that a plan may set.
-const MAX_ATTEMPTS: u64 = 20;
+const MAX_ATTEMPTS: u64 = job::MAX_PLAN_ATTEMPTS as u64;
 /// Minimum number of workers that share a task.
 const FEWEST_SHARED: u64 = job::MIN_SHARED as u64;
 /// Maximum number of participants of a debate, and of workers that try the same task.
@@ -93,7 +93,7 @@ const MOST_WORKERS: u64 = switchboard_protocol::run::MAX_WORKERS as u64;
 /// Maximum number of steps of a chain.
 const MAX_STEPS: u64 = job::MAX_STEPS as u64;
 /// Maximum number of rounds of a debate.
-const MAX_ROUNDS: u64 = 5;
+const MAX_ROUNDS: u64 = job::MAX_ROUNDS as u64;
 
 const PLAN: &[Field] = &[
     needed("schema_version", Kind::Version),

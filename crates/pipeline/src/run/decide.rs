@@ -99,11 +99,13 @@ impl RunState {
         chosen.into_iter().filter_map(|at| self.start(at)).collect()
     }
 
-    /// Returns true if a task may start. With one worker, a task is brought to its end before the next one begins.
+    /// Returns true if a task may start. With one worker, a task is brought to its end before the next one begins,
+    /// unless it is paused.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
         let is_active = |id| self.queue.is_active(id);
         let holder = self.records[at].parent.unwrap_or(at);
-        max_workers > 1 || self.queue.active_count() == 0 || self.records[holder].task().is_some_and(is_active)
+        let are_paused = || self.queue.active().all(|other| self.records[other].paused.is_some());
+        max_workers > 1 || self.records[holder].task().is_some_and(is_active) || are_paused()
     }
 
     fn start(&self, at: usize) -> Option<Effect> {

@@ -65,8 +65,9 @@ impl Queue {
         self.active.contains_key(id)
     }
 
-    pub(super) fn active_count(&self) -> usize {
-        self.active.len()
+    /// Returns the begun and unsettled tasks, without subtasks.
+    pub(super) fn active(&self) -> impl Iterator<Item = usize> {
+        self.active.values().map(|active| active.at)
     }
 
     /// Returns the tasks with a worker.

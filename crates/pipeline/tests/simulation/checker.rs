@@ -337,7 +337,8 @@ impl Checker {
         let holder = self.holder(task).clone();
         for other in self.begun.iter().filter(|other| **other != holder) {
             assert!(!self.clash(&holder, other), "{task} starts while {other} holds the same files");
-            assert!(self.max_workers > 1, "{task} starts before {other} is settled, with one worker");
+            let is_apart = self.begun.contains(&holder) || self.paused.contains(other);
+            assert!(self.max_workers > 1 || is_apart, "{task} starts before {other} is settled, with one worker");
         }
         assert!(!self.asked.contains_key(task), "{task} starts while it waits for a person");
         self.begun.insert(holder);
@@ -545,7 +546,8 @@ impl Checker {
             let whole = self.holder(task);
             let others = || holders.iter().filter(|holder| **holder != whole);
             let held = others().any(|holder| self.clash(whole, holder));
-            let alone = self.max_workers == 1 && others().next().is_some();
+            let is_first = !self.begun.contains(whole);
+            let alone = self.max_workers == 1 && is_first && others().any(|holder| !self.paused.contains(*holder));
             assert!(held || alone, "{task} is ready, unhindered and not started; holders {holders:?}");
         }
     }

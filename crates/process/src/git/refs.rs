@@ -61,6 +61,20 @@ impl Repo {
         self.resolve(&full_name(name)?)
     }
 
+    /// Returns the branch beside which git can hold none of ours: one called `switchboard` or `switchboard-task`.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn branch_in_the_way(&self) -> Result<Option<String>> {
+        for full in OURS.iter().map(|prefix| prefix.trim_end_matches('/')) {
+            // A folder there holds branches of ours.
+            if !self.common_dir.join(full).is_dir() && self.resolve(full)?.is_some() {
+                return Ok(full.strip_prefix("refs/heads/").map(str::to_owned));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns true if `ancestor` is reachable from `commit`, or the same.
     ///
     /// # Errors

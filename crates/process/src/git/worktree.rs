@@ -178,7 +178,29 @@ impl Repo {
             }
             listed
         };
-        Ok(text.split("\0\0").filter(|record| !record.trim_matches('\0').is_empty()).map(parse).collect())
+        let records = text.split("\0\0").filter(|record| !record.trim_matches('\0').is_empty());
+        let mut listed: Vec<_> = records.map(parse).collect();
+        if let Some(main) = listed.first_mut()
+            && let Some(root) = self.main_root(&main.path)?
+        {
+            main.path = root;
+        }
+        Ok(listed)
+    }
+
+    /// Returns the top folder of the main work tree if git may list another: it lists the git folder if that lies
+    /// elsewhere, as in a submodule. `None` if git is right, or if the folder is not recorded.
+    fn main_root(&self, listed: &Path) -> Result<Option<PathBuf>> {
+        if self.git_dir == self.common_dir {
+            return Ok(Some(self.root.clone()));
+        }
+        if listed.join(".git").exists() {
+            return Ok(None);
+        }
+        let config = self.common_dir.join("config");
+        let (code, text) = self.call(["config", "--file", utf8(&config)?, "core.worktree"]).answer(&[0, 1])?;
+        let root = self.common_dir.join(String::from_utf8_lossy(&text).trim_end());
+        Ok(if code == 0 { real(&root)? } else { None })
     }
 
     /// Removes a work tree with everything in it, including incomplete ones; the branch stays. A missing one is fine. Nothing outside

@@ -439,6 +439,47 @@ fn a_new_one_is_as_git_itself_makes_it() {
 }
 
 #[test]
+fn a_branch_whose_name_is_the_folder_of_ours_is_in_the_way() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    assert_eq!(repo.branch_in_the_way().unwrap(), None);
+
+    fixture.run(&["branch", "switchboard-task"]);
+    fixture.run(&["pack-refs", "--all"]);
+    assert_eq!(repo.branch_in_the_way().unwrap().as_deref(), Some("switchboard-task"));
+    fixture.run(&["branch", "-m", "switchboard-task", "mine"]);
+    fixture.run(&["branch", "switchboard/mine"]);
+    assert_eq!(repo.branch_in_the_way().unwrap(), None);
+}
+
+#[test]
+fn the_main_tree_is_found_where_its_git_folder_lies_elsewhere() {
+    let separate = Fixture::new();
+    let elsewhere = separate.folder.path().join("elsewhere");
+    separate.run(&["init", "-q", "--separate-git-dir", elsewhere.to_str().unwrap()]);
+    let submodule = Fixture::new();
+    let above = submodule.folder.path().join("above");
+    submodule.run(&["init", "-q", "-b", "main", above.to_str().unwrap()]);
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", submodule.root.to_str().unwrap(), "below"];
+    submodule.run_in(&above, &add);
+    let below = above.join("below").canonicalize().unwrap();
+
+    for (fixture, root, is_known_to_git) in [(&separate, &separate.root, false), (&submodule, &below, true)] {
+        let repo = fixture.git().discover(root).unwrap();
+        let at = repo.head_commit().unwrap();
+        let path = fixture.base().join("t1");
+        repo.worktree_add(&path, "switchboard/t1", &at, &[]).unwrap();
+
+        assert_eq!(repo.tree_on("main").unwrap().unwrap().root(), root);
+        assert_eq!(repo.worktree_list().unwrap()[0].path, *root);
+        if is_known_to_git {
+            let linked = fixture.git().discover(&path).unwrap();
+            assert_eq!(linked.tree_on("main").unwrap().unwrap().root(), root);
+        }
+    }
+}
+
+#[test]
 fn names_that_are_taken_are_numbered_as_git_numbers_them() {
     let fixture = Fixture::new();
     let (repo, _, at) = fixture.worktree("t1");

@@ -14,13 +14,13 @@ use switchboard_protocol::plan::AutoMerge;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::auto::{Next, NextStart, NextUnit, NextUnitReply, NextUnitRequest};
-use switchboard_protocol::verb::run::{RetryTask, RetryTaskRequest, StartRun, StartRunRequest};
+use switchboard_protocol::verb::run::{MergeRunRequest, RetryTask, RetryTaskRequest, StartRun, StartRunRequest};
 
 use super::{Shown, follow, refuse_to_spend_unasked, show_preview};
-use crate::ask;
 use crate::context::Context;
 use crate::output::{Tone, one_line};
 use crate::report::{Ending, Outcome};
+use crate::{ask, commands};
 
 /// Interval between two checks for signals during a wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -84,7 +84,12 @@ impl Auto<'_> {
         self.since.get_or_insert(reply.turns);
         self.tell(&reply, context);
         match reply.next {
-            Next::Done => Ok(Turned::Over),
+            Next::Done => {
+                if let Some(run) = reply.follows {
+                    self.take_over(&run, context)?;
+                }
+                Ok(Turned::Over)
+            }
             Next::Stop { code, why } => {
                 let code = error::find(&code).map_or("dispatch.stuck", |row| row.code);
                 Err(Failure::new(code, why).hint("switchboard timeline").into())
@@ -110,6 +115,20 @@ impl Auto<'_> {
             }
             Next::Start(start) => self.start(start, reply.cursor, context),
         }
+    }
+
+    /// Merges the branch that has the plan's work and that the user's branch lacks, if every run is to be merged;
+    /// otherwise prints how to do it.
+    fn take_over(&self, run: &RunId, context: &mut Context) -> Outcome {
+        if self.merges() == AutoMerge::Auto && !self.shown.dry_run {
+            // Tasks that this run lacks were merged by others.
+            let request = MergeRunRequest { run: Some(run.to_string()), partial: true };
+            return commands::merge::merge(&request, context);
+        }
+        if !context.json {
+            context.out.line(format!("take it over: switchboard merge {run}"));
+        }
+        Ok(())
     }
 
     /// Starts the next unit, once the person has agreed, and follows it.

@@ -265,13 +265,19 @@ impl Watch<'_> {
     }
 
     /// Returns the question whether to merge the run's branch into the user's. If the run `is_to_ask`, this waits: it asks once its end is recorded.
-    fn merge_question(&mut self, report: &GetRunReply, is_to_ask: bool) -> Result<Option<Need>, Failure> {
+    fn merge_question(
+        &mut self,
+        report: &GetRunReply,
+        is_to_ask: bool,
+        context: &Context,
+    ) -> Result<Option<Need>, Failure> {
         let deadline = Instant::now() + if is_to_ask { QUESTION_LIMIT } else { Duration::ZERO };
         if report.summary.state != "succeeded" || report.summary.is_merged {
             return Ok(None);
         }
         loop {
-            let needs = self.client.call::<ListNeeds>(&ListNeedsRequest::default())?.needs;
+            let needs =
+                self.call_with_retry(context, |client| client.call::<ListNeeds>(&ListNeedsRequest::default()))?.needs;
             let is_it = |need: &Need| need.kind == NeedKind::Merge && need.run.as_ref() == Some(self.run);
             let found = needs.into_iter().find(is_it);
             if found.is_some() || Instant::now() >= deadline {
@@ -287,7 +293,7 @@ impl Watch<'_> {
         let mut refused = None;
         if merge == AutoMerge::Auto && report.summary.state == "succeeded" {
             let request = MergeRunRequest { run: Some(self.run.to_string()), partial: false };
-            match self.client.call_within::<MergeRun>(&request, MERGE_LIMIT) {
+            match self.call_with_retry(context, |client| client.call_within::<MergeRun>(&request, MERGE_LIMIT)) {
                 Ok(merged) => merged.notes.iter().for_each(|note| self.say(&format!("note: {note}"), context)),
                 Err(failure) => refused = Some(failure),
             }
@@ -304,7 +310,7 @@ impl Watch<'_> {
             run_report::print(&report, &mut context.out);
             answers.iter().for_each(|(task, answer)| run_report::print_answer(task, answer, &mut context.out));
             context.out.line(format!("record: {} events, {}", verified.events, verified.summary));
-            let asks = self.merge_question(&report, merge == AutoMerge::Confirm)?;
+            let asks = self.merge_question(&report, merge == AutoMerge::Confirm, context)?;
             next_step(&report, asks.as_ref(), context);
         }
         if let Some(failure) = refused {

@@ -13,12 +13,12 @@ use switchboard_protocol::need::{NeedAbout, NeedEvent, NeedKind};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{
-    BudgetScope, EXPENSIVE_FACTOR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
+    BudgetScope, EXPENSIVE_FACTOR, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
 };
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Tone, counted, money, one_line};
-use crate::run_report::paused;
+use crate::run_report::{paused, why_paused};
 
 use super::checklist::Checklists;
 
@@ -315,7 +315,7 @@ impl Printer {
             RunEvent::BudgetAlert { percent, spent, task, of } => {
                 vec![out.paint(Tone::Notice, &of_alert(percent, spent, task.as_ref(), of))]
             }
-            RunEvent::RunPaused { cause } => vec![out.paint(Tone::Notice, &self.of_pause(cause))],
+            RunEvent::RunPaused { cause } => vec![out.paint(Tone::Notice, &why_paused(cause, &self.run))],
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
             // The run that a team carries out reports who leads it.
             RunEvent::LedSet { .. } => Vec::new(),
@@ -388,30 +388,6 @@ impl Printer {
                 let what =
                     format!("{head} is paused: it costs {EXPENSIVE_FACTOR} times what others did; let it go on: {how}");
                 out.paint(Tone::Notice, &what)
-            }
-        }
-    }
-
-    /// Describes why the run is paused, and how to resume it.
-    fn of_pause(&self, cause: PauseCause) -> String {
-        let (run, reserved) = (&self.run, "or what is left is less than a worker's reservation");
-        match cause {
-            PauseCause::Requested => format!("paused: switchboard resume {run}"),
-            PauseCause::Budget => {
-                let what = "paused: what is left of the budget is less than a worker's reservation";
-                format!("{what}; raise it: switchboard budget {run} --budget USD")
-            }
-            PauseCause::Plan => {
-                let what = "paused: all runs of this plan have cost what they may";
-                format!("{what}, {reserved}; raise it: switchboard budget {run} --plan-budget USD")
-            }
-            PauseCause::Day => {
-                let what = "paused: all runs of today (UTC) have cost what they may";
-                let how = "raise `day` under [limits] in your config.toml, then: switchboard resume";
-                format!("{what}, {reserved}; {how} {run}")
-            }
-            PauseCause::Disk => {
-                format!("paused: the disk is full; everything is kept; make room, then: switchboard resume {run}")
             }
         }
     }

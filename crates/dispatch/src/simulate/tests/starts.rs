@@ -41,6 +41,14 @@ fn what_can_not_be_done_is_refused_before_anything_starts() {
                 "request.bad-args",
             ),
             (with(&|request| request.worker_timeout_ms = timeout(Some(60_000), Some(60_000))), "request.bad-args"),
+            (
+                with(&|request| {
+                    let mut other = request.agents[0].clone();
+                    other.instructions = "another".to_owned();
+                    request.agents.push(other);
+                }),
+                "request.bad-args",
+            ),
             (with(&|request| request.parent_trace = Some("x".repeat(17 << 10))), "request.bad-args"),
         ];
 

@@ -49,7 +49,7 @@ impl StartPoint {
         let is_set_up_by_locks = switchboard_pipeline::setup::planned(plan).is_none();
         let declares_writes = plan.tasks().any(|task| !settings::writes(plan, task).is_empty());
         let (named, of_locks) = (base.map(str::to_owned), base.map(str::to_owned));
-        let ((target, base), locks, dirty) = tokio::try_join!(
+        let ((target, base), locks, dirty, ()) = tokio::try_join!(
             world.git_on(tree, move |git| user_tree::start(git, named.as_deref())),
             world.git_on(tree, move |git| match (is_set_up_by_locks, of_locks) {
                 (false, _) => Ok(Vec::new()),
@@ -60,6 +60,7 @@ impl StartPoint {
                 },
             }),
             world.git_on(tree, move |git| if declares_writes { git.dirty() } else { Ok(Vec::new()) }),
+            world.git_on(tree, room_for_branches),
         )?;
         let dirty = dirty.iter().map(|path| plan::text(path)).collect();
         Ok(Self { target, base, tree: tree.tree_name(), worktrees, locks, dirty })
@@ -83,6 +84,13 @@ impl StartPoint {
         let what = format!("the folder for work trees can't be made: {error}");
         Err(Failure::new("config.bad-value", what).at(plan::text(&self.worktrees.0)).into())
     }
+}
+
+/// Refuses a repository in which a branch of the user leaves no room for those of a run.
+fn room_for_branches(git: &dyn Git) -> Result<(), Error> {
+    let Some(name) = git.branch_in_the_way()? else { return Ok(()) };
+    let what = format!("there is a branch {name}, and git can't hold {name}/RUN beside it");
+    Err(Failure::new("dispatch.worktree", what).hint(format!("rename it: git branch -m {name} NAME")).into())
 }
 
 /// Returns the work tree of a request: the one that it names, else the caller's.

@@ -276,6 +276,23 @@ fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
 }
 
 #[test]
+fn a_task_at_its_ceiling_leaves_the_only_worker_to_the_others() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    run.tell(of_tasks(1_000, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 1_000));
+    assert_eq!(run.starting(), Vec::<String>::new(), "its worker has not ended");
+
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
+
+    assert_eq!(run.starting(), ["1.2"]);
+    run.pass("1.2");
+    assert_eq!(run.starting(), Vec::<String>::new(), "1.2 is not merged");
+    run.tell(of_tasks(2_000, AtCeiling::Pause));
+    assert_eq!(run.starting(), ["1.1"], "it has begun");
+}
+
+#[test]
 fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
     run.tell(of_tasks(1_000, AtCeiling::Warn));

@@ -11,7 +11,7 @@ use crate::run::{AutoTurn, Budget};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopRunRequest {
-    /// Run or task, as `RUN` or `RUN/TASK`.
+    /// Run, task, phase or slice, as `RUN`, `RUN/TASK`, `RUN/phase:2` or `RUN/slice:NAME`.
     pub what: String,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +67,7 @@ verb! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseRunRequest {
-    /// Run or task, as `RUN` or `RUN/TASK`.
+    /// Run, task, phase or slice, as `RUN`, `RUN/TASK`, `RUN/phase:2` or `RUN/slice:NAME`.
     pub what: String,
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -159,7 +159,7 @@ verb! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRunRequest {
-    /// Id of the run, or its beginning, or `RUN/TASK` for a paused task; the newest run by default.
+    /// Id of the run, or its beginning, or `RUN/TASK`, `RUN/phase:2` or `RUN/slice:NAME` for paused tasks; the newest run by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Further tasks of that run.
