@@ -22,6 +22,31 @@ fn the_rest_of_the_settings_stays_byte_for_byte_and_a_copy_is_kept() {
 }
 
 #[test]
+fn a_link_that_a_repository_brings_as_a_clients_settings_is_not_written_through() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.folder().join("own.json");
+    std::fs::write(&outside, "{}").unwrap();
+    let folder = sandbox.folder().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink(&outside, sandbox.root().join(".mcp.json")).unwrap();
+    std::os::unix::fs::symlink(&folder, sandbox.root().join(".gemini")).unwrap();
+    std::os::unix::fs::symlink(sandbox.folder().join("nowhere"), sandbox.root().join("opencode.json")).unwrap();
+
+    for client in ["claude", "gemini", "opencode"] {
+        let refused = sandbox.switchboard(&["mcp", "install", client, "--json"]).ends_with(1).failure();
+        assert_eq!(refused["code"], "io.unsafe-folder", "{client}");
+    }
+
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "{}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    assert!(!sandbox.folder().join("nowhere").exists());
+    sandbox.write("real.json", "{}");
+    std::fs::remove_file(sandbox.root().join(".mcp.json")).unwrap();
+    std::os::unix::fs::symlink("real.json", sandbox.root().join(".mcp.json")).unwrap();
+    sandbox.switchboard(&["mcp", "install", "claude"]).ends_with(0);
+}
+
+#[test]
 fn every_client_is_installed_for_the_repository_or_for_the_user() {
     let sandbox = Sandbox::new();
 

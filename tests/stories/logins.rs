@@ -8,6 +8,11 @@ use super::sandbox::{Done, Sandbox};
 
 /// Configures an agent that answers `session/new` and the prompt with these, below `program`, and runs a task with it.
 fn run_with(sandbox: &Sandbox, program: &str, session: &Value, prompt: &Value) -> Done {
+    run_that_tells(sandbox, program, session, &[], prompt)
+}
+
+/// The same, where the agent sends these updates of its session before it answers the prompt.
+fn run_that_tells(sandbox: &Sandbox, program: &str, session: &Value, updates: &[Value], prompt: &Value) -> Done {
     let file = sandbox.folder().join(program);
     let answer = |id: u32, more: &Value| {
         let mut answer = json!({ "jsonrpc": "2.0", "id": id });
@@ -15,7 +20,14 @@ fn run_with(sandbox: &Sandbox, program: &str, session: &Value, prompt: &Value) -
         format!("read -r line && printf '%s\\n' '{answer}'\n")
     };
     let hello = json!({ "result": { "protocolVersion": 1, "authMethods": [{ "id": "key", "name": "An API key" }] } });
-    let script = ["#!/bin/sh\n".to_owned(), answer(1, &hello), answer(2, session), answer(3, prompt)].concat();
+    let update = |update: &Value| {
+        let params = json!({ "sessionId": "s", "update": update });
+        let line = json!({ "jsonrpc": "2.0", "method": "session/update", "params": params });
+        format!("printf '%s\\n' '{line}'\n")
+    };
+    let updates: String = updates.iter().map(update).collect();
+    let turn = answer(3, prompt).replacen(" && ", &format!("\n{updates}"), 1);
+    let script = ["#!/bin/sh\n".to_owned(), answer(1, &hello), answer(2, session), turn].concat();
     // It keeps running and prints noise in colours, as real ones do.
     fs::write(&file, script + "printf '\\033[31mred\\033[0m noise\\n' >&2\nread -r line; sleep 30\n").unwrap();
     let command = json!(["sh", file]);
@@ -54,7 +66,31 @@ fn an_agent_that_wants_a_login_before_it_opens_a_session_is_asked_once_and_its_o
 
     let done = run_with(&sandbox, "codex-acp", &refused, &json!({}));
 
-    is_blocked_at_once(&sandbox, done.says("log in first: codex login"));
+    is_blocked_at_once(&sandbox, done.says("log in first: codex-acp cli login"));
+}
+
+#[test]
+fn codex_whose_service_refuses_it_is_asked_once_although_its_turn_ends_like_any_other() {
+    let sandbox = Sandbox::new();
+    let codex = |meta: Value| json!({ "sessionUpdate": "session_info_update", "_meta": { "codex": meta } });
+    let info = json!({ "responseStreamDisconnected": { "httpStatusCode": 403 } });
+    let text = json!({ "type": "text", "text": "unexpected status 403 Forbidden: no" });
+    let updates = [
+        codex(json!({ "threadStatus": { "type": "active" } })),
+        codex(json!({ "error": { "message": "Reconnecting... 5/5", "codexErrorInfo": info, "willRetry": true } })),
+        codex(json!({ "threadStatus": { "type": "systemError" } })),
+        json!({ "sessionUpdate": "agent_message_chunk", "content": text }),
+    ];
+    let ended = json!({ "result": { "stopReason": "end_turn" } });
+    let refused = json!({ "error": { "code": -32000, "message": "Authentication required" } });
+
+    let done = run_that_tells(&sandbox, "codex-acp", &opened(), &updates, &ended);
+    is_blocked_at_once(&sandbox, done.says("The agent says: unexpected status 403 Forbidden: no"));
+
+    // The error of the turn itself counts first.
+    let sandbox = Sandbox::new();
+    let done = run_that_tells(&sandbox, "codex-acp", &opened(), &updates[..3], &refused);
+    is_blocked_at_once(&sandbox, done.says("The agent says: Authentication required"));
 }
 
 #[test]

@@ -39,16 +39,18 @@ fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merge
 fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named() {
     let Some((agents, programs)) = chosen_or_said() else { return };
     each(&agents, |agent| {
-        let mut sandbox = Sandbox::new();
-        let model = Model::start(sandbox.folder(), sandbox.folder());
-        equip(&mut sandbox, agent, &programs, &format!("{}/err401", model.url()));
-        let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt." }]));
+        for refusal in ["err401", "err403"] {
+            let mut sandbox = Sandbox::new();
+            let model = Model::start(sandbox.folder(), sandbox.folder());
+            equip(&mut sandbox, agent, &programs, &format!("{}/{refusal}", model.url()));
+            let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt." }]));
 
-        let done = sandbox.switchboard(&["run", &plan, "--agent", agent, "--yes"]).ends_with(1);
+            let done = sandbox.switchboard(&["run", &plan, "--agent", agent, "--yes"]).ends_with(1);
 
-        let done = done.says("[agent.login]").says("log in first: ");
-        assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{agent}: {}", done.out);
-        assert!(!done.out.contains("[3") && !done.out.contains("signal"), "{agent}: {}", done.out);
+            let done = done.says("[agent.login]").says("log in first: ");
+            assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{agent}, {refusal}: {}", done.out);
+            assert!(!done.out.contains("[3") && !done.out.contains("signal"), "{agent}, {refusal}: {}", done.out);
+        }
     });
 }
 
@@ -144,13 +146,13 @@ fn codex_without_a_login_works_once_it_has_a_key() {
             .plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt. You are called codex." }]));
         let argv = ["run", &plan, "--agent", "codex", "--yes", "--worktrees", worktrees.to_str().unwrap()];
         let refused = sandbox.switchboard(&argv).ends_with(1).says("[agent.login]");
-        assert!(refused.out.contains("| codex login --with-api-key"), "{}", refused.out);
+        assert!(refused.out.contains("| codex-acp cli login --with-api-key"), "{}", refused.out);
 
         sandbox.set(variable, "the-key");
         if by_itself {
             sandbox.set("DEFAULT_AUTH_REQUEST", r#"{"methodId":"api-key"}"#);
         } else {
-            let line = "printenv OPENAI_API_KEY | codex login --with-api-key";
+            let line = "printenv OPENAI_API_KEY | codex-acp cli login --with-api-key";
             sandbox.run(["sh", "-c", line], &sandbox.root(), "").ends_with(0);
         }
         sandbox.switchboard(&["restart"]).ends_with(0);

@@ -272,7 +272,41 @@ fn a_folder_that_is_a_link_is_refused_and_nothing_is_written_behind_it() {
 
     assert_eq!(refused["code"], "io.unsafe-folder");
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    let token = target.join("auth_token");
+    fs::write(&token, "of another program\n").unwrap();
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
+    sandbox.switchboard(&["doctor", "--fix"]).ends_with(1).says(".switchboard is a link").says("remove it");
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 1, "the doctor wrote behind the link");
+    assert_eq!(token.metadata().unwrap().permissions().mode() & 0o777, 0o644);
     fs::remove_file(link).unwrap();
+}
+
+#[test]
+fn the_doctor_names_links_among_the_message_folders_and_a_token_that_git_tracks() {
+    let sandbox = Sandbox::new();
+    let target = sandbox.folder().join("elsewhere");
+    fs::create_dir(&target).unwrap();
+    fs::create_dir(sandbox.root().join(".switchboard")).unwrap();
+    symlink(&target, sandbox.root().join(".switchboard/inbox")).unwrap();
+    let nowhere = sandbox.folder().join("nowhere");
+    symlink(&nowhere, sandbox.root().join(".switchboard/.gitignore")).unwrap();
+    sandbox.write(".switchboard/auth_token", "chosen\n");
+    sandbox.git(&["add", "--force", ".switchboard"]);
+    sandbox.commit("what a repository brings");
+    sandbox.switchboard(&["status"]).ends_with(0);
+
+    let looked = sandbox.switchboard(&["doctor", "--fix"]).ends_with(1);
+
+    let looked = looked.says("no message file is read or written").says("inbox").says("the token");
+    looked.says("git rm --cached .switchboard/auth_token");
+    assert!(!nowhere.exists(), "the doctor wrote behind a link");
+    sandbox.git(&["rm", "--quiet", "--cached", ".switchboard/auth_token"]);
+    fs::remove_file(sandbox.root().join(".switchboard/inbox")).unwrap();
+    sandbox.write(".switchboard/housekeeping.policy.json", "{\"enabld\": false}");
+    sandbox.switchboard(&["doctor"]).ends_with(1).says("nothing is tidied: unknown field `enabld`");
+    fs::remove_file(sandbox.root().join(".switchboard/housekeeping.policy.json")).unwrap();
+    let looked = sandbox.switchboard(&["doctor"]);
+    assert!(!looked.out.contains("git rm --cached") && !looked.out.contains("no message file"), "{}", looked.out);
 }
 
 #[test]

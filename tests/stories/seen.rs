@@ -135,6 +135,26 @@ fn a_run_that_costs_money_is_not_started_unasked() {
 }
 
 #[test]
+fn a_known_agent_that_the_users_settings_call_free_runs_unasked_and_a_repository_can_not_say_so() {
+    let mut sandbox = Sandbox::new();
+    let bin = sandbox.folder().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink("/bin/true", bin.join("opencode")).unwrap();
+    sandbox.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let run = |sandbox: &Sandbox| sandbox.switchboard(&["run", &plan, "--agent", "opencode", "--json"]);
+    let free = "[agents.opencode]\nspends = false\n";
+
+    sandbox.write(".switchboard/config.toml", free);
+    sandbox.switchboard(&["trust", "--yes"]);
+    assert_eq!(run(&sandbox).ends_with(4).failure()["code"], "agent.spends");
+
+    sandbox.settings(free);
+    run(&sandbox).ends_with(1);
+    assert_eq!(sandbox.call(&["get_status"])["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn what_is_not_configured_is_said_once_and_times_are_local() {
     let mut sandbox = half_done();
     sandbox.set("TZ", "Pacific/Kiritimati");

@@ -21,7 +21,7 @@ pub struct Known {
     pub install: &'static str,
     /// Tested version: major and minor of the one that `tests/real/package.json` pins.
     pub tested: &'static str,
-    /// Command with which a person logs in.
+    /// How a person logs in: a command that the programs of `argv` bring along, as `install` installs no other one.
     pub login: &'static str,
     /// Variables that the agent may inherit besides the plain ones: its keys and its settings.
     pub env: &'static [&'static str],
@@ -68,7 +68,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         tested: "0.49",
-        login: "claude /login",
+        login: "claude-agent-acp --cli auth login, or set ANTHROPIC_API_KEY and start a new run",
         env: &[
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
@@ -101,7 +101,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @agentclientprotocol/codex-acp",
         tested: "2.6",
-        login: "codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key",
+        login: "codex-acp cli login, or with an API key: printenv OPENAI_API_KEY | codex-acp cli login --with-api-key",
         env: &[
             "CODEX_API_KEY",
             "CODEX_CONFIG",
@@ -133,7 +133,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @google/gemini-cli",
         tested: "0.61",
-        login: "gemini",
+        login: "gemini, and in it /auth; or set GEMINI_API_KEY and start a new run",
         env: &[
             "GEMINI_API_KEY",
             "GEMINI_MODEL",
@@ -191,7 +191,7 @@ pub const ALL: &[Known] = &[
         spends: true,
         install: "npm install -g @qwen-code/qwen-code",
         tested: "0.15",
-        login: "qwen",
+        login: "qwen, and in it /auth; or set OPENAI_API_KEY and start a new run",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],
         model_args: &["--model", "{model}"],

@@ -143,16 +143,24 @@ impl Available {
     /// Returns all agents that can be used: those whose program is installed.
     pub(crate) fn candidates(&self, context: &Context) -> Vec<Candidate> {
         let mut found = Vec::new();
-        let mut files = vec![&self.user];
-        files.extend(self.is_project_trusted.then_some(&self.project));
-        for file in files {
-            let here = file.list.iter().filter(|(_, agent)| is_present(&agent.driver(), context));
-            found.extend(here.map(|(name, agent)| Candidate {
-                name: name.clone(),
-                spends: agent.spends.unwrap_or(true),
-                says_spends: agent.spends == Some(true),
-                origin: file.path.display().to_string(),
-            }));
+        let mut files = vec![(&self.user, true)];
+        files.extend(self.is_project_trusted.then_some((&self.project, false)));
+        for (file, is_users) in files {
+            for (name, agent) in &file.list {
+                // Settings that extend a known agent name no program.
+                let known = catalog::find(name).filter(|_| agent.is_addition());
+                if !is_present(&known.map_or_else(|| agent.driver(), Known::driver), context) {
+                    continue;
+                }
+                // A repository can't say that a known agent is free: `switchboard trust` shows commands, not this.
+                let says = agent.spends.filter(|spends| is_users || *spends || known.is_none());
+                found.push(Candidate {
+                    name: name.clone(),
+                    spends: says.unwrap_or(known.is_none_or(|known| known.spends)),
+                    says_spends: says.unwrap_or(known.is_some_and(|known| known.spends)),
+                    origin: known.map_or_else(|| file.path.display().to_string(), |known| known.title.to_owned()),
+                });
+            }
         }
         let known = catalog::ALL.iter().filter(|known| is_present(&known.driver(), context));
         found.extend(known.map(|Known { name, title, spends, .. }| Candidate {

@@ -288,6 +288,7 @@ impl Described {
             let what = format!("`price` of {name} is not 0 to {MOST_DOLLARS} dollars for a million tokens");
             return Err(Failure::new("config.bad-value", what));
         }
+        self.check_variables(name)?;
         self.check_reach(name)?;
         if let Some((field, why)) = self.effectless(name) {
             let what = format!("`{field}` of {name} has no effect: {why}");
@@ -316,6 +317,24 @@ impl Described {
         let known = if self.is_addition() { catalog::find(name) } else { catalog::of_command(&self.command) };
         let is_cut = known.is_some_and(|known| known.four_tools.is_some());
         (self.four_tools && is_cut).then_some(("four_tools", "Switchboard cuts the tools of this one itself"))
+    }
+
+    /// Rejects text that is no name of an environment variable, such as `NAME=value`: no agent could inherit it.
+    fn check_variables(&self, name: &str) -> Result<(), Failure> {
+        let is_name = |text: &str| {
+            let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            text.chars().all(is_letter) && text.starts_with(|first: char| !first.is_ascii_digit())
+        };
+        let all =
+            self.env.iter().map(|text| ("env", text)).chain(self.model_env.keys().map(|text| ("model_env", text)));
+        let Some((field, text)) = all.into_iter().find(|(_, text)| !is_name(text)) else { return Ok(()) };
+        let what = format!("`{field}` of {name} lists {:?}, which is no name of a variable", cut(text, 200));
+        let hint = "list the name alone; its value comes from your environment";
+        Err(Failure::new("config.bad-value", what).hint(if field == "env" {
+            hint
+        } else {
+            "write it as NAME = \"{model}\""
+        }))
     }
 
     /// Rejects hosts and paths that no sandbox could open, even if the agent is not constrained.

@@ -41,10 +41,11 @@ pub use error::Error;
 pub use launch::{Launch, is_below_a_worker, launch, wait_for_start};
 pub use owner::Owner;
 pub use place::{Adoption, RootPaths, belongs};
-pub use project::{FOLDER, ServerInfo};
+pub use project::{FOLDER, ServerInfo, unsafe_folder};
 pub use record::{
     Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,
 };
 pub use switchboard_dispatch::{NamedFolder, ReadLimits, ReadWorktrees};
+pub use switchboard_files::policy_problem;
 pub use switchboard_pipeline::roles;
 pub use token::{rotate as rotate_token, rotate_key, sign_message};

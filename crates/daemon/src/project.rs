@@ -96,19 +96,28 @@ fn path(project: &Path) -> PathBuf {
     project.join("server_info.json")
 }
 
-/// Rejects a folder that a repository brought as a symlink, or that another user owns; closes one that others may write to.
-fn check(project: &Path) -> Result<(), Error> {
-    let found = fs::symlink_metadata(project).map_err(io(project))?;
-    let refused = |what: &str| -> Error {
-        let failure = Failure::new("io.unsafe-folder", what).at(project.display().to_string());
-        failure.hint("remove it; it is made anew").into()
+/// Returns why nothing may be written to a folder: a repository brought it as a symlink, or another user owns it. `None` for a usable or
+/// missing one.
+#[must_use]
+pub fn unsafe_folder(project: &Path) -> Option<Failure> {
+    let found = fs::symlink_metadata(project).ok()?;
+    let what = if !found.is_dir() {
+        ".switchboard is a link or a file: what is written there would land elsewhere"
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        ".switchboard belongs to another user"
+    } else {
+        return None;
     };
-    if !found.is_dir() {
-        return Err(refused(".switchboard is a link or a file: what is written there would land elsewhere"));
+    let failure = Failure::new("io.unsafe-folder", what).at(project.display().to_string());
+    Some(failure.hint("remove it; it is made anew"))
+}
+
+/// Rejects an unsafe folder; closes one that others may write to.
+fn check(project: &Path) -> Result<(), Error> {
+    if let Some(failure) = unsafe_folder(project) {
+        return Err(failure.into());
     }
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refused(".switchboard belongs to another user"));
-    }
+    let found = fs::symlink_metadata(project).map_err(io(project))?;
     if found.mode() & 0o022 != 0 {
         fs::set_permissions(project, fs::Permissions::from_mode(0o700)).map_err(io(project))?;
     }

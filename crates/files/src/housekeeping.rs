@@ -89,6 +89,18 @@ fn rules(root: &Folder) -> Rules {
     rules
 }
 
+/// Returns what a person has to know about the text of a `housekeeping.policy.json`: why it can't be used, or which of its keys have no effect.
+#[must_use]
+pub fn policy_problem(text: &[u8]) -> Option<String> {
+    match serde_json::from_slice::<Rules>(text) {
+        Err(error) => Some(format!("it can't be used, so nothing is tidied: {error}")),
+        Ok(rules) => {
+            let keys = without_meaning(&rules);
+            (!keys.is_empty()).then(|| format!("keys without effect here: {}", keys.join(", ")))
+        }
+    }
+}
+
 /// Returns the keys of a policy that are accepted without effect: a file for an unknown agent is refused on arrival,
 /// and never becomes stale.
 fn without_meaning(rules: &Rules) -> Vec<&'static str> {
@@ -227,7 +239,11 @@ mod tests {
 
         for broken in ["{", r#"{"enabld":false}"#, r#"{"enabled":"no"}"#] {
             assert!(!read(broken).enabled, "{broken}");
+            assert!(policy_problem(broken.as_bytes()).unwrap().starts_with("it can't be used"), "{broken}");
         }
+        assert_eq!(policy_problem(br#"{"enabled":true}"#), None);
+        let without = policy_problem(br#"{"staleUnprocessedUnknownAgentsOnly":true}"#);
+        assert_eq!(without.as_deref(), Some("keys without effect here: staleUnprocessedUnknownAgentsOnly"));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod writes;
 pub use error::Error;
 pub use folder::{Entry, Folder, Look, Unusable, temporary};
 pub use host::{Answer, Host, Ruling, Sender};
+pub use housekeeping::policy_problem;
 pub use message::{MAX_FILE_BYTES, MessageFile, Origin, is_unfinished};
 pub use names::{canonical, folder_for};
 pub use receipt::{Receipt, ResultFile, Status};

@@ -236,7 +236,7 @@ mod tests {
         let task = |text: &str| JobTask { task: text.to_owned(), ..JobTask::default() };
         let jobs = |texts: &[&str]| Job { tasks: texts.iter().map(|text| task(text)).collect(), ..Job::default() };
         let debate = |topic: &str| Job { topic: Some(task(topic)), ..jobs(&["", ""]) };
-        let field = |job: &Job, mode| job.misfit(mode).map(|(field, _)| field);
+        let field = |job: &Job, mode| job.unsupported_field(mode).map(|(field, _)| field);
 
         assert_eq!(field(&jobs(&[" \n"]), Mode::Single), Some("job.tasks"));
         assert_eq!(field(&jobs(&["a", ""]), Mode::Chain), Some("job.tasks"));

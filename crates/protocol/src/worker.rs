@@ -23,6 +23,9 @@ pub const PAUSED: &str = "paused";
 /// Codes of faults after which no further attempt can succeed until a person has fixed the cause.
 pub const NON_RETRYABLE_CODES: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
 
+/// Text between an agent's own reason for its failure and the end of its standard error.
+pub const STDERR_TAIL: &str = "; its standard error ends with: ";
+
 /// The step whose verdict is a worker's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgingStep {

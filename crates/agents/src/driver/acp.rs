@@ -8,6 +8,7 @@ mod handshake;
 mod login;
 mod model;
 mod service;
+mod system_error;
 mod tally;
 mod updates;
 mod wire;
@@ -66,6 +67,7 @@ pub struct Acp {
     asked: u64,
     calls: updates::Calls,
     usage: Usage,
+    system_error: system_error::SystemError,
     tally: tally::Tally,
     text: Capture,
     ready: VecDeque<DriverOutput>,
@@ -129,6 +131,7 @@ impl Driver for Acp {
             asked: 0,
             calls: updates::Calls::default(),
             usage: Usage::default(),
+            system_error: system_error::SystemError::default(),
             tally: tally::Tally::of(start),
             text: answer_buffer(),
             ready: VecDeque::new(),
@@ -312,6 +315,7 @@ impl Acp {
             return;
         }
         let update = &params["update"];
+        self.system_error.read(update);
         if self.has_turn()
             && let Some(text) = updates::message_text(update)
         {
@@ -377,7 +381,8 @@ impl Acp {
 
     /// Handles the answer to a prompt. One agent reports a cancelled turn as an error after the cancel.
     fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
-        match answer {
+        let failed = self.system_error.take().filter(|_| !is_cancelled);
+        match answer.and_then(|result| failed.map_or(Ok(result), Err)) {
             Ok(_) if login::is_answer(&self.text.text()) => {
                 let text = self.text.text();
                 self.needs_login(crate::beginning(text.trim(), LOGIN_KEPT));

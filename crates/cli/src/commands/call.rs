@@ -212,11 +212,11 @@ mod tests {
 
         let lines = [
             "  id: string, required",
-            "      Its id.",
+            "      Id of the message.",
             "  lease_token: integer",
-            "      The delivery's token, when it came by receive_messages.",
+            "      Token of the delivery, if it came by receive_messages.",
             "  done: boolean",
-            "      What it asks for is done, too.",
+            "      True if what it asks for is done, too.",
         ];
         assert_eq!(fields(&row.request, HELP), lines);
     }

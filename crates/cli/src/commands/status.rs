@@ -10,7 +10,7 @@ use switchboard_protocol::verb::system::{GetStatus, GetStatusReply, GetStatusReq
 
 use crate::client::Client;
 use crate::context::Context;
-use crate::output::{Output, Table, Tone, counted, money, one_line, tokens, when};
+use crate::output::{Output, Table, Tone, counted, money, one_line, short, when};
 use crate::report::{Ending, Outcome};
 use crate::run_report::state_of;
 
@@ -127,24 +127,39 @@ fn show(shown: &Shown, out: &mut Output) {
 }
 
 fn run_table(runs: &[RunSummary]) -> Table {
-    let used = |run: &RunSummary| money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
-    // Without any usage the column is left out, which leaves room for the others.
+    // A column that says nothing is left out: eighty columns have no room to spare.
     let is_used = runs.iter().any(|run| used(run).is_some());
+    let is_split = runs.iter().any(|run| run.target != runs[0].target);
     let headings = ["RUN", "STATE", "MERGED", "STARTED", "INTO", "USED", "TITLE"];
-    let shown = |heading: &&str| is_used || *heading != "USED";
+    let shown = |heading: &&str| (is_used || *heading != "USED") && (is_split || *heading != "INTO");
     let mut table = Table::new(&headings.into_iter().filter(shown).collect::<Vec<_>>());
     for run in runs {
-        let into = if run.is_merged { format!("{} (done)", run.target) } else { run.target.clone() };
         let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
         // A team's run has no tasks before it has a plan.
         let merged = if run.tasks == 0 { "-".to_owned() } else { format!("{}/{}{blocked}", run.merged, run.tasks) };
-        let state = if run.paused.is_some() && run.state == "running" { "paused" } else { run.state.as_str() };
-        let state = run.mode.map_or_else(|| state.to_owned(), |mode| format!("{state}, {mode}"));
-        let cells = [run.run.to_string(), state, merged, when(run.started_at), one_line(&into, 40)];
+        let cells = [run.run.to_string(), state_of_run(run), merged, when(run.started_at)];
+        let into = is_split.then(|| one_line(&run.target, 40));
         let used = is_used.then(|| used(run).unwrap_or_else(|| "-".to_owned()));
-        table.row(cells.into_iter().chain(used).chain([one_line(&run.title, 50)]));
+        table.row(cells.into_iter().chain(into).chain(used).chain([one_line(&run.title, 50)]));
     }
     table
+}
+
+/// Returns the state of a run, its mode, and whether it is merged into the user's branch.
+fn state_of_run(run: &RunSummary) -> String {
+    let state = if run.paused.is_some() && run.state == "running" { "paused" } else { run.state.as_str() };
+    match (state, run.mode) {
+        ("succeeded", _) if run.is_merged => "merged".to_owned(),
+        (state, _) if run.is_merged => format!("{state}, merged"),
+        (state, Some(mode)) => format!("{state}, {mode}"),
+        (state, None) => state.to_owned(),
+    }
+}
+
+/// Returns what a run has cost, else its tokens in one number; `show` has both kinds.
+fn used(run: &RunSummary) -> Option<String> {
+    let tokens = run.input_tokens.unwrap_or(0) + run.output_tokens.unwrap_or(0);
+    money(run.micro_usd).or_else(|| (tokens > 0).then(|| format!("{} tok", short(tokens))))
 }
 
 fn work_table(tasks: &[TaskReport]) -> Table {
@@ -153,4 +168,41 @@ fn work_table(tasks: &[TaskReport]) -> Table {
         table.row([task.id.clone(), task.agent.clone(), state_of(task), one_line(&task.description, 60)]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::id::RunId;
+
+    use super::*;
+
+    fn run(state: &str, is_merged: bool, tokens: u64) -> RunSummary {
+        serde_json::from_value(serde_json::json!({
+            "run": RunId::new("run_0123456789abcdef").unwrap(), "title": "Notes and more", "state": state, "branch": "b",
+            "target": "main", "base": "c", "tasks": 3, "merged": 1, "blocked": 2, "is_merged": is_merged,
+            "started_at": switchboard_process::clock::now(), "input_tokens": tokens, "output_tokens": 456,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_merged_and_the_title_are_whole_in_80_columns_beside_the_tokens() {
+        let runs = [run("failed", false, 12_345), run("succeeded", false, 2_400_000), run("succeeded", true, 0)];
+
+        let lines = run_table(&runs).within(Some(80));
+
+        assert!(lines[1].contains("1/3, 2 blocked") && lines[1].contains("12.8k tok"), "{lines:?}");
+        assert!(lines[2].ends_with("  Notes and…"), "{lines:?}");
+        assert!(lines[3].contains("  merged  ") && !lines[0].contains("INTO"), "{lines:?}");
+    }
+
+    #[test]
+    fn the_branch_is_named_where_runs_have_several() {
+        let other = RunSummary { target: "feature".to_owned(), ..run("running", false, 0) };
+
+        let lines = run_table(&[run("failed", true, 0), other]).lines();
+
+        assert!(lines[0].contains("INTO") && lines[2].contains("feature"), "{lines:?}");
+        assert!(lines[1].contains("failed, merged"), "{lines:?}");
+    }
 }

@@ -30,7 +30,7 @@ pub(crate) fn tokens(input: Option<u64>, output: Option<u64>) -> Option<String> 
 }
 
 /// Formats a number with at most four digits and a letter.
-fn short(count: u64) -> String {
+pub(crate) fn short(count: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", count / unit, count % unit * 10 / unit);
     match count {
         0..1000 => count.to_string(),

@@ -243,3 +243,20 @@ fn a_misspelt_section_is_named_with_its_line_and_a_near_one() {
     assert!(failure.hint.contains("`agents`"), "{}", failure.hint);
     assert!(read("[elsewhere]\nx = 1\n").unwrap_err().what.contains("elsewhere"));
 }
+
+#[test]
+fn a_variable_with_its_value_is_no_name_that_an_agent_could_inherit() {
+    let agent = |line: &str| read(&format!("[agents.x]\ndriver = \"acp\"\ncommand = [\"x\"]\n{line}\n"));
+
+    assert!(agent("env = [\"_A_KEY\", \"b2\"]").is_ok());
+    for (line, field) in [
+        ("env = [\"KEY\", \"A=B\"]", "`env`"),
+        ("env = [\"\"]", "`env`"),
+        ("env = [\"1A\"]", "`env`"),
+        ("model_env = { \"A=B\" = \"{model}\" }", "`model_env`"),
+    ] {
+        let failure = agent(line).unwrap_err();
+        assert_eq!(failure.code, "config.bad-value", "{line}");
+        assert!(failure.what.starts_with(field) && failure.what.contains("no name of a variable"), "{failure:?}");
+    }
+}

@@ -2,6 +2,7 @@
 //! gates decide.
 
 use switchboard_protocol::run::{StopCause, TurnOutcome};
+use switchboard_protocol::worker::STDERR_TAIL;
 
 use crate::event::cut;
 
@@ -83,7 +84,7 @@ impl End<'_> {
             // A command reports the reason of its failure on standard error.
             (false, false) if self.is_exec => format!("{what}: {stderr}"),
             (false, false) if stderr.contains(said) || said.contains(&stderr) => format!("{what}: {said}"),
-            (false, false) => format!("{what}: {said}; its standard error ends with: {stderr}"),
+            (false, false) => format!("{what}: {said}{STDERR_TAIL}{stderr}"),
         }
     }
 }

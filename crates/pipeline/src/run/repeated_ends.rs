@@ -1,7 +1,7 @@
 //! Stops early if attempts end alike: a task whose attempt ends like the one before is held before its attempts are
 //! used up.
 //!
-//! Workers end alike if they fail for the same reason with the same text. Gates end attempts alike if the same gates
+//! Workers end alike if they fail for the same reason with the same text, apart from ids, times and standard error. Gates end attempts alike if the same gates
 //! refuse the same tree with the same text. If a worker leaves a refused change as it is, that counts as the same
 //! refusal. A different text, a different tree, or a retry that a person requested counts as a new try.
 
@@ -9,7 +9,7 @@ use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::{RefusalCause, Verdict};
 
 use super::RunState;
-use super::attempt_end::{Alike, AttemptEnd};
+use super::attempt_end::{self, Alike, AttemptEnd};
 use super::record::Record;
 use crate::way::{Hold, Moved};
 
@@ -36,8 +36,11 @@ impl RunState {
             *times += 1;
             return held(step, limits.refusals, *times);
         }
-        let times =
-            Alike::after(&mut record.alike, AttemptEnd::Worker { cause: cause.clone(), reasons: reasons.to_vec() });
+        let reasons = match limits.is_lenient {
+            true => reasons.iter().map(|reason| attempt_end::essence(reason)).collect(),
+            false => reasons.to_vec(),
+        };
+        let times = Alike::after(&mut record.alike, AttemptEnd::Worker { cause: cause.clone(), reasons });
         held(step, limits.repeats, times)
     }
 

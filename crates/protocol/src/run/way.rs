@@ -359,6 +359,10 @@ pub struct Limits {
     /// Maximum number of times in a row that its worker fails in the same way.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeats: u32,
+    /// Whether two failures count as the same although ids, times and standard error differ; false in ways that were recorded before this
+    /// field, so that their runs are folded as they were.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_lenient: bool,
     /// Maximum number of times in a row that its outcome is refused for the same tree with the same words.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refusals: u32,
@@ -375,11 +379,16 @@ const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 impl Limits {
     /// Returns true if there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        let Self { attempts, losses, runs, repeats, refusals, failures, transients } = *self;
+        let Self { attempts, losses, runs, repeats, is_lenient: _, refusals, failures, transients } = *self;
         attempts == 0 && losses == 0 && runs == 0 && repeats == 0 && refusals == 0 && failures == 0 && transients == 0
     }
 }

@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(unknown.with_login_hint("no"), "log it in first, it offers: API key, b. The agent says: no");
         assert_eq!(
             Login::of(&argv).with_login_hint("no"),
-            "log in first: codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key. The agent says: no"
+            "log in first: codex-acp cli login, or with an API key: printenv OPENAI_API_KEY | codex-acp cli login --with-api-key. The agent says: no"
         );
     }
 }

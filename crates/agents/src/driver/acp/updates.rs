@@ -73,6 +73,8 @@ impl Calls {
         let is_news = before.is_none_or(|before| before != call.status);
         self.keep(id.clone(), call.clone());
         let Call { title, kind, status, paths } = call;
+        // Gemini CLI names a call that fails before it begins nowhere.
+        let title = if title.is_empty() { kind.clone() } else { title };
         let why = if status == "failed" { failure_text(update) } else { String::new() };
         is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths, why })
     }
@@ -304,6 +306,9 @@ mod tests {
             }
         };
 
+        let unnamed = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed" });
+        let Some(WorkerEvent::ToolCalled { title, .. }) = Calls::default().read(&unnamed, cwd) else { panic!() };
+        assert_eq!(title, "other", "a call without a title is named by its kind");
         let text = json!({ "content": [{ "type": "content", "content": { "type": "text", "text": "EROFS\n" } }] });
         assert_eq!(why(text), "EROFS");
         assert_eq!(why(json!({ "rawOutput": "it is read-only" })), "it is read-only");

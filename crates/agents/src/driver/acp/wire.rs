@@ -16,6 +16,9 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC error: the arguments can't be used.
 pub(super) const INVALID_PARAMS: i64 = -32602;
 
+/// JSON-RPC error: the agent failed.
+pub(super) const INTERNAL: i64 = -32603;
+
 /// ACP error: a login is required.
 pub(super) const AUTH_REQUIRED: i64 = -32000;
 
@@ -49,8 +52,11 @@ impl Fault {
         Self { code, message: message.into(), data: Value::Null }
     }
 
-    /// Returns what the data adds to the message: its text, else all of it.
+    /// Returns what the data adds to the message: its text, else all of it. A list of login methods adds nothing to read.
     fn details(&self) -> String {
+        if self.data["authMethods"].is_array() {
+            return String::new();
+        }
         let words = ["details", "message", "error"].iter().find_map(|field| self.data[*field].as_str());
         match (words.or(self.data.as_str()), &self.data) {
             (Some(words), _) => words.to_owned(),
@@ -126,5 +132,7 @@ mod tests {
         assert_eq!(shown(json!({ "code": 5, "message": "no: why", "data": "why" })), "no: why (5)");
         assert_eq!(shown(json!({ "code": 5, "message": "no", "data": { "n": 1 } })), "no: {\"n\":1} (5)");
         assert_eq!(shown(json!({ "code": 5, "message": "no" })), "no (5)");
+        let methods = json!({ "authMethods": [{ "id": "key", "_meta": { "type": "terminal" } }] });
+        assert_eq!(shown(json!({ "code": -32000, "message": "log in", "data": methods })), "log in (-32000)");
     }
 }

@@ -2,22 +2,53 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use switchboard_daemon::RootPaths;
+use switchboard_daemon::{FOLDER, RootPaths, policy_problem, unsafe_folder};
 
 use super::check_result::CheckResult;
 
 /// Free disk space in bytes below which a note is shown.
 const ROOM: u64 = 512 << 20;
 
+/// Folders of message files in `.switchboard/` (`docs/file-protocol.md`).
+const MESSAGE_FOLDERS: [&str; 4] = ["archive", "inbox", "outbox", "sessions"];
+
 pub(super) fn run_checks(fix: bool, place: &RootPaths) -> Vec<CheckResult> {
-    let token = place.project.join("auth_token");
     let mut looks = vec![room(place)];
     looks.extend(private("state folder", &place.state, 0o700, fix));
-    looks.extend(private("token", &token, 0o600, fix));
-    looks.extend(ignored(fix, place));
+    match unsafe_folder(&place.project) {
+        // Nothing in it is fixed: that would change the target of a link.
+        Some(failure) => looks.push(CheckResult::failure("folder", &failure)),
+        None => {
+            looks.extend(token(fix, place));
+            looks.extend(ignored(fix, place));
+            looks.extend(message_folders(place));
+            looks.extend(housekeeping(place));
+        }
+    }
     looks
+}
+
+/// Checks the copy of the token in the work tree; the next daemon replaces a link.
+fn token(fix: bool, place: &RootPaths) -> Option<CheckResult> {
+    let path = place.project.join("auth_token");
+    let is_ours = |found: &PathBuf| place.repo.root().join(found) == path;
+    if place.repo.tracked_named(["auth_token"]).is_ok_and(|tracked| tracked.iter().any(is_ours)) {
+        let what = format!("git tracks {}: the next commit of it publishes the token", path.display());
+        let hint = format!("git rm --cached {FOLDER}/auth_token, then: switchboard token rotate");
+        return Some(CheckResult::bad("token", what).hint(&hint));
+    }
+    if path.is_symlink() { None } else { private("token", &path, 0o600, fix) }
+}
+
+/// Checks the folders of message files, which a repository may bring as links.
+fn message_folders(place: &RootPaths) -> Option<CheckResult> {
+    let is_other = |name: &&str| fs::symlink_metadata(place.project.join(name)).is_ok_and(|found| !found.is_dir());
+    let others: Vec<_> = MESSAGE_FOLDERS.into_iter().filter(is_other).collect();
+    let what = format!("no message file is read or written: no folder, but a link or a file, is {}", others.join(", "));
+    let remedy = format!("remove it from {}; it is made anew", place.project.display());
+    (!others.is_empty()).then(|| CheckResult::bad("message files", what).hint(&remedy))
 }
 
 /// Checks a file or folder that only the user may read; a missing one is fine.
@@ -33,11 +64,18 @@ fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Che
 /// Checks that git ignores our folder in the work tree.
 fn ignored(fix: bool, place: &RootPaths) -> Option<CheckResult> {
     let file = place.project.join(".gitignore");
-    if !place.project.is_dir() || file.exists() {
+    if !place.project.is_dir() || file.is_symlink() || file.exists() {
         return None;
     }
     let look = CheckResult::bad("ignore file", format!("{} is missing", file.display()));
     Some(look.fix(fix, || fs::write(file, "*\n")))
+}
+
+/// Checks the policy for message files, whose mistakes the daemon only writes to its log.
+fn housekeeping(place: &RootPaths) -> Option<CheckResult> {
+    let path = place.project.join("housekeeping.policy.json");
+    let problem = policy_problem(&fs::read(&path).ok()?)?;
+    Some(CheckResult::bad("housekeeping", format!("{}: {problem}", path.display())).hint("correct it, or remove it"))
 }
 
 fn room(place: &RootPaths) -> CheckResult {

@@ -70,7 +70,9 @@ fn absent(fix: bool, place: &RootPaths) -> CheckResult {
         Some(info) => {
             let what = format!("process {} left its server_info.json behind when it was killed", info.pid);
             let file = place.project.join("server_info.json");
-            CheckResult::note("daemon", what).fix(fix, || std::fs::remove_file(file))
+            // In a folder that is a link it is the file of somebody else.
+            let is_safe = switchboard_daemon::unsafe_folder(&place.project).is_none();
+            CheckResult::note("daemon", what).fix(fix && is_safe, || std::fs::remove_file(file))
         }
     }
 }

@@ -114,8 +114,22 @@ fn settings_file(args: &Args, context: &Context) -> Result<PathBuf, Failure> {
                     .at(context.folder().display().to_string())
                     .hint("install it for everything you do: --scope user")
             })?;
-            Ok(args.client.project_file(&root))
+            inside(args.client.project_file(&root), &root)
         }
+    }
+}
+
+/// Rejects settings of a repository that a symlink leads out of it: a repository that brings one chooses which file of the user is written.
+fn inside(file: PathBuf, root: &Path) -> Result<PathBuf, Failure> {
+    let Some(there) = file.ancestors().find_map(|path| path.canonicalize().ok()) else { return Ok(file) };
+    let is_dangling = file.is_symlink() && !file.exists();
+    match root.canonicalize() {
+        Ok(root) if is_dangling || !there.starts_with(&root) => {
+            let what = "the client's settings in this repository are a link that leads out of it";
+            let failure = Failure::new("io.unsafe-folder", what).at(file.display().to_string());
+            Err(failure.hint("remove the link, or install it for everything you do: --scope user"))
+        }
+        Ok(_) | Err(_) => Ok(file),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs whose tasks walk compiled ways: rebases, attempts, phases, and gates that are left out.
 
 use switchboard_protocol::run::CheckAsked;
+use switchboard_protocol::worker::STDERR_TAIL;
 
 use super::*;
 
@@ -166,6 +167,19 @@ fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1"), note: String::new() });
     run.end_turn("1.1", TurnOutcome::Failed);
     assert_eq!(run.view("1.1").state, TaskState::Ready, "a person's retry counts anew");
+}
+
+#[test]
+fn a_failure_that_differs_only_in_the_agents_own_ids_is_the_same_one() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+    for session in ["ses_de70441b2ffeAAA6lF", "ses_de70316e5ffe2iIPqb"] {
+        let (task, worker, outcome) = (id("1.1"), run.start("1.1"), TurnOutcome::Failed);
+        let reason = format!("error: no connection{STDERR_TAIL}session {session}");
+        run.tell(RunEvent::TurnEnded { task, worker, outcome, reason });
+    }
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
+    assert!(reason.starts_with("the same refusal twice: the agent failed: error: no connection"), "{reason}");
 }
 
 impl Run {

@@ -107,6 +107,7 @@ fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
             losses: kind.limits.lost_workers,
             transients: kind.team.map_or(0, |_| kind.limits.transient_errors),
             repeats: MAX_REPEATS,
+            is_lenient: true,
             refusals: MAX_REPEATS,
             ..Limits::default()
         },
