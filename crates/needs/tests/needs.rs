@@ -1,4 +1,5 @@
 //! Questions in a store in memory: asking, finding, answering and expiring.
+#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use std::time::Duration;
 
