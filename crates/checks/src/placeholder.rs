@@ -19,6 +19,7 @@ mod built;
 mod code;
 mod found;
 mod mark;
+mod place;
 mod plain;
 mod stub;
 mod test_double;
@@ -104,7 +105,7 @@ impl FileCheck for PlaceholderScan {
         };
         for comment in &comments {
             match &self.deny[..] {
-                [] => found.extend(words::in_comment(&source.text, comment, is_test(comment.start))),
+                [] => found.extend(words::in_comment(&source.text, comment, parsed.as_ref(), is_test(comment.start))),
                 own => found.extend(denied(own, &source.text, comment)),
             }
         }

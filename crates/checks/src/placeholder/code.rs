@@ -35,11 +35,13 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
     let mut found = Vec::new();
     let is_for_tests = test_double::is_file(path);
     let is_variant = test_double::is_for_platform(path);
+    let is_base = contract::is_base_file(path);
     each_node_below(tree, |node, above| {
         let placeholder = of_statement(node, above, text, language, path);
         found.extend(placeholder.map(|placeholder| {
             // A double need not do all that it stands for.
             let is_double = is_for_tests
+                || (is_base && !bytes(node, text).starts_with(b"todo!"))
                 || (is_variant && !bytes(node, text).starts_with(b"todo!"))
                 || is_in_double(above, text)
                 || (language == Language::Rust && (is_test(node, text) || is_in_tests(above, text)));
@@ -50,7 +52,7 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
         }
         let placeholder = stub::of_function(node, above, text, language)
             .or_else(|| typed::of_function(node, above, text, language))
-            .or_else(|| strings::of_string(node, above, text));
+            .or_else(|| strings::of_string(node, above, text).map(|one| one.at_most(by_reach(above, text))));
         found.extend(placeholder.filter(|_| language != Language::Rust || !is_in_tests(above, text)));
     });
     found
@@ -140,7 +142,8 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
                 || gives_reason(bytes(node, text))
                 || has_reason_above(above, text)
                 || is_in_trait(above)
-                || is_for_a_build(above, text);
+                || is_for_a_build(above, text)
+                || above.iter().any(|outer| outer.kind() == "array_expression");
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above, text) }))
         }
         b"panic" if says_unfinished(bytes(node, text)) => {
@@ -271,6 +274,7 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
         && (is_of_value(bytes(node, text))
             || is_made_to_say_so(above, text)
             || above.iter().rev().take(4).any(|outer| stub::is_said_unused(*outer, text))
+            || contract::is_left_out_of_coverage(node, text)
             || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
             || contract::is_of_member(node, above, text)
@@ -297,7 +301,21 @@ fn of_error(node: Node<'_>, above: &[Node<'_>], text: &[u8], error: &str) -> Opt
     let words = message(thrown);
     // `has not been implemented` is what a platform's interface says to those who build on it.
     let is_contract = memchr::memmem::find(words, b"has not been implemented").is_some();
-    (is_throw && !is_contract && (is_named || says_unfinished(words))).then(|| throw(node, by_reach(above, text)))
+    let weight = || if overrides_several(above, text) { Weight::Note } else { by_reach(above, text) };
+    (is_throw && !is_contract && (is_named || says_unfinished(words))).then(|| throw(node, weight()))
+}
+
+/// Returns whether a member of C# overrides another one in a class that throws so in two members or more: it does not do all that its base does.
+fn overrides_several(above: &[Node<'_>], text: &[u8]) -> bool {
+    let member = above.iter().rev().find(|outer| matches!(outer.kind(), "method_declaration" | "property_declaration"));
+    let class = above.iter().rev().find(|outer| outer.kind() == "class_declaration");
+    let is_override = |member: &Node<'_>| {
+        let head = bytes(*member, text).split(|byte| matches!(byte, b'{' | b'\n' | b'=')).next().unwrap_or_default();
+        memchr::memmem::find(head, b"override ").is_some()
+    };
+    let thrown =
+        |class: &Node<'_>| memchr::memmem::find_iter(bytes(*class, text), "NotImplementedException").take(2).count();
+    member.is_some_and(is_override) && class.is_some_and(|class| thrown(class) == 2)
 }
 
 /// A call of one of these names; one that is no promise by itself must say so in its message.
@@ -343,7 +361,15 @@ fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
         // What its subclasses owe, with the name of the method in the message.
         let is_owed = memchr::memmem::find(raised, b"NotImplementedError").is_some()
             && above.iter().rev().find(|outer| is_ruby_type(outer)).is_some_and(|class| is_ruby_base(*class, text));
-        return Some(if is_owed { found.at_most(Weight::Note) } else { found });
+        // A message with the name of the method says what subclasses owe.
+        let method = above
+            .iter()
+            .rev()
+            .find(|outer| outer.kind() == "method")
+            .and_then(|method| method.child_by_field_name("name"));
+        let says_its_name = method.is_some_and(|name| memchr::memmem::find(raised, bytes(name, text)).is_some());
+        let is_listed = is_owed || (says_its_name && above.iter().any(|outer| is_ruby_type(outer)));
+        return Some(if is_listed { found.at_most(Weight::Note) } else { found });
     }
     if node.kind() != "call" || raised.len() > 300 || !raised.starts_with(b"raise") {
         return None;

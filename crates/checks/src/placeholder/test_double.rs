@@ -54,7 +54,7 @@ pub(super) fn is_for_platform(path: &str) -> bool {
         ["wasm", "wasm32", "emscripten", "unsupported", "unimplemented", "unknown", "noop", "nop", "fallback"];
     let name = path.rsplit('/').next().unwrap_or(path);
     let words = super::stub::words(name.as_bytes());
-    let is_variant = words.len() > 2 && words.iter().any(|word| word == "browser" || word == "noop");
+    let is_variant = words.len() > 2 && words.iter().any(|word| ["browser", "noop", "null"].contains(&word.as_str()));
     // The last word before the ending.
     is_variant || words.iter().rev().nth(1).is_some_and(|word| STAND_INS.contains(&word.as_str()))
 }
@@ -69,6 +69,7 @@ mod tests {
             "a/index.browser.mjs",
             "files/index-browser.js",
             "tracing-noop.ts",
+            "src/null-loader.ts",
             "src/wasm.rs",
             "sys/unsupported.go",
             "src/delay_wasm.rs",

@@ -91,6 +91,10 @@ fn function(node: Node<'_>) -> Option<Function<'_>> {
         Some(declarator) => declarator.child_by_field_name("declarator").filter(|name| name.kind() == "identifier")?,
         None => node.child_by_field_name("name")?,
     };
+    // A constructor, which a macro in front of its class may hide as one.
+    if declarator.is_some() && node.child_by_field_name("type").is_none() {
+        return None;
+    }
     let list = declarator.unwrap_or(node).child_by_field_name("parameters");
     let list = list.or_else(|| children.iter().copied().find(|child| child.kind() == "function_value_parameters"));
     let parameters = match list {

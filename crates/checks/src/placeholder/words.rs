@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
+use tree_sitter::Tree;
 
 use super::found::{Placeholder, Weight};
+use super::place;
 
 /// Comments that stand for code that somebody left out. An agent that rewrites a file with one of them deletes what was there.
 /// `\xE2\x80\xA6` is the character for three dots.
@@ -14,7 +16,7 @@ const ELISIONS: &str = r"(?x)
         [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|unchanged|same|as\sbefore|omitted|above|here)\b[^?\n]{0,40}$
   | ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:unchanged|same\sas\s(?:before|above)|omitted)\b
   | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the\s|this\s|your\s)?(?:\w+\s){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:(?:unchanged|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}|same(?:\sas\s(?:before|above|earlier))?\W*)$
-  | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?(?:\shere|\sas\sbefore)?|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
+  | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods|functions|implementations?|logic|imports|fields|tests|routes|handlers)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
   | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:(?:is\s|are\s)?(?:here\W*$|(?:unchanged|omitted|elided|the\ssame|as\sbefore)\b)|(?:remains?|stays?)\b)
@@ -22,29 +24,43 @@ const ELISIONS: &str = r"(?x)
   | ^\W*(?:omitted|left\sout|elided)\sfor\s(?:brevity|simplicity)\W*$
 ";
 
-/// Comments that admit that the code below them is made up.
+/// Comments that admit that the code below them is made up, whatever that code is.
 const PRETENCES: &str = r"(?x)
     \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\shere\b|here(?:\W*$|\W+(?:to|for|and|once|when)\b|[.,;:!]))
-  | ^\W*implement\s(?:this\s)?(?:here\s)?later\b
-  | \b(?:implement|implementation)\s(?:goes\shere|here\slater)\b
-  | \bplaceholder\s(?:implementation|code|logic)\b
-  | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)(?:\W*$|[,;:.]\s|\s(?:for\snow|until|to\sbe)\b)
-  | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
-  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow(?:[^?\w]*$|[^?\w]\W*\w)
-  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\s\w+(?:[\s,;]|[.!]?\s*(?:\*/)?$)
+  | \bimplementation\s(?:goes\shere|here\slater)\b
   | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|here)\b)
-  | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:pretends?|fakes?)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|sample)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
   | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)(?:\W*$|[^\w\s]|\s(?:for|with|until|here|by|delays?|using|to)\b)
-  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
   | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere(?:\W*$|[.,;:!]|\W+(?:to|for|and)\b)
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
   | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
-  | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:(?:you|we|this)(?:'d|\swould|\sshould)|it(?:'d|\swould))\b
+  | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:(?:you|we|this)(?:'d|\swould)|it(?:'d|\swould))\b
 ";
+
+/// Names for a stand-in. People leave them above code that they have finished since, so little may follow.
+const STAND_INS: &str = r"(?x)
+    \bplaceholder\s(?:implementation|code|logic)(?:\W*$|[,;:.(]|\s(?:for|until|here|to|that|which)\b)
+  | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)(?:\W*$|[,;:.]\s|\s(?:for\snow|until|to\sbe)\b)
+  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow(?:[^?\w]*$|[^?\w]\W*\w)
+  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\s\w+(?:[\s,;]|[.!]?\s*(?:\*/)?$)
+  | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
+";
+
+/// Orders to write what a template left open, and what is returned or set for now. Finished code keeps such comments, so the place
+/// has to show a gap.
+const FILL_IN: &str = r"(?x)
+    ^\W*implement\s(?:this\s)?(?:here\s)?later\b
+  | \bimplement\s(?:goes\shere|here\slater)\b
+  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)returns?(?:\s[^\s.,;:]+){0,4}\W*$
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|sample)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
+  | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
+";
+
+/// The most statements of a block behind a stand-in: a stub of four packages has one or two, code that does its work has more.
+const FEW: usize = 2;
 
 /// Sentences that finished code has as well: what it does not do, and when somebody may do it.
 const REMARKS: &str = r"(?x)
@@ -54,18 +70,33 @@ const REMARKS: &str = r"(?x)
   | \b(?:needs?|yet|still)\sto\sbe\simplemented\b
 ";
 
-static PHRASES: LazyLock<[(Regex, Weight, bool); 3]> = LazyLock::new(|| {
-    let pattern =
-        |text| RegexBuilder::new(text).unicode(false).case_insensitive(true).build().expect("a constant pattern");
+/// What a phrase says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Elision,
+    Pretence,
+    StandIn,
+    FillIn,
+    Remark,
+}
+
+static PHRASES: LazyLock<[(Regex, Kind); 5]> = LazyLock::new(|| {
     [
-        (pattern(ELISIONS), Weight::Blocks, true),
-        (pattern(PRETENCES), Weight::Blocks, false),
-        (pattern(REMARKS), Weight::Note, false),
+        (pattern(ELISIONS), Kind::Elision),
+        (pattern(PRETENCES), Kind::Pretence),
+        (pattern(STAND_INS), Kind::StandIn),
+        (pattern(FILL_IN), Kind::FillIn),
+        (pattern(REMARKS), Kind::Remark),
     ]
 });
 
 /// Finds the phrases of a comment, line by line. In tests and their doubles only elisions block.
-pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool) -> Vec<Placeholder> {
+pub(crate) fn in_comment(
+    text: &[u8],
+    comment: &Range<usize>,
+    tree: Option<&Tree>,
+    is_for_tests: bool,
+) -> Vec<Placeholder> {
     // A word between two pieces of code is a remark about them.
     let line_start = text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let has_own_line = text[line_start..comment.start].trim_ascii().is_empty();
@@ -81,17 +112,18 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
     let is_block = text[comment.clone()].starts_with(b"/*");
     for line in text[comment.clone()].split_inclusive(|byte| *byte == b'\n') {
         let is_shown = is_shown_code(line) || (is_block && is_line_comment(line));
-        let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
+        let hit = PHRASES.iter().find_map(|(phrase, kind)| {
+            let is_elision = *kind == Kind::Elision;
             let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown)?;
             let says_when = contains(hit.as_bytes(), b"for now");
-            let is_remark = (*is_elision || !says_when) && is_part_of_more(text, start, line);
+            let is_remark = (is_elision || !says_when) && is_part_of_more(text, start, line);
             let is_about_value = !has_own_line && contains(hit.as_bytes(), b" until ");
             // An example leaves to its readers what they are to write.
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
             let is_kept = says_when && is_put_away(&line[..hit.start()]);
             let is_hook = contains(hit.as_bytes(), b"to be implemented") && is_for_others(&text[..comment.start]);
             let is_note = is_remark
-                || (*is_elision
+                || (is_elision
                     && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)
                     && goes_on_below(text, start + line.len(), &line[hit.end()..]))
                 || is_kept
@@ -100,8 +132,15 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
                 || is_about_value
                 || is_exercise
                 || is_heading(text, start);
-            let least = if is_note { Weight::Note } else { lightest(*is_elision) };
-            Some((hit.range(), (*weight).max(least)))
+            let least = if is_note { Weight::Note } else { lightest(is_elision) };
+            let shows_it = || match (kind, tree) {
+                (Kind::StandIn, Some(tree)) => place::few_follow(comment, tree, FEW),
+                (Kind::FillIn, Some(tree)) => place::leaves_gap(comment, tree, text),
+                (Kind::Remark, _) => false,
+                (Kind::Elision | Kind::Pretence, _) | (_, None) => true,
+            };
+            let weight = if shows_it() { Weight::Blocks } else { Weight::Note };
+            Some((hit.range(), weight.max(least)))
         });
         found.extend(hit.map(|(range, weight)| Placeholder {
             weight,
@@ -263,7 +302,7 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
 pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract|mixin)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\b(?:use|call) \S+ instead\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract|mixin)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\b(?:use|call) \S+ instead\b|\buse \S+ (?:plugin|package|module|method|function)\b",
         )
     });
     CONTRACT.is_match(text)

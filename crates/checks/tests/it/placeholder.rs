@@ -362,17 +362,17 @@ fn sentences_and_shown_code_do_not_block() {
 #[test]
 fn a_mark_blocks_where_it_says_that_code_is_missing_or_stands_in_its_place() {
     for (path, text) in [
-        ("a.py", "x = 1\n# TODO: implement retries\n"),
+        ("a.py", "def f(x):\n    # TODO: implement retries\n    return None\n"),
         ("a.py", "x = 1\n# TODO(ann): add the real lookup\n"),
-        ("a.py", "x = f()\n# FIXME: this is hard-coded\n"),
+        ("a.py", "x = 5  # FIXME: this is hard-coded\n"),
         ("a.py", "x = 1\n# TODO\n"),
         ("a.py", "def f(x):\n    # TODO: faster\n    pass\n"),
         ("a.js", "function f(x) {\n  // TODO: ask ann\n  return null;\n}\n"),
         ("a.go", "package a\n\nfunc F() {\n\t// XXX: later on\n}\n"),
-        ("a.c", "void f(int a) {\n  /* HACK: not done yet */\n  g(a);\n}\n"),
-        ("a.yaml", "# TODO: add the port\nport: 1\n"),
-        ("a.py", "x = 1\n# TODO: handle network errors properly.\n# That is all.\n"),
-        ("a.py", "x = 1\n# TODO:\n# implement retries\n"),
+        ("a.c", "void f(int a) {\n  g(a);\n  /* HACK: not done yet */\n  return;\n}\n"),
+        ("a.yaml", "ports:\n  # TODO: add the port\nname: x\n"),
+        ("a.py", "def f(x):\n    g(x)\n    # TODO: handle network errors properly.\n"),
+        ("a.py", "def f(x):\n    # TODO:\n    # implement retries\n    return None\n"),
         ("a.js", "function f() {\n  g();\n  // TODO\n}\n"),
         ("a.html", "<p>\n<!-- TODO: add the form -->\n</p>\n"),
         ("a.rs", "fn f(a: bool) {\n    if a {\n        // TODO: check the sum\n    }\n    g();\n}\n"),
@@ -639,4 +639,106 @@ fn a_function_that_is_said_to_do_nothing_does_not_block() {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
     assert_eq!(blocking("a.js", "function logMissing(all) {}\n"), ["placeholder/code-stub-body"]);
+}
+
+#[test]
+fn an_order_in_front_of_code_that_does_its_work_does_not_block() {
+    for (path, text) in [
+        ("a.py", "def f(x):\n    # TODO: handle special cases\n    return g(x) + 1\n"),
+        ("a.rs", "fn f(a: u8) -> u8 {\n    // TODO: Handle pure properties.\n    let b = g(a);\n    h(b)\n}\n"),
+        ("a.go", "package a\n\nfunc F(a int) int {\n\t// TODO: implement this iteratively\n\treturn g(a)\n}\n"),
+        (
+            "a.js",
+            "function f(x) {\n  const all = [];\n  // TODO: add the requireStack as well\n  all.push(x);\n  return all;\n}\n",
+        ),
+        ("a.py", "# TODO, implement quaternion type\ndef f(x):\n    return g(x)\n"),
+        ("a.js", "const a = [\n  // TODO: Properly handle this\n  b,\n];\n"),
+        ("a.yaml", "# TODO: add the port\nport: 1\n"),
+        // A limit that is written down.
+        ("a.js", "function f(x) {\n  // TODO: not implemented (not used yet)\n  return g(x);\n}\n"),
+        ("a.py", "class A:\n    # TODO: nested types not implemented\n    def f(self, x):\n        return g(x)\n"),
+        ("a.py", "def f(rule):\n    # XXX `a` is hardcoded\n    a, b = rule.split()\n    return g(a, b)\n"),
+        // A gap with its reason.
+        (
+            "a.rs",
+            "fn f(a: bool) {\n    if a {\n        // TODO: Handle more threads.\n        // There is one only,\n        // so this is safe.\n    }\n    g();\n}\n",
+        ),
+        ("a.py", "class A(B):\n    # TODO: deprecated\n    pass\n"),
+        ("a.cpp", "void f(int a) {\n  if (a) {\n    // TODO: log a warning if there are more\n  }\n  g(a);\n}\n"),
+        ("a.py", "#    TODO: write this\n#    def f():\n#        pass\nx = 1\n"),
+        (
+            "a.py",
+            "def f(x):\n    # TODO: it is not the same object\n    # for c in (x, x):\n    #     check(c)\n    pass\n",
+        ),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[test]
+fn an_order_blocks_where_the_place_shows_a_gap() {
+    for (path, text) in [
+        // The block ends.
+        (
+            "a.js",
+            "function f(a) {\n  switch (a) {\n    case 1:\n      g(a);\n      // TODO: handle the superior\n      break;\n  }\n}\n",
+        ),
+        ("a.rs", "fn f(a: u8) {\n    g(a);\n    // TODO: handle the other types\n}\n"),
+        // A statement that does nothing.
+        (
+            "a.rs",
+            "fn f(a: u8) {\n    match a {\n        1 => g(),\n        // TODO: handle the other types here.\n        _ => (),\n    }\n}\n",
+        ),
+        (
+            "a.py",
+            "def f(x):\n    if g(x):\n        return A\n    elif h(x):\n        # TODO: handle failing ones\n        return Result.PASSED\n",
+        ),
+        (
+            "a.py",
+            "def f(all):\n    for x in all:\n        if x.odd:\n            # TODO: add validation here\n            continue\n        g(x)\n",
+        ),
+        (
+            "a.py",
+            "class A:\n    def __init__(self):\n        self.zone = \"\"  # TODO implement this\n        self.name = g()\n",
+        ),
+        // All of the code, or the real one.
+        ("a.py", "def f(x):\n    # TODO: finish the implementation\n    return g(x) + 1\n"),
+        ("a.js", "function f(x) {\n  // TODO: implement me\n  check(x);\n  return g(x);\n}\n"),
+        (
+            "a.js",
+            "function f(x) {\n  // TODO: replace with the real API call\n  const all = load(x);\n  return all.length;\n}\n",
+        ),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_name_for_a_stand_in_blocks_where_little_code_follows() {
+    let (few, many) = ("    return g(x)\n", "    a = g(x)\n    b = h(a)\n    return a + b\n");
+    for said in ["placeholder implementation", "this is just a stub for now", "hard-coded list for now"] {
+        assert_eq!(blocking("a.py", &format!("def f(x):\n    # {said}\n{few}")).len(), 1, "{said}");
+        assert_eq!(blocking("a.py", &format!("def f(x):\n    # {said}\n{many}")), [""; 0], "{said}");
+    }
+    // What a template leaves behind in finished code.
+    assert_eq!(blocking("a.py", &format!("def f(x):\n    # implement here\n{few}")), [""; 0]);
+    assert_eq!(blocking("a.py", "def f(x):\n    # implement here\n    return None\n").len(), 1);
+    assert_eq!(blocking("a.js", "// Replace placeholder code objects with the built ones.\nf();\n"), [""; 0]);
+}
+
+#[test]
+fn constructors_and_names_of_a_status_do_not_block() {
+    for (path, text) in [
+        ("a.cpp", "FormatTemplate(const char* s) : Base(s) {}\n"),
+        (
+            "a.cpp",
+            "const char* f(int a) {\n  switch (a) {\n    case 501:\n      return \"Not Implemented\";\n  }\n  return g(a);\n}\n",
+        ),
+        (
+            "a.js",
+            "function f(a) {\n  switch (a) {\n    case 501:\n      return 'Not Implemented';\n  }\n  return g(a);\n}\n",
+        ),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
 }

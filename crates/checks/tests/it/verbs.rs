@@ -88,7 +88,7 @@ fn secretscan_gives_place_and_kind_and_never_the_value() {
 fn placeholder_scan_takes_named_files_as_a_change() {
     let scratch = Scratch::plain();
     scratch
-        .write("a.rs", "// TODO: implement the cache\nfn f() -> u32 { todo!() }\n")
+        .write("a.rs", "// TODO: implement this\nfn f() -> u32 { todo!() }\n")
         .write("b.py", "# a legacy word\nx = 1\n");
 
     let reply = result(&scratch, "placeholder_scan", json!({ "changed_files": ["a.rs", "b.py"] }));
@@ -102,7 +102,7 @@ fn placeholder_scan_takes_named_files_as_a_change() {
     assert_eq!(
         rows,
         [
-            json!([1, "comment", "placeholder/comment-todo", "// TODO: implement the cache"]),
+            json!([1, "comment", "placeholder/comment-todo", "// TODO: implement this"]),
             json!([2, "function_body", "placeholder/code-throw-todo", "fn f() -> u32 { todo!() }"]),
         ]
     );

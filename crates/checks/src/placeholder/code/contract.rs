@@ -93,6 +93,12 @@ fn is_of_platform(class: Node<'_>, text: &[u8]) -> bool {
     name.last().is_some_and(|word| PLATFORMS.contains(&word.as_str())) && has_heritage(class)
 }
 
+/// Returns whether a file is named as one of base classes: `step/base.js`.
+pub(super) fn is_base_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    is_base_name(name.split('.').next().unwrap_or(name).as_bytes())
+}
+
 /// Returns whether a class has one of the words in its name.
 fn is_base_name(name: &[u8]) -> bool {
     stub::words(name).iter().any(|word| NAMES.contains(&word.as_str()))
@@ -140,8 +146,14 @@ fn is_said_abstract(method: Node<'_>, text: &[u8]) -> bool {
         comments.any(|comment| SAID.iter().any(|word| has(&bytes(comment, text).to_ascii_lowercase(), word)))
     };
     is_method
-        && (comments_above(method, text).any(|said| has(&said, "@abstract"))
+        && (comments_above(method, text)
+            .any(|said| has(&said, "@abstract") || (has(&said, "@throws") && has(&said, "not implemented")))
             || method.child_by_field_name("body").is_some_and(speaks))
+}
+
+/// Returns whether a comment above a throw takes it out of the coverage report: nobody is to get there.
+pub(super) fn is_left_out_of_coverage(throw: Node<'_>, text: &[u8]) -> bool {
+    comments_above(throw, text).any(|said| memchr::memmem::find(&said, b"ignore next").is_some())
 }
 
 /// The comments right above a node, in small letters.

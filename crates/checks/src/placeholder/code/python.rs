@@ -10,6 +10,26 @@ use super::{bytes, message, throw};
 /// Parts of the name of a base class that make methods without a body right.
 const BOUND: [&str; 6] = ["Protocol", "ABC", "Interface", "Base", "Abstract", "Mixin"];
 
+/// Whole names of functions that plug-in systems ask a module for; one may have nothing to do.
+const LIFECYCLE: [&str; 16] = [
+    "begin",
+    "close",
+    "configure",
+    "disable",
+    "enable",
+    "end",
+    "init",
+    "initialize",
+    "install",
+    "register",
+    "setup",
+    "start",
+    "stop",
+    "teardown",
+    "uninstall",
+    "unregister",
+];
+
 pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Option<Placeholder> {
     if node.kind() != "function_definition" {
         return None;
@@ -35,9 +55,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
         let is_said = has_docstring && memchr::memmem::find(bytes(*first, text), b"NotImplementedError").is_some();
         let is_contract = is_said
+            || is_said_never_called(above.last().copied().filter(|_| is_decorated).unwrap_or(node), text)
             || is_put_together(words)
             || (has_docstring && speaks_of_others(*first, text))
             || class.is_some_and(|class| names_what_is_lacking(*class, words))
+            || class.is_some_and(|class| calls_itself(*class, node, text))
             || class.is_some_and(|class| overrides_several(*class, text))
             || class.is_some_and(|class| is_for_others(*class, node, words, text));
         return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
@@ -88,6 +110,18 @@ fn overrides_several(class: Node<'_>, text: &[u8]) -> bool {
         && memchr::memmem::find_iter(bytes(class, text), "raise NotImplementedError").take(3).count() == 3
 }
 
+/// Returns whether the comment above a function says that nobody calls it.
+fn is_said_never_called(function: Node<'_>, text: &[u8]) -> bool {
+    let above = function.prev_named_sibling().filter(|node| node.kind() == "comment");
+    above.is_some_and(|comment| memchr::memmem::find(bytes(comment, text), b"never").is_some())
+}
+
+/// Returns whether a class that has a base calls a method that only raises: subclasses are to write it.
+fn calls_itself(class: Node<'_>, method: Node<'_>, text: &[u8]) -> bool {
+    let call = [b"self.", name(method, text).unwrap_or_default(), b"("].concat();
+    class.child_by_field_name("superclasses").is_some() && memchr::memmem::find(bytes(class, text), &call).is_some()
+}
+
 /// Returns whether a class that has a base says in a sentence what it lacks of it: `MMR search is not implemented`. That it is to come, or a message
 /// that says no more than an editor writes, is another thing.
 fn names_what_is_lacking(class: Node<'_>, words: &[u8]) -> bool {
@@ -117,7 +151,7 @@ fn says_why(only: Node<'_>, text: &[u8]) -> bool {
 /// Returns whether a function may do nothing, by its name.
 fn is_idle(function: Node<'_>, text: &[u8]) -> bool {
     let name = function.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
-    stub::is_idle(&name)
+    stub::is_idle(&name) || matches!(&name[..], [only] if LIFECYCLE.contains(&only.as_str()))
 }
 
 /// `NotImplementedError(f"{node} is not implemented")`: it tells of a value that is not handled.
