@@ -122,7 +122,13 @@ fn fields(schema: &Value, width: usize) -> Vec<String> {
 
 /// Wraps a text at `width` columns, with the indent `first` before the first line and `rest` before the others.
 fn wrapped(text: &str, first: &str, rest: &str, width: usize) -> Vec<String> {
-    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest).break_words(false);
+    // Flags, paths and ids stay whole.
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.flat_map(|line| textwrap::wrap(line.trim(), &options)).map(std::borrow::Cow::into_owned).collect()
 }
