@@ -177,6 +177,25 @@ fn questions_go_to_a_person_and_the_critic_sends_a_plan_back() {
 }
 
 #[test]
+fn what_a_person_has_tried_again_while_a_phase_is_held_is_taken_over_and_not_done_twice() {
+    let team = Team::new(&[("work", r#"if test -f "$0.ok"; then echo 'echo 1.1' > 1.1.sh; else exit 3; fi"#)]);
+    team.sandbox.change_settings("attempts = 3", "attempts = 1");
+    let path = team.sandbox.plan_text(&plan(&[1]).to_string());
+    let run = team.run_aside(&[&path, "--without", "docs", "--merge"]);
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+    std::fs::write(team.sandbox.folder().join("agent.sh.ok"), "").unwrap();
+
+    // The run itself names its tasks that failed.
+    team.sandbox.switchboard(&["retry", &id]).ends_with(0);
+    assert!(within(Duration::from_secs(60), || team.shown()["merged"] == 1));
+    team.sandbox.switchboard(&["answer", need["id"].as_str().unwrap(), "retry"]).ends_with(0);
+
+    run.join().unwrap().ends_with(0);
+    assert_eq!((team.sandbox.read("1.1.sh"), team.count("work"), team.count("review")), ("echo 1.1\n".into(), 2, 1));
+}
+
+#[test]
 fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
     let critic = r#"say '{"verdict":"REJECTED","reasons":["it must not be done"]}'"#;
     let team = Team::new(&[("plan_review", critic)]);
@@ -190,9 +209,11 @@ fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
     assert_eq!(team.shown()["mode"], "critic_gate");
     team.answer("stop", None);
 
-    run.join().unwrap().ends_with(4);
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+    run.join().unwrap().ends_with(4).says(&format!("let it go on: switchboard run --resume {id}"));
     assert_eq!(team.count("work"), 0, "nothing of it was done");
     assert_eq!(team.shown()["state"], "stopped");
+    team.sandbox.switchboard(&["retry", &id]).ends_with(1).says(&format!("switchboard run --resume {id}"));
 }
 
 #[test]

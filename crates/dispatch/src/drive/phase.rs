@@ -102,8 +102,10 @@ impl Driver {
             return Ok(Ok(None));
         };
         match self.dispatch.state_of(&last.run)?.as_str() {
-            "succeeded" => return Ok(Ok(None)),
-            "running" => {}
+            // A person wants its tasks done again.
+            "succeeded" if self.record.is_carried_out(last.step) => return Ok(Ok(None)),
+            // A person retried its tasks while it was held.
+            "succeeded" | "running" => {}
             _ => match self.go_on_with(&last.run).await {
                 Ok(_) => {}
                 Err(Error::Refused(failure)) => return Ok(Err(*failure)),
