@@ -177,6 +177,20 @@ fn questions_go_to_a_person_and_the_critic_sends_a_plan_back() {
 }
 
 #[test]
+fn the_user_says_how_often_the_critic_may_send_a_plan_back() {
+    let critic = r#"say '{"verdict":"NEEDS_REVISION","reasons":["two is missing"],"required_changes":["add two"]}'"#;
+    let team = Team::new(&[("plan_review", critic)]);
+    team.sandbox.settings("[team]\ncritic_cycles = 0\n");
+    let run = team.run_aside(&["Print one and two"]);
+
+    let title = team.answer("stop", None);
+
+    assert!(title.contains("the critic is not content after 0 revisions"), "{title}");
+    assert_eq!((team.count("plan_draft"), team.count("plan_review")), (1, 1));
+    run.join().unwrap().ends_with(4);
+}
+
+#[test]
 fn what_a_person_has_tried_again_while_a_phase_is_held_is_taken_over_and_not_done_twice() {
     let team = Team::new(&[("work", r#"if test -f "$0.ok"; then echo 'echo 1.1' > 1.1.sh; else exit 3; fi"#)]);
     team.sandbox.change_settings("attempts = 3", "attempts = 1");

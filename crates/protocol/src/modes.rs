@@ -13,6 +13,7 @@ pub use fact::{MAX_NOW, ModeFact, PartWork};
 
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;
+use crate::run::TeamLimits;
 
 /// Highest phase number, as in a retrospective (1 to 99).
 pub const MAX_PHASE: u64 = 99;
@@ -132,7 +133,13 @@ pub struct ModeLimits {
 impl Default for ModeLimits {
     /// Returns the limits of `docs/team.md`: 2 critic cycles, 2 malformed answers.
     fn default() -> Self {
-        Self { critic_cycles: 2, malformed: 2 }
+        TeamLimits::default().into()
+    }
+}
+
+impl From<TeamLimits> for ModeLimits {
+    fn from(limits: TeamLimits) -> Self {
+        Self { critic_cycles: limits.critic_cycles, malformed: limits.malformed_answers }
     }
 }
 

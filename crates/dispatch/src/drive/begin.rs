@@ -11,7 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{ModeEvent, ModeLimits, OptionalSteps, Proceed, Setup as Begun};
+use switchboard_protocol::modes::{ModeEvent, OptionalSteps, Proceed, Setup as Begun};
 use switchboard_protocol::plan::{AutoMerge, Plan};
 use switchboard_protocol::role::{RoleName, Zone};
 use switchboard_protocol::run::RunEvent;
@@ -85,7 +85,7 @@ impl Dispatch {
             person: caller.name.clone(),
             proceed: proceed(&drive, given.as_ref()),
             steps: drive.steps,
-            limits: ModeLimits::default(),
+            limits: request.team_limits.into(),
         };
         let body = given.as_ref().map(plan_json::write).or(drive.request).unwrap_or_default();
         let tree = start_run::tree(&self.world, &request, caller).await?.tree_name();
