@@ -343,7 +343,7 @@ fn what_a_led_run_does_not_heed_is_refused_and_auto_proceed_of_a_plan_is_heeded(
     team.run(&["Print one", "--role", "coder=ada"]).ends_with(2).says("each task's own agent");
     let mut given = plan(&[1, 2]);
     given["execution_profile"] = json!({ "auto_proceed": true, "parallelization_enabled": true });
-    given["phases"][0]["required_agents"] = json!(["coder", "reviewer"]);
+    given["phases"][0]["required_agents"] = json!(["coder", "story_reviewer", "Test-Engineer", "docs", "explorer"]);
     let path = team.sandbox.plan_text(&given.to_string());
 
     let out = team.run(&[&path]).ends_with(0).out;

@@ -9,6 +9,7 @@ use switchboard_pipeline::team::size::{self, Refusal};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSettings, TaskStatus};
+use switchboard_protocol::role::RoleName;
 
 use super::super::evidence_check::lacks_evidence;
 use crate::port::Git;
@@ -28,7 +29,7 @@ pub(super) async fn check(world: &World, plan: &Plan, base: &Oid, source: &str) 
 }
 
 /// Returns what blocks the phases of a run, and refuses one that can't begin. `written` is the whole plan, `part` the
-/// part to run.
+/// part to run, `of_wrap` the roles at the end of each phase.
 ///
 /// # Errors
 /// `plan.not-ready` with task, reason and remedy of each problem.
@@ -38,6 +39,7 @@ pub(super) async fn preflight(
     (written, hash): (&Plan, &str),
     part: &Plan,
     (base, source): (&Oid, &str),
+    of_wrap: &[RoleName],
 ) -> Result<Vec<String>, Error> {
     let Some(first) = part.phases.first().map(|phase| phase.id) else { return Ok(Vec::new()) };
     let has_earlier = written.phases.iter().any(|phase| phase.id < first);
@@ -61,7 +63,7 @@ pub(super) async fn preflight(
     let done = of_plan.into_iter().chain(merged.into_keys()).collect();
     // A later phase of the same run waits for the one before, whose tasks are then done with all that their ways
     // require.
-    let found = preflight::preflight(written, first, Known { done: &done, evidence: &proven });
+    let found = preflight::preflight(written, first, Known { done: &done, evidence: &proven, of_wrap });
     let (stops, blockers): (Vec<_>, Vec<_>) = found.into_iter().partition(|problem| problem.kind.stops());
     if let Some(failure) = not_ready(first, &stops) {
         return Err(failure.at(source).into());
