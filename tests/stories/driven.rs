@@ -234,9 +234,13 @@ fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
 fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
     let mut bad = plan(&[1]);
     bad["phases"][0]["tasks"][0]["depends"] = json!(["9.9"]);
+    let mut large = plan(&[1]);
+    large["phases"][0]["tasks"][0]["description"] = json!("Make 1.1.sh and remove README.md");
+    large["phases"][0]["required_agents"] = json!(["reviwer"]);
     let draft = format!(
-        "if test $n = 1; then say '{}'; else say '{}'; fi",
+        "case $n in 1) say '{}' ;; 2) say '{}' ;; *) say '{}' ;; esac",
         json!({ "plan": bad }),
+        json!({ "plan": large }),
         json!({ "plan": plan(&[1]) })
     );
     let loose = r#"if test $n = 1; then say '{"report":"You must rewrite it."}'; else"#;
@@ -247,6 +251,11 @@ fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
 
     assert!(out.contains("plan_draft: the answer can't be used") && out.contains("9.9"), "{out}");
     assert!(team.told("plan_draft", 2).contains("the plan can't be run"), "{}", team.told("plan_draft", 2));
+    let again = team.told("plan_draft", 3);
+    for words in ["joins two verbs", "make two tasks of it", "the role reviwer", "did you mean reviewer?"] {
+        assert!(again.contains(words), "{words}: {again}");
+    }
+    assert_eq!(team.count("plan_review"), 1, "the critic reviews what can be run");
     assert!(
         team.told("exploration", 2).contains("the report judges or lacks what it is held to"),
         "an explorer's words are held, too"

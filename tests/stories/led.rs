@@ -294,6 +294,28 @@ fn a_run_changes_its_form_both_ways_and_an_older_fence_is_worth_nothing() {
 }
 
 #[test]
+fn a_plan_that_can_not_have_the_gates_that_were_added_is_refused_when_it_is_saved() {
+    let team = Team::new(&[]);
+    let (run, id) = led(&team, &[]);
+
+    runtime().block_on(async {
+        let mut lea = Agent::open(&team.sandbox, "lea", &id).await;
+        lea.open_steps().await;
+        lea.call("set_qa_gates", json!({ "add": ["test_runner"] })).await.unwrap();
+        lea.answer(json!({ "questions": [] })).await;
+        while lea.open_steps().await[0]["verb"] != "save_plan" {
+            lea.call("begin_step", json!({})).await.unwrap();
+        }
+
+        lea.refused("save_plan", json!({ "plan": plan(&[1]) })).await.is("request.bad-args", "test_runner");
+
+        lea.client.close().await;
+    });
+    team.sandbox.switchboard(&["stop", &id]).ends_with(0);
+    run.join().unwrap();
+}
+
+#[test]
 fn a_seat_wants_a_team_a_ceiling_and_an_agent_that_is_who_it_says() {
     let team = Team::new(&[]);
     team.run(&["Print one", "--lead", "lea"]).ends_with(2).says("--budget");
