@@ -210,19 +210,15 @@ async fn shortcuts_of_a_task(lea: &mut Agent, team: &Team) {
     lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "99");
     lea.fence = fence;
 
-    // A second architect is refused with the holder's name, though a person lets it ask; and the fence of another agent
-    // has no effect.
+    // A second architect is refused with the holder's name, and no person is asked for it; the fence of another agent has no
+    // effect.
     let mut eve = Agent::open(&team.sandbox, "eve", &lea.run).await;
     eve.fence = fence;
     eve.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "lea has the architect's seat");
-    eve.calls += 1;
-    let call = eve.calls;
-    eve.client.ask(call, "lead_run", &json!({ "run": lea.run })).await;
-    let need = team.sandbox.question();
-    assert_eq!(need["call"]["verb"], "lead_run", "{need}");
-    team.sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
-    let answer = eve.client.line().await;
-    assert!(answer.to_string().contains("seat.taken") && answer.to_string().contains("lea has"), "{answer}");
+    eve.refused("lead_run", json!({ "budget": { "ceiling": 5_000_000 } }))
+        .await
+        .is("seat.taken", "lea has the architect's seat");
+    assert_eq!(team.sandbox.call(&["list_needs"])["needs"], json!([]));
     eve.client.close().await;
 }
 
