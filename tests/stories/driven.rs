@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::sandbox::{Done, Sandbox, within};
+use super::sandbox::{BINARY, Done, Sandbox, within};
 
 /// Report of an explorer that fulfils its contract.
 const REPORT: &str = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\nRELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: shell\nOBSERVATIONS: one file";
@@ -188,6 +188,32 @@ fn the_user_says_how_often_the_critic_may_send_a_plan_back() {
     assert!(title.contains("the critic is not content after 0 revisions"), "{title}");
     assert_eq!((team.count("plan_draft"), team.count("plan_review")), (1, 1));
     run.join().unwrap().ends_with(4);
+}
+
+#[test]
+fn a_task_that_waits_for_something_outside_is_blocked_with_its_reason_and_the_next_one_goes_on() {
+    let needs = format!("{BINARY} call report_step state=stuck note='the vendor has to give us a key'");
+    let work = format!(
+        r#"case $SWITCHBOARD_TASK in 1.1) if test -f "$0.key"; then echo 'echo 1.1' > 1.1.sh; else {needs}; fi ;; *) echo 'echo 1.2' > 1.2.sh ;; esac"#
+    );
+    let team = Team::new(&[("work", &work)]);
+    let mut given = plan(&[1]);
+    let mut second = given["phases"][0]["tasks"][0].clone();
+    (second["id"], second["description"], second["files_touched"]) =
+        (json!("1.2"), json!("Make 1.2.sh"), json!(["1.2.sh"]));
+    given["phases"][0]["tasks"].as_array_mut().unwrap().push(second);
+    let path = team.sandbox.plan_text(&given.to_string());
+    let run = team.run_aside(&[&path, "--without", "docs", "--merge"]);
+
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    let title = need["title"].as_str().unwrap();
+    assert!(title.contains("task 1.1") && title.contains("the vendor has to give us a key"), "{title}");
+    assert_eq!((team.count("decision"), team.shown()["merged"].as_u64()), (0, Some(1)), "1.2 went on");
+    std::fs::write(team.sandbox.folder().join("agent.sh.key"), "").unwrap();
+    team.sandbox.switchboard(&["answer", need["id"].as_str().unwrap(), "retry"]).ends_with(0);
+
+    run.join().unwrap().ends_with(0);
+    assert_eq!(team.sandbox.read("1.1.sh"), "echo 1.1\n");
 }
 
 #[test]
