@@ -177,6 +177,22 @@ fn questions_go_to_a_person_and_the_critic_sends_a_plan_back() {
 }
 
 #[test]
+fn a_role_of_tasks_that_can_not_do_its_work_is_refused_before_a_plan_is_made() {
+    let team = Team::new(&[]);
+    let role = |text: &str| {
+        let file = team.sandbox.folder().join("config/switchboard/roles/role.md");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+        team.run(&["Print one"]).ends_with(2)
+    };
+
+    role("---\nname: reviewer\ntemperature: 0.2\n---\n").says("the role reviewer sets a temperature");
+    role("---\nname: coder\nwrite: []\n---\n").says("the role coder may write nothing");
+
+    assert_eq!(team.count("questions"), 0);
+}
+
+#[test]
 fn the_user_says_how_often_the_critic_may_send_a_plan_back() {
     let critic = r#"say '{"verdict":"NEEDS_REVISION","reasons":["two is missing"],"required_changes":["add two"]}'"#;
     let team = Team::new(&[("plan_review", critic)]);
