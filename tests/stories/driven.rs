@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::sandbox::{Done, Sandbox, within};
+use super::sandbox::{BINARY, Done, Sandbox, within};
 
 /// Report of an explorer that fulfils its contract.
 const REPORT: &str = r"STRUCTURE: one file\nPATTERNS: none\nCOMPLEXITY INDICATORS: none\nRUNTIME/BEHAVIORAL CONCERNS: none\nRELEVANT CONSTRAINTS: none\nFOLLOW-UP CANDIDATE AREAS: none\nDOMAINS: shell\nOBSERVATIONS: one file";
@@ -177,6 +177,81 @@ fn questions_go_to_a_person_and_the_critic_sends_a_plan_back() {
 }
 
 #[test]
+fn a_role_of_tasks_that_can_not_do_its_work_is_refused_before_a_plan_is_made() {
+    let team = Team::new(&[]);
+    let role = |text: &str| {
+        let file = team.sandbox.folder().join("config/switchboard/roles/role.md");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+        team.run(&["Print one"]).ends_with(2)
+    };
+
+    role("---\nname: reviewer\ntemperature: 0.2\n---\n").says("the role reviewer sets a temperature");
+    role("---\nname: coder\nwrite: []\n---\n").says("the role coder may write nothing");
+
+    assert_eq!(team.count("questions"), 0);
+}
+
+#[test]
+fn the_user_says_how_often_the_critic_may_send_a_plan_back() {
+    let critic = r#"say '{"verdict":"NEEDS_REVISION","reasons":["two is missing"],"required_changes":["add two"]}'"#;
+    let team = Team::new(&[("plan_review", critic)]);
+    team.sandbox.settings("[team]\ncritic_cycles = 0\n");
+    let run = team.run_aside(&["Print one and two"]);
+
+    let title = team.answer("stop", None);
+
+    assert!(title.contains("the critic is not content after 0 revisions"), "{title}");
+    assert_eq!((team.count("plan_draft"), team.count("plan_review")), (1, 1));
+    run.join().unwrap().ends_with(4);
+}
+
+#[test]
+fn a_task_that_waits_for_something_outside_is_blocked_with_its_reason_and_the_next_one_goes_on() {
+    let needs = format!("{BINARY} call report_step state=stuck note='the vendor has to give us a key'");
+    let work = format!(
+        r#"case $SWITCHBOARD_TASK in 1.1) if test -f "$0.key"; then echo 'echo 1.1' > 1.1.sh; else {needs}; fi ;; *) echo 'echo 1.2' > 1.2.sh ;; esac"#
+    );
+    let team = Team::new(&[("work", &work)]);
+    let mut given = plan(&[1]);
+    let mut second = given["phases"][0]["tasks"][0].clone();
+    (second["id"], second["description"], second["files_touched"]) =
+        (json!("1.2"), json!("Make 1.2.sh"), json!(["1.2.sh"]));
+    given["phases"][0]["tasks"].as_array_mut().unwrap().push(second);
+    let path = team.sandbox.plan_text(&given.to_string());
+    let run = team.run_aside(&[&path, "--without", "docs", "--merge"]);
+
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    let title = need["title"].as_str().unwrap();
+    assert!(title.contains("task 1.1") && title.contains("the vendor has to give us a key"), "{title}");
+    assert_eq!((team.count("decision"), team.shown()["merged"].as_u64()), (0, Some(1)), "1.2 went on");
+    std::fs::write(team.sandbox.folder().join("agent.sh.key"), "").unwrap();
+    team.sandbox.switchboard(&["answer", need["id"].as_str().unwrap(), "retry"]).ends_with(0);
+
+    run.join().unwrap().ends_with(0);
+    assert_eq!(team.sandbox.read("1.1.sh"), "echo 1.1\n");
+}
+
+#[test]
+fn what_a_person_has_tried_again_while_a_phase_is_held_is_taken_over_and_not_done_twice() {
+    let team = Team::new(&[("work", r#"if test -f "$0.ok"; then echo 'echo 1.1' > 1.1.sh; else exit 3; fi"#)]);
+    team.sandbox.change_settings("attempts = 3", "attempts = 1");
+    let path = team.sandbox.plan_text(&plan(&[1]).to_string());
+    let run = team.run_aside(&[&path, "--without", "docs", "--merge"]);
+    let need = team.sandbox.question_within(Duration::from_secs(90));
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+    std::fs::write(team.sandbox.folder().join("agent.sh.ok"), "").unwrap();
+
+    // The run itself names its tasks that failed.
+    team.sandbox.switchboard(&["retry", &id]).ends_with(0);
+    assert!(within(Duration::from_secs(60), || team.shown()["merged"] == 1));
+    team.sandbox.switchboard(&["answer", need["id"].as_str().unwrap(), "retry"]).ends_with(0);
+
+    run.join().unwrap().ends_with(0);
+    assert_eq!((team.sandbox.read("1.1.sh"), team.count("work"), team.count("review")), ("echo 1.1\n".into(), 2, 1));
+}
+
+#[test]
 fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
     let critic = r#"say '{"verdict":"REJECTED","reasons":["it must not be done"]}'"#;
     let team = Team::new(&[("plan_review", critic)]);
@@ -190,18 +265,24 @@ fn a_plan_is_checked_against_the_code_and_a_rejected_one_goes_to_a_person() {
     assert_eq!(team.shown()["mode"], "critic_gate");
     team.answer("stop", None);
 
-    run.join().unwrap().ends_with(4);
+    let id = team.shown()["run"].as_str().unwrap().to_owned();
+    run.join().unwrap().ends_with(4).says(&format!("let it go on: switchboard run --resume {id}"));
     assert_eq!(team.count("work"), 0, "nothing of it was done");
     assert_eq!(team.shown()["state"], "stopped");
+    team.sandbox.switchboard(&["retry", &id]).ends_with(1).says(&format!("switchboard run --resume {id}"));
 }
 
 #[test]
 fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
     let mut bad = plan(&[1]);
     bad["phases"][0]["tasks"][0]["depends"] = json!(["9.9"]);
+    let mut large = plan(&[1]);
+    large["phases"][0]["tasks"][0]["description"] = json!("Make 1.1.sh and remove README.md");
+    large["phases"][0]["required_agents"] = json!(["reviwer"]);
     let draft = format!(
-        "if test $n = 1; then say '{}'; else say '{}'; fi",
+        "case $n in 1) say '{}' ;; 2) say '{}' ;; *) say '{}' ;; esac",
         json!({ "plan": bad }),
+        json!({ "plan": large }),
         json!({ "plan": plan(&[1]) })
     );
     let loose = r#"if test $n = 1; then say '{"report":"You must rewrite it."}'; else"#;
@@ -212,6 +293,11 @@ fn a_plan_that_a_run_would_refuse_goes_back_to_the_architect_as_data() {
 
     assert!(out.contains("plan_draft: the answer can't be used") && out.contains("9.9"), "{out}");
     assert!(team.told("plan_draft", 2).contains("the plan can't be run"), "{}", team.told("plan_draft", 2));
+    let again = team.told("plan_draft", 3);
+    for words in ["joins two verbs", "make two tasks of it", "the role reviwer", "did you mean reviewer?"] {
+        assert!(again.contains(words), "{words}: {again}");
+    }
+    assert_eq!(team.count("plan_review"), 1, "the critic reviews what can be run");
     assert!(
         team.told("exploration", 2).contains("the report judges or lacks what it is held to"),
         "an explorer's words are held, too"
@@ -308,7 +394,7 @@ fn what_a_led_run_does_not_heed_is_refused_and_auto_proceed_of_a_plan_is_heeded(
     team.run(&["Print one", "--role", "coder=ada"]).ends_with(2).says("each task's own agent");
     let mut given = plan(&[1, 2]);
     given["execution_profile"] = json!({ "auto_proceed": true, "parallelization_enabled": true });
-    given["phases"][0]["required_agents"] = json!(["coder", "reviewer"]);
+    given["phases"][0]["required_agents"] = json!(["coder", "story_reviewer", "Test-Engineer", "docs", "explorer"]);
     let path = team.sandbox.plan_text(&given.to_string());
 
     let out = team.run(&[&path]).ends_with(0).out;

@@ -210,19 +210,15 @@ async fn shortcuts_of_a_task(lea: &mut Agent, team: &Team) {
     lea.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "99");
     lea.fence = fence;
 
-    // A second architect is refused with the holder's name, though a person lets it ask; and the fence of another agent
-    // has no effect.
+    // A second architect is refused with the holder's name, and no person is asked for it; the fence of another agent has no
+    // effect.
     let mut eve = Agent::open(&team.sandbox, "eve", &lea.run).await;
     eve.fence = fence;
     eve.refused("begin_step", json!({ "task": "1.1" })).await.is("seat.not-yours", "lea has the architect's seat");
-    eve.calls += 1;
-    let call = eve.calls;
-    eve.client.ask(call, "lead_run", &json!({ "run": lea.run })).await;
-    let need = team.sandbox.question();
-    assert_eq!(need["call"]["verb"], "lead_run", "{need}");
-    team.sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
-    let answer = eve.client.line().await;
-    assert!(answer.to_string().contains("seat.taken") && answer.to_string().contains("lea has"), "{answer}");
+    eve.refused("lead_run", json!({ "budget": { "ceiling": 5_000_000 } }))
+        .await
+        .is("seat.taken", "lea has the architect's seat");
+    assert_eq!(team.sandbox.call(&["list_needs"])["needs"], json!([]));
     eve.client.close().await;
 }
 
@@ -291,6 +287,28 @@ fn a_run_changes_its_form_both_ways_and_an_older_fence_is_worth_nothing() {
 
     run.join().unwrap().ends_with(0);
     assert_eq!(team.sandbox.read("2.1.sh"), "echo 2.1\n");
+}
+
+#[test]
+fn a_plan_that_can_not_have_the_gates_that_were_added_is_refused_when_it_is_saved() {
+    let team = Team::new(&[]);
+    let (run, id) = led(&team, &[]);
+
+    runtime().block_on(async {
+        let mut lea = Agent::open(&team.sandbox, "lea", &id).await;
+        lea.open_steps().await;
+        lea.call("set_qa_gates", json!({ "add": ["test_runner"] })).await.unwrap();
+        lea.answer(json!({ "questions": [] })).await;
+        while lea.open_steps().await[0]["verb"] != "save_plan" {
+            lea.call("begin_step", json!({})).await.unwrap();
+        }
+
+        lea.refused("save_plan", json!({ "plan": plan(&[1]) })).await.is("request.bad-args", "test_runner");
+
+        lea.client.close().await;
+    });
+    team.sandbox.switchboard(&["stop", &id]).ends_with(0);
+    run.join().unwrap();
 }
 
 #[test]

@@ -272,6 +272,14 @@ fn roles_that_are_nobodys_or_do_not_exist_are_named_before_anything_starts() {
     without.ends_with(2).says("add --team");
     let unknown = sandbox.switchboard(&["run", &path, "--yes", "--agent", "ada", "--role", "reviewer=nobody"]);
     unknown.ends_with(5).says("nobody");
+
+    // Every task has an agent, and one of the roles has none.
+    agents(&sandbox, &["ben"], &[("work", "true")]);
+    let text = std::fs::read_to_string(&path).unwrap().replace("\"team\":true", "\"team\":true,\"agent\":\"ada\"");
+    std::fs::write(&alone, text).unwrap();
+    let roles = ["--role", "reviewer=ben", "--role", "test_engineer=ben"];
+    let open = sandbox.switchboard(&[&["run", &alone, "--dry-run"], roles.as_slice()].concat());
+    open.ends_with(4).says("nobody is named for the team's explorer (--role explorer=NAME)");
 }
 
 #[test]

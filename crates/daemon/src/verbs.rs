@@ -102,6 +102,7 @@ impl Invoke for Verbs {
             match decision.verdict() {
                 Verdict::Allow => {}
                 Verdict::Ask => {
+                    self.expect_of_use(&call).await?;
                     hold::hold(&self.store, &call.caller, &row, (&call.args, call.key.as_deref()), &decision).await?;
                 }
                 Verdict::Deny => {

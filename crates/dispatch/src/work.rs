@@ -38,6 +38,12 @@ pub(crate) fn says_done(worker: &Row) -> bool {
     state == Some(StepState::Done.as_str())
 }
 
+/// Returns what a worker needs that has reported last that it can't continue; `None` if it reported otherwise.
+pub(crate) fn says_stuck(worker: &Row) -> Option<&str> {
+    let (state, why) = worker.get_text("step")?.split_once(':')?;
+    (state == StepState::Stuck.as_str()).then_some(why.trim())
+}
+
 static TABLES: [Table; 3] = [
     Table {
         name: RUNS,

@@ -1,11 +1,12 @@
 //! State shared by deciding, carrying out and watching: the record, the settings, the ports, and the links to workers'
 //! shims.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
+use switchboard_process::git::Oid;
 use switchboard_protocol::id::{AgentName, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_store::{Batch, Committed, Idempotency, Store};
@@ -318,6 +319,13 @@ impl World {
     ) -> Result<T, Error> {
         let tree = Arc::clone(tree);
         self.blocking(move || work(&*tree)).await
+    }
+
+    /// Returns the paths of the files in a commit.
+    pub(crate) async fn files_at(&self, commit: &Oid) -> Result<BTreeSet<String>, Error> {
+        let commit = commit.clone();
+        let files = self.git(move |git| git.files_of(&commit)).await?;
+        Ok(files.iter().map(|path| crate::plan::text(path)).collect())
     }
 
     pub(crate) fn random_bits(&self) -> Result<u64, Error> {

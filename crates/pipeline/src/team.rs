@@ -8,6 +8,7 @@ pub mod advisory;
 pub mod design;
 pub mod explorer;
 pub mod fallback;
+pub mod fit;
 pub mod objection;
 pub mod preflight;
 mod prose;

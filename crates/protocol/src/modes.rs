@@ -13,6 +13,7 @@ pub use fact::{MAX_NOW, ModeFact, PartWork};
 
 use crate::id::{AgentName, Digest};
 use crate::role::RoleName;
+use crate::run::TeamLimits;
 
 /// Highest phase number, as in a retrospective (1 to 99).
 pub const MAX_PHASE: u64 = 99;
@@ -132,7 +133,13 @@ pub struct ModeLimits {
 impl Default for ModeLimits {
     /// Returns the limits of `docs/team.md`: 2 critic cycles, 2 malformed answers.
     fn default() -> Self {
-        Self { critic_cycles: 2, malformed: 2 }
+        TeamLimits::default().into()
+    }
+}
+
+impl From<TeamLimits> for ModeLimits {
+    fn from(limits: TeamLimits) -> Self {
+        Self { critic_cycles: limits.critic_cycles, malformed: limits.malformed_answers }
     }
 }
 
@@ -168,6 +175,32 @@ impl ModeLimits {
 // === impl OptionalSteps ===
 
 impl OptionalSteps {
+    /// Returns the steps of a run that leaves none out.
+    #[must_use]
+    pub const fn all() -> Self {
+        Self {
+            briefing: true,
+            clarify: true,
+            consult: true,
+            specify: true,
+            docs: true,
+            drift: true,
+            hallucination: true,
+        }
+    }
+
+    /// Returns the roles that take part at the end of each phase. The architect may be an agent without a worker.
+    #[must_use]
+    pub fn of_wrap(self) -> Vec<RoleName> {
+        let all = [
+            (RoleName::Explorer, true),
+            (RoleName::Docs, self.docs),
+            (RoleName::CriticDriftVerifier, self.drift && self.specify),
+            (RoleName::CriticHallucinationVerifier, self.hallucination),
+        ];
+        all.into_iter().filter(|(_, takes_part)| *takes_part).map(|(role, _)| role).collect()
+    }
+
     /// Returns the roles of a team that takes these steps, apart from the coders.
     #[must_use]
     pub fn roles(self) -> Vec<RoleName> {

@@ -52,6 +52,9 @@ pub const MAX_REPEATS: u32 = 2;
 /// Maximum number of workers of a step that are asked for a usable answer: an unreadable answer is asked for again twice.
 pub const MAX_ANSWERS: u32 = 3;
 
+/// Maximum number of plan revisions that the critic may ask for before a person decides.
+pub const MAX_CRITIC_CYCLES: u32 = 2;
+
 /// Number of workers of an answering step that may fail or run out of time; the second one is the last.
 pub const MAX_FAILURES: u32 = 2;
 

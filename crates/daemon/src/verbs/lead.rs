@@ -2,13 +2,14 @@
 
 use serde::de::DeserializeOwned;
 use switchboard_dispatch::{SeatAsk, SeatCaller};
-use switchboard_protocol::caller::CallerKind;
+use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::lead;
+use switchboard_protocol::verb::{Verb as _, lead};
 
 use super::Verbs;
 use super::context::Context;
-use super::route::Handle;
+use super::route::{Handle, typed};
+use crate::face::Call;
 
 impl Handle<lead::LeadRun> for Verbs {
     async fn handle(&self, call: &Context, request: lead::LeadRunRequest) -> Result<lead::SeatReply, Failure> {
@@ -24,7 +25,7 @@ impl Handle<lead::LeaveSeat> for Verbs {
 
 impl Handle<lead::SeatStatus> for Verbs {
     async fn handle(&self, call: &Context, request: lead::SeatStatusRequest) -> Result<lead::SeatReply, Failure> {
-        Ok(self.dispatch.seat_status(&request, self.seat_caller(call)?).await?)
+        Ok(self.dispatch.seat_status(&request, self.seat_caller(&call.caller)?).await?)
     }
 }
 
@@ -42,7 +43,7 @@ impl Handle<lead::DeclareScope> for Verbs {
 
 impl Handle<lead::BeginStep> for Verbs {
     async fn handle(&self, call: &Context, request: lead::BeginStepRequest) -> Result<lead::BeginStepReply, Failure> {
-        Ok(self.dispatch.begin_step(request, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        Ok(self.dispatch.begin_step(request, self.seat_caller(&call.caller)?, call.idempotency.clone()).await?)
     }
 }
 
@@ -61,13 +62,22 @@ impl Handle<lead::UpdateTaskStatus> for Verbs {
 // === impl Verbs ===
 
 impl Verbs {
+    /// Refuses a call that would be refused also with a person's approval, before a person is asked.
+    pub(super) async fn expect_of_use(&self, call: &Call) -> Result<(), Failure> {
+        if call.verb != lead::LeadRun::NAME {
+            return Ok(());
+        }
+        let request = typed::<lead::LeadRun>(call.args.clone())?;
+        let caller = self.seat_caller(&call.caller)?;
+        Ok(self.dispatch.ask_seat(SeatAsk::MayLead(request), caller, None).await?)
+    }
+
     async fn ask_seat<T: DeserializeOwned>(&self, call: &Context, ask: SeatAsk) -> Result<T, Failure> {
-        Ok(self.dispatch.ask_seat(ask, self.seat_caller(call)?, call.idempotency.clone()).await?)
+        Ok(self.dispatch.ask_seat(ask, self.seat_caller(&call.caller)?, call.idempotency.clone()).await?)
     }
 
     /// Identifies the caller for a seat: a name is proven by a token, or because the caller's program has registered it.
-    pub(super) fn seat_caller(&self, call: &Context) -> Result<SeatCaller, Failure> {
-        let caller = &call.caller;
+    pub(super) fn seat_caller(&self, caller: &Caller) -> Result<SeatCaller, Failure> {
         if let CallerKind::Worker { .. } = caller.kind {
             // Under any name: its run has named it, and it reports only on its own task.
             let what = "a worker of a run has no architect's seat";

@@ -89,7 +89,8 @@ where
     })
 }
 
-fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
+/// Reads the arguments of a verb.
+pub(super) fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
     let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
     serde_path_to_error::deserialize(args).map_err(|error| {
         let message = wrong_type::in_words_of_json(&error.inner().to_string());

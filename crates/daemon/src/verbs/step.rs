@@ -14,7 +14,7 @@ use super::route::Handle;
 impl Handle<ReportStep> for Verbs {
     async fn handle(&self, call: &Context, request: ReportStepRequest) -> Result<StepReply, Failure> {
         if request.fence.is_some() || request.run.is_some() {
-            let caller = self.seat_caller(call)?;
+            let caller = self.seat_caller(&call.caller)?;
             return Ok(self.dispatch.report_from_seat(request, caller, call.idempotency.clone()).await?);
         }
         self.act(call, request.into_parts()).await

@@ -11,7 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{ModeEvent, ModeLimits, OptionalSteps, Proceed, Setup as Begun};
+use switchboard_protocol::modes::{ModeEvent, OptionalSteps, Proceed, Setup as Begun};
 use switchboard_protocol::plan::{AutoMerge, Plan};
 use switchboard_protocol::role::{RoleName, Zone};
 use switchboard_protocol::run::RunEvent;
@@ -85,7 +85,7 @@ impl Dispatch {
             person: caller.name.clone(),
             proceed: proceed(&drive, given.as_ref()),
             steps: drive.steps,
-            limits: ModeLimits::default(),
+            limits: request.team_limits.into(),
         };
         let body = given.as_ref().map(plan_json::write).or(drive.request).unwrap_or_default();
         let tree = start_run::tree(&self.world, &request, caller).await?.tree_name();
@@ -138,23 +138,19 @@ impl Dispatch {
             ..request.clone()
         };
         let reply = Box::pin(self.start_plan(ask, None, caller, None)).await?;
-        let Some(_) = given else {
-            let notes = vec!["a team makes the plan first: what it does is shown as it happens".to_owned()];
-            return Ok(StartRunReply { waves: Vec::new(), skipped: Vec::new(), notes, ..reply });
+        let of_tasks: Vec<_> = request.roles.iter().filter(|choice| is_of_tasks(choice)).cloned().collect();
+        let whole = match given {
+            Some(_) => request.clone(),
+            None => StartRunRequest { plan: any_task().to_string(), source: "team.json".to_owned(), ..request.clone() },
         };
-        let of_tasks = request.roles.iter().filter(|choice| is_of_tasks(choice));
-        let run = StartRunRequest {
-            team: true,
-            drive: Some(drive.clone()),
-            dry_run: true,
-            roles: of_tasks.cloned().collect(),
-            ..request.clone()
-        };
+        let run = StartRunRequest { team: true, drive: Some(drive.clone()), dry_run: true, roles: of_tasks, ..whole };
         let run = Box::pin(self.start_plan(run, None, caller, None)).await?;
-        let mut agents = run.agents;
-        let more = reply.agents.into_iter().filter(|agent| agents.iter().all(|known| known.name != agent.name));
-        let more: Vec<_> = more.collect();
-        agents.extend(more);
+        let more = reply.agents.iter().filter(|agent| run.agents.iter().all(|known| known.name != agent.name));
+        let agents = run.agents.iter().chain(more).cloned().collect();
+        if given.is_none() {
+            let notes = vec!["a team makes the plan first: what it does is shown as it happens".to_owned()];
+            return Ok(StartRunReply { agents, waves: Vec::new(), skipped: Vec::new(), notes, ..reply });
+        }
         Ok(StartRunReply { agents, ..run })
     }
 
@@ -273,6 +269,15 @@ fn questions(drive: &Drive) -> (serde_json::Value, BTreeSet<RoleId>) {
     let phase = json!({ "id": 1, "name": "roles", "tasks": tasks });
     let plan = json!({ "schema_version": "1.0.0", "title": "roles", "swarm": "team", "phases": [phase] });
     (plan, asked.iter().map(|(role, _)| role.id()).collect())
+}
+
+/// Returns a plan whose only task takes every step of a team's tasks: what keeps a role of these steps from its work is
+/// refused before a plan is made.
+fn any_task() -> serde_json::Value {
+    let task = json!({ "id": "1.1", "phase": 1, "description": "Change the page of the session",
+        "acceptance": "it is changed", "files_touched": ["any-task/session.tsx"] });
+    let phase = json!({ "id": 1, "name": "any task", "tasks": [task] });
+    json!({ "schema_version": "1.0.0", "title": "any task", "swarm": "team", "phases": [phase] })
 }
 
 fn proceed(drive: &Drive, given: Option<&Plan>) -> Proceed {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::modes::Check;
+use switchboard_pipeline::roles::shipped_role_of;
 use switchboard_pipeline::team::preflight::{self, Known, Problem};
 use switchboard_protocol::modes::ModeEvent;
 use switchboard_protocol::modes::PartWork;
@@ -41,12 +42,14 @@ impl Driver {
         }
         // Tasks done by an earlier run of the plan were checked by that run.
         let has_run: BTreeSet<&TaskId> = ran.iter().map(|ran| &ran.view.task).collect();
-        let before = self.record.state().known().map(|known| known.done.clone()).unwrap_or_default();
+        let known = self.record.state().known();
+        let before = known.map(|known| known.done.clone()).unwrap_or_default();
         let of_before = plan.tasks().filter(|task| before.contains(&task.phase) && !has_run.contains(&task.id));
         let of_before: Vec<TaskId> = of_before.map(|task| task.id.clone()).collect();
         let done: BTreeSet<TaskId> = done.into_iter().chain(of_before.iter().cloned()).collect();
         proven.extend(of_before);
-        let found = preflight::preflight(&plan, phase, Known { done: &done, evidence: &proven });
+        let of_wrap = known.map(|known| known.setup.steps.of_wrap()).unwrap_or_default();
+        let found = preflight::preflight(&plan, phase, Known { done: &done, evidence: &proven, of_wrap: &of_wrap });
         let told = |problem: Problem| format!("{}: {}", problem.reason, problem.remedy);
         Ok(found.into_iter().filter(|problem| problem.kind.stops()).map(told).collect())
     }
@@ -71,7 +74,11 @@ impl Driver {
         }
         let wanted = of_plan.required_agents.iter().flatten();
         let took_part = self.roles_that_took_part()?;
-        let absent = wanted.filter(|role| !took_part.contains(role.as_str()));
+        let took_part = |name: &str| {
+            let role = shipped_role_of(name, &plan.swarm);
+            took_part.contains(role.map_or(name, |role| role.as_str()))
+        };
+        let absent = wanted.filter(|name| !took_part(name.as_str()));
         missing.extend(absent.map(|role| format!("{role}: the plan requires the role, and nobody had it")));
         Ok(missing)
     }

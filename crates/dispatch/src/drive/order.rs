@@ -33,6 +33,8 @@ pub(crate) struct Stop {
 #[expect(missing_docs, reason = "each verb says what it does")]
 pub enum SeatAsk {
     Lead(LeadRunRequest),
+    /// Whether `Lead` would be refused.
+    MayLead(LeadRunRequest),
     Leave(LeaveSeatRequest),
     Status(SeatStatusRequest),
     SavePlan(SavePlanRequest),
@@ -68,7 +70,7 @@ impl SeatAsk {
     /// Returns the run that the request names; a report may name none.
     pub(crate) fn run(&self) -> Option<&str> {
         match self {
-            Self::Lead(request) => Some(&request.run),
+            Self::Lead(request) | Self::MayLead(request) => Some(&request.run),
             Self::Leave(request) => Some(&request.run),
             Self::Status(request) => Some(&request.run),
             Self::SavePlan(request) => Some(&request.run),

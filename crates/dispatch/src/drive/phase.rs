@@ -102,8 +102,10 @@ impl Driver {
             return Ok(Ok(None));
         };
         match self.dispatch.state_of(&last.run)?.as_str() {
-            "succeeded" => return Ok(Ok(None)),
-            "running" => {}
+            // A person wants its tasks done again.
+            "succeeded" if self.record.is_carried_out(last.step) => return Ok(Ok(None)),
+            // A person retried its tasks while it was held.
+            "succeeded" | "running" => {}
             _ => match self.go_on_with(&last.run).await {
                 Ok(_) => {}
                 Err(Error::Refused(failure)) => return Ok(Err(*failure)),
@@ -244,9 +246,30 @@ pub(super) fn is_of_tasks(choice: &RoleChoice) -> bool {
 
 /// Formats a failure with its causes and hint, in one line.
 pub(super) fn format_failure(failure: &Failure) -> String {
-    let causes: Vec<_> = failure.cause.iter().take(MAX_NAMED).map(String::as_str).collect();
-    let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) };
-    let hint = if failure.hint.is_empty() { String::new() } else { format!("; {}", failure.hint) };
+    let Failure { what, code, hint, cause, .. } = failure;
+    // What was said before is not repeated, whole or in parts.
+    let is_new = |part: &&str, before: &str| !part.split("; ").all(|part| before.contains(part));
+    let hint = Some(hint.as_str()).filter(|hint| is_new(hint, what)).map(|hint| format!("; {hint}"));
     // The hint comes first, because the end may be cut.
-    format!("{} [{}]{hint}{causes}", failure.what, failure.code)
+    let text = format!("{what} [{code}]{}", hint.unwrap_or_default());
+    let causes: Vec<_> =
+        cause.iter().take(MAX_NAMED).map(String::as_str).filter(|cause| is_new(cause, &text)).collect();
+    if causes.is_empty() { text } else { format!("{text} ({})", causes.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_without_repetition() {
+        let line = "task 1.1: the plan names no test command; set test";
+        let mut failure = Failure::new("gate.not-configured", line).hint("set test");
+        failure.cause = vec![line.to_owned()];
+        assert_eq!(format_failure(&failure), format!("{line} [gate.not-configured]"));
+
+        failure.hint = "look at it".to_owned();
+        failure.cause.push("task 1.2: nobody".to_owned());
+        assert_eq!(format_failure(&failure), format!("{line} [gate.not-configured]; look at it (task 1.2: nobody)"));
+    }
 }

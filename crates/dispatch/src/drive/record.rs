@@ -1,13 +1,13 @@
 //! Modes of a run, folded from the log: the state, the texts, and the parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use switchboard_pipeline::modes::{At, State};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn, NewEvent};
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact, PartWork};
+use switchboard_protocol::modes::{MAX_NOW, ModeEvent, ModeFact, PartWork, PhaseOutcome};
 use switchboard_protocol::run::RunOutcome;
 use switchboard_protocol::text::cut;
 use switchboard_store::{Batch, Idempotency, Store};
@@ -42,6 +42,8 @@ pub(crate) struct Record {
     /// Position of the event whose body each text is, by the text's digest.
     texts: BTreeMap<Digest, Lsn>,
     parts: Vec<Part>,
+    /// Steps whose phase was carried out.
+    carried_out: BTreeSet<u32>,
 }
 
 // === impl Record ===
@@ -49,8 +51,14 @@ pub(crate) struct Record {
 impl Record {
     /// Folds a run's modes from the log.
     pub(crate) fn fold(store: &Store, run: &RunId) -> Result<Self, Error> {
-        let mut record =
-            Self { run: run.clone(), rev: 0, state: State::new(), texts: BTreeMap::new(), parts: Vec::new() };
+        let mut record = Self {
+            run: run.clone(),
+            rev: 0,
+            state: State::new(),
+            texts: BTreeMap::new(),
+            parts: Vec::new(),
+            carried_out: BTreeSet::new(),
+        };
         record.catch_up(store)?;
         Ok(record)
     }
@@ -74,6 +82,11 @@ impl Record {
         self.parts.iter().rev().find(|part| part.step == step)
     }
 
+    /// Returns true if the phase of a step was carried out.
+    pub(crate) fn is_carried_out(&self, step: u32) -> bool {
+        self.carried_out.contains(&step)
+    }
+
     /// Folds the events recorded since the last call.
     pub(crate) fn catch_up(&mut self, store: &Store) -> Result<(), Error> {
         loop {
@@ -92,6 +105,9 @@ impl Record {
             Some(ModeFact::ModeStepped { event: stepped, .. }) => {
                 if let Some(body) = store.body(event.lsn)? {
                     self.texts.insert(Digest::of(body.as_bytes()), event.lsn);
+                }
+                if let ModeEvent::PhaseEnded { step, outcome: PhaseOutcome::Done, .. } = &stepped {
+                    self.carried_out.insert(*step);
                 }
                 self.state = self.state.then(&stepped);
             }

@@ -42,7 +42,7 @@ impl Driver {
     /// Carries out a call from the seat and answers it; returns true if the run's next action may have changed.
     pub(super) async fn on_seat(&mut self, call: SeatCall) -> bool {
         let SeatCall { ask, by, call, answer } = call;
-        let is_status = matches!(ask, SeatAsk::Status(_));
+        let is_status = matches!(ask, SeatAsk::Status(_) | SeatAsk::MayLead(_));
         let done = self.seat(ask, &by, call).await;
         let is_changed = done.is_ok() && !is_status;
         if answer.send(done).is_err() {
@@ -54,6 +54,7 @@ impl Driver {
     async fn seat(&mut self, ask: SeatAsk, by: &SeatCaller, call: Option<Idempotency>) -> Result<Value, Error> {
         match ask {
             SeatAsk::Lead(request) => self.take_seat(request, by, call).await,
+            SeatAsk::MayLead(request) => self.may_lead(&request, by).map(|()| Value::Null),
             SeatAsk::Leave(request) => self.leave_seat(&request, by, call).await,
             SeatAsk::Status(_) => self.seat_status(by).await,
             SeatAsk::SavePlan(request) => self.save_plan(request, by, call).await,

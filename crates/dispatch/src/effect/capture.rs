@@ -1,6 +1,7 @@
 //! Captures what a worker left in its tree as one commit on the task's base.
 
 use switchboard_pipeline::subtasks::WorkResult;
+use switchboard_pipeline::team::rationalise;
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -13,6 +14,7 @@ use super::denied_writes::denied_writes;
 use crate::authorship::message;
 use crate::handle::Record;
 use crate::port::git::Commit;
+use crate::work::says_stuck;
 use crate::{Error, needs};
 
 /// Maximum number of files named in the event; the others are only counted.
@@ -54,6 +56,9 @@ pub(crate) async fn capture(
     let Some((captured, files, lines, base)) = captured else {
         let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, row.try_text("agent")?)?
         else {
+            if let Some(why) = says_stuck(&row).filter(|why| rationalise::offered(why).is_empty()) {
+                return Ok(Some(waits(id, attempt, row.try_text("agent")?, why)));
+            }
             let may_keep = result == WorkResult::Draft;
             let why = if may_keep { String::new() } else { denied_writes(ctx, id, &settings, &row)? };
             let step = may_keep.then(StepId::work);
@@ -71,4 +76,10 @@ pub(crate) async fn capture(
     ctx.engine.step(captured).await?;
     ctx.world.crash("change-captured");
     Ok(None)
+}
+
+/// Blocks a task whose worker has changed nothing and waits for something that another attempt would not have either.
+fn waits(task: &TaskId, attempt: u32, agent: &str, why: &str) -> RunEvent {
+    let why = if why.is_empty() { "it does not say for what" } else { why };
+    RunEvent::TaskBlocked { task: task.clone(), attempt, retries: None, reason: format!("{agent} waits: {why}") }
 }

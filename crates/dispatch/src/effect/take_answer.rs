@@ -46,7 +46,7 @@ pub(super) async fn take_answer(ctx: &Ctx, given: AnswerContext<'_>) -> Result<(
     let taken = match forbidden(ctx, given, &wrote).filter(|_| !is_let) {
         Some(reason) => Err(reason),
         None => match read(ctx, given).await? {
-            Ok(answer) => usable(ctx, given, answer)?,
+            Ok(answer) => usable(ctx, given, &places.base, answer).await?,
             Err(reason) => Err(reason),
         },
     };
@@ -68,11 +68,18 @@ pub(super) async fn take_answer(ctx: &Ctx, given: AnswerContext<'_>) -> Result<(
 }
 
 /// Checks an answer for what its schema doesn't express.
-fn usable(ctx: &Ctx, given: AnswerContext<'_>, answer: Answer) -> Result<Result<Answer, String>, Error> {
+async fn usable(
+    ctx: &Ctx,
+    given: AnswerContext<'_>,
+    base: &Oid,
+    answer: Answer,
+) -> Result<Result<Answer, String>, Error> {
     let (task, _) = ctx.plan.settings(given.task)?;
+    let is_plan = matches!(answer, Answer::PlanDraft(_));
+    let files = if is_plan { ctx.world.files_at(base).await? } else { BTreeSet::new() };
     // A question to a role takes precedence over what others have said.
     let (asked, fault) = match ctx.plan.asks(given.task) {
-        Some(_) => (task.description.split("\n\n").next().unwrap_or_default(), modes::fault_of(&answer)),
+        Some(_) => (task.description.split("\n\n").next().unwrap_or_default(), modes::fault_of(&answer, &files)),
         None => (task.description.as_str(), None),
     };
     Ok(fault.or_else(|| objection::to(&answer, asked)).map_or(Ok(answer), Err))

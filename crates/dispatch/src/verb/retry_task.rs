@@ -6,10 +6,11 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{AutoTurn, RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
-use switchboard_store::Idempotency;
+use switchboard_store::{Idempotency, Row};
 
 use super::{find_run, find_targets, reply, reply_value};
 use crate::handle::{Handle, Record};
+use crate::parts::phases_of;
 use crate::work::run_id;
 use crate::{Dispatch, Error, history};
 
@@ -24,6 +25,7 @@ impl Dispatch {
             return reply(answered);
         }
         let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
+        let row = self.of_team(row)?;
         let run = run_id(&row)?;
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
@@ -55,6 +57,25 @@ impl Dispatch {
             async move { engine.ask(record).await }
         };
         self.ask(|| self.start_engine(run), ask).await
+    }
+
+    /// Returns the run that has the tasks: for a run that a team leads, its last phase. Refuses one that is stopped:
+    /// nobody would continue after its tasks.
+    fn of_team(&self, row: Row) -> Result<Row, Error> {
+        let whole = match row.get_text("part_of").filter(|whole| !whole.is_empty()) {
+            Some(whole) => find_run(&self.world, Some(whole))?,
+            None => row.clone(),
+        };
+        let run = run_id(&whole)?;
+        if whole.get_text("mode").is_none() {
+            return Ok(row);
+        }
+        if whole.get_text("state") == Some("stopped") {
+            let failure = Failure::new("request.conflict", format!("{run} is stopped"));
+            return Err(failure.hint(format!("let it go on first: switchboard run --resume {run}")).into());
+        }
+        let phase = if row.get_text("mode").is_some() { phases_of(&self.world, &run)?.pop() } else { None };
+        Ok(phase.unwrap_or(row))
     }
 
     /// Returns the event of a turn that continues the unit of a run that the loop started.

@@ -170,7 +170,8 @@ impl Dispatch {
         if !matches!(request.scope, None | Some(UnitId::Phase(_))) {
             return Ok(Vec::new());
         }
-        sizes::preflight(&self.world, tree, whole, plan, (base, &request.source)).await
+        let of_wrap = request.drive.as_ref().map(|drive| drive.steps.of_wrap()).unwrap_or_default();
+        sizes::preflight(&self.world, tree, whole, plan, (base, &request.source), &of_wrap).await
     }
 
     async fn open(

@@ -13,6 +13,7 @@ use crate::dataflow;
 use crate::plan_json::{self, PlanError};
 use crate::prepare::prepare;
 use crate::subtasks::expand;
+use crate::team::fit;
 use crate::way::{self, compile};
 
 /// Maximum number of violations that a refusal names.
@@ -33,11 +34,12 @@ pub enum NoModeAnswer {
 }
 
 /// Returns what is wrong with an answer beyond its schema, as text for the role; `None` if it can be used. A plan is
-/// read, expanded and compiled like one from a file.
+/// read, expanded and compiled like one from a file, and held to the rules of a team. `files` are those of the commit at
+/// which its first tasks begin.
 #[must_use]
-pub fn fault_of(answer: &Answer) -> Option<String> {
+pub fn fault_of(answer: &Answer, files: &BTreeSet<String>) -> Option<String> {
     match answer {
-        Answer::PlanDraft(draft) => fault_of_plan(&draft.plan).err().map(|failure| refusal_text(&failure)),
+        Answer::PlanDraft(draft) => fault_of_plan(&draft.plan, files).err().map(|failure| refusal_text(&failure)),
         Answer::Exploration(_)
         | Answer::Questions(_)
         | Answer::Reality(_)
@@ -59,7 +61,7 @@ pub fn fault_of(answer: &Answer) -> Option<String> {
 }
 
 /// Rejects a plan that a run would refuse for any agents.
-fn fault_of_plan(draft: &serde_json::Value) -> Result<(), Failure> {
+fn fault_of_plan(draft: &serde_json::Value, files: &BTreeSet<String>) -> Result<(), Failure> {
     let parsed = plan_json::parse(&draft.to_string()).map_err(|error| error.failure("the plan"))?;
     if let Some(task) = parsed.tasks().find(|task| task.switchboard.as_ref().is_some_and(|own| own.asks.is_some())) {
         return Err(Failure::new("plan.mode", format!("task {} asks a role, and a plan is made of work", task.id)));
@@ -69,6 +71,7 @@ fn fault_of_plan(draft: &serde_json::Value) -> Result<(), Failure> {
     if let Some(fault) = (PlanFacts { plan: Digest::ZERO, phases }).fault() {
         return Err(Failure::new("plan.schema", fault));
     }
+    fit::fault(&parsed, files).map_or(Ok(()), Err)?;
     let (resolved, _) = dataflow::resolve(parsed);
     let expanded = expand(&resolved)?;
     let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);

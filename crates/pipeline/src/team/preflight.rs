@@ -19,6 +19,8 @@ pub struct Known<'a> {
     pub done: &'a BTreeSet<TaskId>,
     /// Tasks with all the evidence that their way requires.
     pub evidence: &'a BTreeSet<TaskId>,
+    /// Roles that take part at the end of each phase.
+    pub of_wrap: &'a [RoleName],
 }
 
 /// A kind of problem.
@@ -122,9 +124,12 @@ impl Preflight<'_> {
         let of = |name: &String| {
             let role = shipped_role_of(name, &self.plan.swarm);
             let of_phase = |what: &str| format!("phase {} requires the role {}, {what}", self.phase.id, shown(name));
-            let has = || IN_TASKS.map(RoleName::as_str).join(", ");
+            let has = || {
+                let has: Vec<_> = IN_TASKS.iter().chain(self.known.of_wrap).map(|role| role.as_str()).collect();
+                has.join(", ")
+            };
             let (kind, reason, remedy) = match role {
-                Some(role) if IN_TASKS.contains(&role) => return None,
+                Some(role) if IN_TASKS.contains(&role) || self.known.of_wrap.contains(&role) => return None,
                 Some(_) => (
                     ProblemKind::IdleRole,
                     of_phase("which no step of a team's tasks has"),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
+use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_CRITIC_CYCLES, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
 
 /// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/`
 /// format, so that settings carry over. The maxima bound what one task can cost.
@@ -12,6 +12,8 @@ use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS}
 pub struct TeamLimits {
     /// Maximum number of refused changes of a task before a person decides, if neither its plan nor its agent sets it: 1 to 20. Default: 5.
     pub gate_retries: u32,
+    /// Maximum number of plan revisions that the critic may ask for before a person decides: 0 to 5. Default: 2.
+    pub critic_cycles: u32,
     /// Maximum number of times an unusable answer is asked for again: 0 to 5. Default: 2.
     pub malformed_answers: u32,
     /// Maximum number of replacements for a worker of a step that fails or takes too long: 0 to 5. Default: 1.
@@ -31,6 +33,7 @@ impl Default for TeamLimits {
     fn default() -> Self {
         Self {
             gate_retries: MAX_ATTEMPTS,
+            critic_cycles: MAX_CRITIC_CYCLES,
             malformed_answers: MAX_ANSWERS - 1,
             agent_errors: MAX_FAILURES - 1,
             lost_workers: MAX_LOSSES,
@@ -48,9 +51,10 @@ impl TeamLimits {
 
     /// Returns the rows of the table.
     #[must_use]
-    pub const fn rows(&self) -> [Row; 5] {
+    pub const fn rows(&self) -> [Row; 6] {
         [
             ("gate_retries", self.gate_retries, (1, 20)),
+            ("critic_cycles", self.critic_cycles, (0, 5)),
             ("malformed_answers", self.malformed_answers, (0, 5)),
             ("agent_errors", self.agent_errors, (0, 5)),
             ("lost_workers", self.lost_workers, (1, 10)),
@@ -74,7 +78,7 @@ mod tests {
     fn the_usual_limits_are_in_their_ranges_and_a_value_outside_is_named() {
         let usual = TeamLimits::default();
 
-        assert_eq!(usual.rows().map(|(_, value, _)| value), [5, 2, 1, 3, 5]);
+        assert_eq!(usual.rows().map(|(_, value, _)| value), [5, 2, 2, 1, 3, 5]);
         assert_eq!(usual.out_of_range(), None);
         let bad = TeamLimits { gate_retries: 21, ..usual };
         assert_eq!(bad.out_of_range().as_deref(), Some("`gate_retries` is 21, not 1 to 20"));

@@ -195,7 +195,7 @@ fn words(binary: &Path, is_team: bool) -> anyhow::Result<(f64, f64)> {
     let tasks: Vec<_> = (1..=TASKS).map(task).collect();
     let plan = json!({ "schema_version": "1.0.0", "title": "Sums", "swarm": "bench", "x-switchboard": { "max_workers": 1, "team": is_team },
         "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
-    let flags = ["--role", "reviewer=ben", "--role", "test_engineer=cem"];
+    let flags = ["--role", "reviewer=ben", "--role", "test_engineer=cem", "--role", "explorer=ben"];
     let is_done = place.run(binary, &plan, if is_team { &flags } else { &[] })?;
     let log = |number: usize| place.call(&[&binary.display().to_string(), "log", &format!("1.{number}"), "--json"]);
     let between = match is_team {

@@ -30,6 +30,9 @@ pub(crate) struct Choice {
     pub(crate) lacks: Vec<String>,
 }
 
+/// Why a run needs an agent of its own.
+const SOME_TASKS: &str = "some tasks name no agent";
+
 /// What the command line sets about agents.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Named<'a> {
@@ -58,15 +61,20 @@ pub(crate) struct Named<'a> {
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
     let mut wanted = needed_agents(plan, named.debates);
+    wanted.has_unassigned_task |= named.plans;
+    let mut lacking = SOME_TASKS.to_owned();
     if let Some(roles) = named.roles {
-        wanted.has_unassigned_task |= super::team::has_unassigned_role(roles, named.has);
+        let open = super::team::without_agent(roles, named.has);
+        if let (false, [first, ..]) = (wanted.has_unassigned_task, open.as_slice()) {
+            lacking = format!("nobody is named for the team's {first} (--role {first}=NAME)");
+        }
+        wanted.has_unassigned_task |= !open.is_empty();
         wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
     }
     wanted.names.extend(named.coders.iter().cloned());
-    wanted.has_unassigned_task |= named.plans;
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
-        None if wanted.has_unassigned_task => one(&available, context)?,
+        None if wanted.has_unassigned_task => one(&available, context, &lacking)?,
         None => None,
     };
     if let Some(name) = named.agent {
@@ -148,7 +156,7 @@ fn choice(
         (Some(agent), _) => agent.clone(),
         (None, Some(default)) => agent_name(default)?,
         (None, None) => {
-            let chosen = one(available, context).map_err(|failure| {
+            let chosen = one(available, context, SOME_TASKS).map_err(|failure| {
                 failure.at(definition.path.display().to_string()).hint("say which it is: `agent: NAME` in the file")
             })?;
             let none = || Failure::new("agent.unknown", format!("no agent is there that {name} could be"));
@@ -162,9 +170,9 @@ fn choice(
     Ok((AgentChoice { instructions, ..choice }, base))
 }
 
-/// Returns the only agent, or the one that a person names. An agent whose runs cost money is never taken without being
+/// Returns the only agent, or the one that a person names; `lacking` says what it is needed for. An agent whose runs cost money is never taken without being
 /// named, even if it is the only one.
-fn one(available: &Available, context: &Context) -> Result<Option<String>, Failure> {
+fn one(available: &Available, context: &Context, lacking: &str) -> Result<Option<String>, Failure> {
     let candidates = available.candidates(context);
     if let [only] = candidates.as_slice()
         && !only.spends
@@ -176,12 +184,12 @@ fn one(available: &Available, context: &Context) -> Result<Option<String>, Failu
         return Ok(None);
     }
     if context.can_ask() {
-        let chosen = ask::choose("Some tasks name no agent. Who does them?", &names)?;
+        let chosen = ask::choose(&format!("Which agent is the run's own? It has to have one: {lacking}."), &names)?;
         if let Some(name) = chosen {
             return Ok(Some(name.to_owned()));
         }
     }
-    let what = "some tasks name no agent, and Switchboard does not choose one for you";
+    let what = format!("{lacking}, and Switchboard does not choose one for you");
     let hint = format!("name one: --agent {}", names.join(" | --agent "));
     Err(Failure::new("agent.ambiguous", what).hint(hint))
 }

@@ -351,6 +351,9 @@ fn next_step(report: &GetRunReply, asks: Option<&Need>, context: &mut Context) {
         None if report.summary.is_merged => format!("merged into {}", report.summary.target),
         None if report.list.iter().all(|task| task.state != "merged") => "nothing is to be merged".to_owned(),
         None => format!("take it over: switchboard merge {run}"),
+        Some(_) if report.summary.mode.is_some() => {
+            format!("see why: switchboard show {run}   let it go on: switchboard run --resume {run}")
+        }
         Some(_) => format!("see why: switchboard show {run}   try again: switchboard retry {run}"),
     };
     context.out.line(line);

@@ -173,12 +173,12 @@ impl TeamFlags {
     }
 }
 
-/// Returns true if a role that the team needs has no agent.
-pub(crate) fn has_unassigned_role(choices: &[RoleChoice], has: &[RoleName]) -> bool {
+/// Returns the roles that the team needs and nobody is named for.
+pub(crate) fn without_agent(choices: &[RoleChoice], has: &[RoleName]) -> Vec<RoleName> {
     let is_named =
         |needed: &RoleName| choices.iter().any(|choice| choice.role == needed.id() && choice.agent.is_some());
     // Few tasks have a designer; the run's agent takes that role where one is needed.
-    !has.iter().filter(|role| **role != RoleName::Designer).all(is_named)
+    has.iter().filter(|role| **role != RoleName::Designer && !is_named(role)).copied().collect()
 }
 
 fn named(text: &str) -> Result<(String, String), String> {

@@ -4,13 +4,12 @@ use serde_json::Value;
 use switchboard_pipeline::gate;
 use switchboard_pipeline::modes::At;
 use switchboard_pipeline::plan_json;
-use switchboard_protocol::answer::{Answer, PlanDraft};
+use switchboard_protocol::answer::PlanDraft;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::modes::ModeEvent;
 use switchboard_protocol::verb::lead::SetQaGatesRequest;
 use switchboard_store::Idempotency;
 
-use super::super::added_gates::add_to;
 use super::{Driver, SeatCaller};
 use crate::Error;
 
@@ -29,18 +28,17 @@ impl Driver {
             let hint = "add gates when the phase is over: they hold for those after it";
             return Err(Failure::new("seat.not-open", what).hint(hint).into());
         }
-        self.expect_judging(&gates)?;
+        self.expect_judging(&gates).await?;
         let added = ModeEvent::GatesAdded { gates, fence: request.fence };
         self.record_call((added, String::new()), by, call).await
     }
 
     /// Refuses gates that could not judge the tasks of the plan, as the start of a phase would.
-    fn expect_judging(&self, gates: &[String]) -> Result<(), Error> {
-        let Ok((mut plan, _)) = self.plan() else { return Ok(()) };
-        add_to(&mut plan, gates);
-        let text = plan_json::write(&plan);
-        let draft = serde_json::from_str(&text).map_err(crate::error::shape("a plan"))?;
-        match switchboard_pipeline::modes::fault_of(&Answer::PlanDraft(PlanDraft { plan: draft })) {
+    async fn expect_judging(&self, gates: &[String]) -> Result<(), Error> {
+        let Ok((plan, _)) = self.plan() else { return Ok(()) };
+        let draft = serde_json::from_str(&plan_json::write(&plan)).map_err(crate::error::shape("a plan"))?;
+        let all: Vec<_> = self.record.state().gates().iter().chain(gates).cloned().collect();
+        match self.fault_of_plan(&PlanDraft { plan: draft }, &all).await? {
             Some(fault) => Err(Failure::new("seat.not-open", format!("with these gates {fault}")).at("add").into()),
             None => Ok(()),
         }

@@ -1,7 +1,10 @@
 //! Answers from the seat to questions for the architect.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use switchboard_pipeline::modes::{Action, Ask, facts_of, fault_of};
+use switchboard_pipeline::plan_json;
 use switchboard_pipeline::team::objection;
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::answer::{Answer, AnswerKind, PlanDraft};
@@ -12,8 +15,10 @@ use switchboard_protocol::verb::lead::SavePlanRequest;
 use switchboard_protocol::verb::step::ReportStepRequest;
 use switchboard_store::Idempotency;
 
+use super::super::added_gates::add_to;
 use super::{Driver, SeatCaller};
 use crate::Error;
+use crate::error::shape;
 
 impl Driver {
     pub(super) async fn save_plan(
@@ -69,13 +74,37 @@ impl Driver {
     ) -> Result<Value, Error> {
         let asked = self.question(ask, &[], None).await?;
         let asked = asked.split("\n\n").next().unwrap_or_default();
-        if let Some(fault) = fault_of(&answer).or_else(|| objection::to(&answer, asked)) {
+        let fault = if let Answer::PlanDraft(draft) = &answer {
+            self.fault_of_plan(draft, self.record.state().gates()).await?
+        } else {
+            objection::to(&answer, asked)
+        };
+        if let Some(fault) = fault {
             return Err(Failure::new("request.bad-args", fault).at(at.to_owned()).into());
         }
         let (facts, body) =
             facts_of(&answer).map_err(|error| Failure::new("request.bad-args", error.to_string()).at(at.to_owned()))?;
         let event = ModeEvent::Answered { step, answer: facts };
         self.record_call((event, body), by, call).await
+    }
+
+    /// Returns what is wrong with a plan once gates are added to its tasks, as the start of its phases would find it.
+    pub(super) async fn fault_of_plan(&self, draft: &PlanDraft, gates: &[String]) -> Result<Option<String>, Error> {
+        let branch = self.branch();
+        let head = self.dispatch.world.git(move |git| git.branch(&branch)).await?;
+        let files = match head {
+            Some(head) => self.dispatch.world.files_at(&head).await?,
+            None => BTreeSet::new(),
+        };
+        let plan = match plan_json::parse(&draft.plan.to_string()) {
+            Ok(mut plan) => {
+                add_to(&mut plan, gates);
+                serde_json::from_str(&plan_json::write(&plan)).map_err(shape("a plan"))?
+            }
+            // What is wrong with it is said below.
+            Err(_) => draft.plan.clone(),
+        };
+        Ok(fault_of(&Answer::PlanDraft(PlanDraft { plan }), &files))
     }
 
     /// Returns the question that the seat has to answer.

@@ -22,14 +22,7 @@ impl Driver {
         by: &SeatCaller,
         call: Option<Idempotency>,
     ) -> Result<Value, Error> {
-        let agent = holder(&request, by)?;
-        let lease_ms = lease(request.lease_ms)?;
-        let fence = self.record.state().next_fence();
-        let taken = ModeEvent::SeatTaken { agent, fence, lease_ms, by: by.name.clone() };
-        self.record.state().step(&taken).map_err(|refused| {
-            let code = if matches!(self.record.state().form(), Form::Led(_)) { "seat.taken" } else { "seat.not-open" };
-            Failure::new(code, refused.why.clone()).hint(refused.hint.replace("RUN", self.run.as_str()))
-        })?;
+        let taken = self.taken(&request, by)?;
         self.set_ceiling(&request).await?;
         let answer = self.record_call((taken, String::new()), by, call).await?;
         self.heard = Instant::now();
@@ -37,13 +30,38 @@ impl Driver {
         Ok(answer)
     }
 
+    /// Refuses what [`take_seat`](Self::take_seat) would refuse, so that no person is asked about it.
+    pub(super) fn may_lead(&self, request: &LeadRunRequest, by: &SeatCaller) -> Result<(), Error> {
+        self.taken(request, by)?;
+        if request.budget.is_some() { Ok(()) } else { self.expect_ceiling() }
+    }
+
+    /// Returns the event by which the seat is taken.
+    fn taken(&self, request: &LeadRunRequest, by: &SeatCaller) -> Result<ModeEvent, Failure> {
+        let agent = holder(request, by)?;
+        let lease_ms = lease(request.lease_ms)?;
+        let fence = self.record.state().next_fence();
+        let taken = ModeEvent::SeatTaken { agent, fence, lease_ms, by: by.name.clone() };
+        self.record.state().step(&taken).map_err(|refused| {
+            let code = if matches!(self.record.state().form(), Form::Led(_)) { "seat.taken" } else { "seat.not-open" };
+            Failure::new(code, refused.why.clone()).hint(refused.hint.replace("RUN", self.run.as_str()))
+        })?;
+        Ok(taken)
+    }
+
     /// Sets what the run may cost while an agent leads it.
     async fn set_ceiling(&self, request: &LeadRunRequest) -> Result<(), Error> {
-        let run = self.run.to_string();
         if request.budget.is_some() {
+            let run = self.run.to_string();
             let set = SetBudgetRequest { run: Some(run), budget: request.budget, plan: None, task: None };
             return Box::pin(self.dispatch.set_budget(&set, None)).await.map(drop);
         }
+        self.expect_ceiling()
+    }
+
+    /// Refuses a run without a ceiling.
+    fn expect_ceiling(&self) -> Result<(), Error> {
+        let run = &self.run;
         let row = self.dispatch.world.store.get(RUNS, &[self.run.as_str().into()])?;
         let has_ceiling = row.is_some_and(|row| row.get_text("budget").is_some_and(|budget| !budget.is_empty()));
         if has_ceiling {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::plan::Plan;
-use switchboard_protocol::role::{MAX_FALLBACK_MODELS, RoleName};
+use switchboard_protocol::role::{MAX_FALLBACK_MODELS, Rights, RoleName};
 use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::verb::run::RoleChoice;
 
@@ -79,6 +79,11 @@ pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Resul
             let what =
                 format!("task {task} needs the role {role}, and that may not read: its work lies in a work tree");
             return Err(Failure::new("plan.no-effect", what).hint("give it `read` among its `rights`"));
+        }
+        let is_read_only = said.rights.as_ref().is_some_and(Rights::is_read_only);
+        if is_read_only && work.is_none() && !settings.files_touched.is_empty() {
+            let what = format!("task {task} changes files, and the role {role} may write nothing");
+            return Err(Failure::new("plan.no-effect", what).hint("give it zones in `write`"));
         }
         let is_command = matches!(choice.driver, DriverSpec::Exec { .. });
         let (agent, hint) = (&choice.name, "leave it out of the role, or name another agent for it");

@@ -29,7 +29,7 @@ fn plan(changes: &Value) -> Plan {
 fn problems(changes: &Value, phase: u64, done: &[&str], evidence: &[&str]) -> Vec<(String, String)> {
     let set = |ids: &[&str]| ids.iter().map(|text| id(text)).collect::<BTreeSet<_>>();
     let (done, evidence) = (set(done), set(evidence));
-    let found = preflight(&plan(changes), phase, Known { done: &done, evidence: &evidence });
+    let found = preflight(&plan(changes), phase, Known { done: &done, evidence: &evidence, of_wrap: &[] });
     assert!(found.iter().all(|problem| !problem.reason.is_empty() && !problem.remedy.is_empty()));
     found.into_iter().map(|one| (kebab(one.kind), one.task.map(|task| task.to_string()).unwrap_or_default())).collect()
 }
@@ -64,7 +64,10 @@ fn a_phase_that_is_not_there_or_is_empty_is_named() {
     let mut empty = plan(&json!({}));
     empty.phases[0].tasks.clear();
     let none = BTreeSet::new();
-    assert_eq!(preflight(&empty, 1, Known { done: &none, evidence: &none })[0].kind, ProblemKind::EmptyPhase);
+    assert_eq!(
+        preflight(&empty, 1, Known { done: &none, evidence: &none, of_wrap: &[] })[0].kind,
+        ProblemKind::EmptyPhase
+    );
 }
 
 #[test]
@@ -128,11 +131,13 @@ fn roles_that_a_phase_requires_and_nobody_has_are_named_with_what_there_is() {
         Some(["coder", "s_reviewer", "Test Engineer", "docs", "reviwer"].map(str::to_owned).to_vec());
     let none = BTreeSet::new();
 
-    let found = preflight(&plan, 1, Known { done: &none, evidence: &none });
+    let found = preflight(&plan, 1, Known { done: &none, evidence: &none, of_wrap: &[] });
 
     let found: Vec<_> = found.iter().map(|problem| (problem.kind, problem.remedy.as_str())).collect();
     let idle = (ProblemKind::IdleRole, "a team has: coder, reviewer, test_engineer, designer");
     assert_eq!(found, [idle, (ProblemKind::UnknownRole, "did you mean reviewer?")]);
+    let wrapped = preflight(&plan, 1, Known { done: &none, evidence: &none, of_wrap: &RoleName::ALL });
+    assert_eq!(wrapped.iter().map(|problem| problem.kind).collect::<Vec<_>>(), [ProblemKind::UnknownRole]);
 }
 
 proptest! {
