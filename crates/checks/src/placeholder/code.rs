@@ -336,7 +336,8 @@ fn of_call(node: Node<'_>, above: &[Node<'_>], text: &[u8], names: &[&str]) -> O
 
 /// Returns whether the message of an error is put together: it tells of a value that is not handled.
 fn is_of_value(raised: &[u8]) -> bool {
-    raised.windows(2).any(|part| part == b"${") || raised.windows(3).any(|part| part == b"\" +" || part == b"+ \"")
+    raised.windows(2).any(|part| part == b"${")
+        || raised.windows(3).any(|part| matches!(part, b"\" +" | b"+ \"" | b"' +" | b"+ '"))
 }
 
 /// `return errors.New("not implemented")` as the whole function, where no other file has it for another platform.

@@ -130,7 +130,8 @@ pub(super) fn placeholders(
         // A hack works; its mark says why it was needed.
         let stands = |tree| {
             let is_in_test = is_test && !place::is_in_body_of_function(note, tree);
-            let is_other = is_in_test || leaves_no_code_out(note) || waits(note) || place::is_above_shown(note, text);
+            let is_other =
+                is_in_test || leaves_no_code_out(note) || is_remark(note) || place::is_above_shown(note, text);
             note.tag != "HACK"
                 && is_short(note)
                 && !is_other
@@ -138,6 +139,7 @@ pub(super) fn placeholders(
                 && place::stands_for_code(note, tree, text)
         };
         let says_it = || match said(note, text, may_be_bare) {
+            Said::Missing if !may_be_bare => tree.is_some_and(|tree| place::leaves_gap(&note.range, tree, text)),
             // A file that no grammar reads is mostly configuration.
             Said::Missing => tree.is_some() || is_alone(note, text),
             Said::Gap => tree.map_or_else(|| is_alone(note, text), |tree| place::leaves_gap(&note.range, tree, text)),
@@ -172,10 +174,10 @@ fn leaves_no_code_out(note: &Note) -> bool {
     NO_CODE_HERE.is_match(without_owner(said.trim_ascii_start()))
 }
 
-/// Returns whether a mark waits for something else: `implement when available in Firefox`.
-fn waits(note: &Note) -> bool {
+/// Returns whether a mark waits for something else (`implement when available in Firefox`) or is a remark (`this is a candidate for …`).
+fn is_remark(note: &Note) -> bool {
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(r"\bwhen\b|\bonce\b")
+        RegexBuilder::new(r"\bwhen\b|\bonce\b|^\w+\W*(?:\([^)]*\)\W*)?(?:this\sis|it\s?'?s|it\sis|it\swould|it\scould|that\s|they\s|surely|probably)\b")
             .unicode(false)
             .case_insensitive(true)
             .build()

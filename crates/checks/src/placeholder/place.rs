@@ -70,7 +70,7 @@ pub(super) fn stands_for_code(note: &Note, tree: &Tree, text: &[u8]) -> bool {
     let Some((comment, parent)) = comment_of(&note.range, tree) else { return false };
     // Behind a statement that is commented out, it is about that.
     let is_about_shown = text[comment.start_byte()..note.range.start].contains(&b';');
-    let is_of_type = parent.parent().is_some_and(|owner| owner.kind().contains("class"));
+    let is_of_type = [Some(parent), parent.parent()].into_iter().flatten().any(|owner| owner.kind().contains("class"));
     if is_about_shown || is_of_type || is_explained(comment) || is_default(parent) {
         return false;
     }
@@ -226,18 +226,21 @@ fn is_empty(block: Node<'_>, text: &[u8]) -> bool {
         (None, _) => true,
         (Some(only), None) => {
             let is_nothing = matches!(&text[only.byte_range()], b"pass" | b"...");
-            is_nothing || (is_of_function(block) && (gives_dummy(only, text, &DUMMIES) || is_name(only, text)))
+            is_nothing
+                || (is_of_function(block) && (gives_dummy(only, text, &DUMMIES) || gives_parameter(only, block, text)))
         }
         (Some(_), Some(_)) => false,
     }
 }
 
-/// Returns whether a statement only returns a variable: as the whole function, its parameter.
-fn is_name(statement: Node<'_>, text: &[u8]) -> bool {
+/// Returns whether a statement only gives a parameter of its function back.
+fn gives_parameter(statement: Node<'_>, body: Node<'_>, text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let written = text[statement.byte_range()].trim_ascii_end();
     let value = written.strip_prefix(b"return ").unwrap_or(written);
     let value = value.strip_suffix(b";").unwrap_or(value);
-    value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    let head = body.parent().map_or(&b""[..], |owner| &text[owner.start_byte()..body.start_byte()]);
+    value.iter().all(is_part) && head.split(|byte| !is_part(byte)).any(|word| word == value)
 }
 
 /// Returns whether a block is the body of a function: under a condition a dummy may be the answer.

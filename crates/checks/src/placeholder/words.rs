@@ -121,7 +121,7 @@ pub(crate) fn in_comment(
             // An example leaves to its readers what they are to write.
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
             let is_kept = says_when && is_put_away(&line[..hit.start()]);
-            let is_hook = contains(hit.as_bytes(), b"to be implemented") && is_for_others(&text[..comment.start]);
+            let is_hook = !is_elision && is_for_others(&text[..comment.start]);
             let is_note = is_remark
                 || (is_elision
                     && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)

@@ -163,12 +163,12 @@ fn what_a_base_an_object_or_an_owner_asks_for_does_not_block() {
 
 #[test]
 fn what_a_platform_lacks_and_what_is_handed_on_or_filled_in_does_not_block() {
-    let idle = "def shape(operator):\n    pass\n";
+    let idle = "def apply_shape(operator):\n    pass\n";
     let filled = "const fs = {\n  read: () => {\n    throw Error('read not implemented');\n  },\n  write: () => {\n    throw Error('write not implemented');\n  }\n};\n";
     for (path, text) in [
         ("src/wasm.rs", "pub fn last_access(_: &M) -> T {\n    unimplemented!()\n}\n"),
         ("sys/unsupported.js", "function load(a) {\n  throw new Error('not implemented');\n}\n"),
-        ("a.py", &format!("{idle}\nregister('Pipe', shape)\n")),
+        ("a.py", &format!("{idle}\nregister('Pipe', apply_shape)\n")),
         ("a.py", "def debug_pass(a):\n    pass\ndebug = debug_pass\n"),
         ("a.js", filled),
         ("a.js", "function _lib_Change(p) {\n}\n"),
@@ -180,8 +180,8 @@ fn what_a_platform_lacks_and_what_is_handed_on_or_filled_in_does_not_block() {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
     assert_eq!(blocking("src/wasm.rs", "pub fn f() -> u8 {\n    todo!()\n}\n").len(), 1);
-    assert_eq!(blocking("a.py", &format!("{idle}\nshape('Pipe')\n")).len(), 1);
-    assert_eq!(blocking("a.py", &format!("{idle}\na = shape('Pipe')\n")).len(), 1);
+    assert_eq!(blocking("a.py", &format!("{idle}\napply_shape('Pipe')\n")).len(), 1);
+    assert_eq!(blocking("a.py", &format!("{idle}\na = apply_shape('Pipe')\n")).len(), 1);
     assert_eq!(blocking("a.js", &filled.replace("implemented", "implemented yet")).len(), 2);
 }
 

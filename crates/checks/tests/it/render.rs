@@ -32,7 +32,7 @@ fn a_check_called_by_its_name_is_shown_as_text() {
     let scratch = Scratch::repository();
     scratch.write("old.py", "x = 1\n").commit();
     scratch
-        .write("src/a.rs", "// TODO: more\nfn f( {\n")
+        .write("src/a.rs", "// TODO: more\nfn f( {\n}\nfn g() {\n    todo!()\n}\n")
         .write("key.env", fill("KEY=ghp_{A36}\n", 5))
         .write("b.bin", b"\0");
     let engine = switchboard_checks::Engine::new(switchboard_checks::Limits::default());

@@ -5,6 +5,7 @@
 //! [`ABANDONED`].
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -67,12 +68,27 @@ impl Repo {
     /// [`Error::Git`].
     pub fn branch_in_the_way(&self) -> Result<Option<String>> {
         for full in OURS.iter().map(|prefix| prefix.trim_end_matches('/')) {
-            // A folder there holds branches of ours.
-            if !self.common_dir.join(full).is_dir() && self.resolve(full)?.is_some() {
+            if self.may_exist(full) && self.resolve(full)?.is_some() {
                 return Ok(full.strip_prefix("refs/heads/").map(str::to_owned));
             }
         }
         Ok(None)
+    }
+
+    /// Returns false if no reference of this name is in git's files, so that git need not be called.
+    fn may_exist(&self, full: &str) -> bool {
+        let loose = self.common_dir.join(full);
+        // A folder there holds branches of ours.
+        if loose.is_dir() {
+            return false;
+        }
+        let is_named = |line: &[u8]| line.ends_with(full.as_bytes());
+        let is_packed = match fs::read(self.common_dir.join("packed-refs")) {
+            Ok(packed) => packed.split(|byte| *byte == b'\n').any(is_named),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        // Tables of references are not read here.
+        is_packed || loose.exists() || self.common_dir.join("reftable").exists()
     }
 
     /// Returns true if `ancestor` is reachable from `commit`, or the same.

@@ -17,7 +17,7 @@ pub struct SendMessageRequest {
     pub recipient: AgentName,
     /// The text, at most 256 KiB.
     pub payload: String,
-    /// Purpose of the message.
+    /// Purpose.
     #[serde(default)]
     pub action: Action,
     /// Id of the message that this one answers.
@@ -29,7 +29,7 @@ pub struct SendMessageRequest {
     /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Priority of the message.
+    /// Priority.
     #[serde(default)]
     pub priority: Priority,
     /// Delivery options.
@@ -141,10 +141,10 @@ pub struct CheckInboxRequest {
     /// Only messages with this action; `all` for every action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Only messages after this `seq`, in order of sending; by default control and urgent messages come first.
+    /// Only messages after this `seq`, oldest first; by default control and urgent ones come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// Maximum number of messages: 20 by default, 100 at most.
+    /// Maximum: 20 by default, 100 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// False for previews of 200 characters, which don't count as read.

@@ -134,7 +134,7 @@ pub struct SendRequestRequest {
     pub recipient: AgentName,
     /// The text.
     pub payload: String,
-    /// Purpose of the message.
+    /// Purpose.
     #[serde(default)]
     pub action: Action,
     /// Subject in a few words.
@@ -175,7 +175,7 @@ pub struct SendTeamMessageRequest {
     pub recipients: Vec<AgentName>,
     /// The text.
     pub payload: String,
-    /// Purpose of the message.
+    /// Purpose.
     #[serde(default)]
     pub action: Action,
     /// Only members with this role.
@@ -184,7 +184,7 @@ pub struct SendTeamMessageRequest {
     /// Subject in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Priority of the message.
+    /// Priority.
     #[serde(default)]
     pub priority: Priority,
     /// Delivery options.

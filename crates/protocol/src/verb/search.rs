@@ -20,7 +20,7 @@ pub struct SearchMessagesRequest {
     /// Only messages before this `seq`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Maximum number of messages: 20 by default, 100 at most.
+    /// Maximum: 20 by default, 100 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -32,7 +32,7 @@ pub struct MessageHit {
     pub id: MessageId,
     /// Position in the log.
     pub seq: u64,
-    /// Purpose of the message.
+    /// Purpose.
     pub action: Action,
     /// Name of the sender.
     pub sender: AgentName,

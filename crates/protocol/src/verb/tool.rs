@@ -13,7 +13,7 @@ pub struct FindToolsRequest {
     /// Words to search for; if empty, all tools by name.
     #[serde(default)]
     pub words: String,
-    /// Maximum number of tools: 10 by default, 50 at most.
+    /// Maximum: 10 by default, 50 at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
