@@ -187,12 +187,18 @@ impl Dispatch {
         drop(permit);
         self.world.troubles.passed(&run);
         tokio::spawn(async move {
-            let has_panicked = has_panicked(engine.run()).await;
+            let mut has_panicked = has_panicked(engine.run()).await;
             // The run keeps its claims: its workers are still alive.
             if has_panicked && this.may_restart(&run).await {
-                match this.start_engine(&run) {
-                    Ok(_) => return,
-                    Err(error) => this.world.troubles.failed(&run, error.into()),
+                if this.is_over(&run) {
+                    // An engine would wait for requests. Only the merge is left.
+                    confirm_merge::resolve(&this.world, &run).await;
+                    has_panicked = false;
+                } else {
+                    match this.start_engine(&run) {
+                        Ok(_) => return,
+                        Err(error) => this.world.troubles.failed(&run, error.into()),
+                    }
                 }
             }
             let was_ours = this.remove_engine(&run, &own);
@@ -210,6 +216,12 @@ impl Dispatch {
         tracing::error!(%run, is_wanted, "what carries the run on has panicked, which is a defect");
         let pause = tokio::time::sleep(troubles::BEFORE_RESTART);
         is_wanted && self.world.stop.run_until_cancelled(pause).await.is_some()
+    }
+
+    /// Returns true if the record has the end of a run.
+    fn is_over(&self, run: &RunId) -> bool {
+        let row = self.world.store.get(RUNS, &[run.as_str().into()]);
+        row.is_ok_and(|row| row.is_some_and(|row| row.get_text("state") != Some("running")))
     }
 
     /// Removes an engine that has ended; returns false if another engine of the same run has been started already.

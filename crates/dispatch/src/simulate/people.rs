@@ -24,6 +24,9 @@ use crate::lock::lock;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error};
 
+/// Time after which people try again what the budget did not allow.
+const LATER: Duration = Duration::from_secs(3 * 3600);
+
 /// Maximum number of retries in a history.
 const RETRIES: u64 = 6;
 
@@ -140,7 +143,11 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     {
         // It has panicked as often as one daemon restarts it: the advice of the hint is followed.
         let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
-        return repeated(stage, |call| daemon.resume_run(&request, &ann, Some(call)), "resume_run").await;
+        if !repeated(stage, |call| daemon.resume_run(&request, &ann, Some(call)), "resume_run").await? {
+            // Refused for want of budget: a ceiling is raised, or the next day has a new one.
+            tokio::time::sleep(LATER).await;
+        }
+        return Ok(true);
     }
     if state == "running" {
         return Err("the run is said to be running, and nobody works on it".to_owned());
