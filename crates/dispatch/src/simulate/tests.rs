@@ -235,9 +235,9 @@ fn mistakes_made_on_purpose_are_found() {
     ];
     for defect in cases {
         let found =
-            (1..=400).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
+            (1..=1_500).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
 
-        assert!(found.is_some(), "{defect:?} was not found in 400 histories");
+        assert!(found.is_some(), "{defect:?} was not found in 1,500 histories");
     }
 }
 
