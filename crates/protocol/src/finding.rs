@@ -180,7 +180,7 @@ pub struct Finding {
     pub cwe: Option<u32>,
     /// Path of the file, relative to the root, with `/`.
     pub path: String,
-    /// Place in that file.
+    /// Position in that file.
     pub span: Span,
     /// Fingerprint of 32 hexadecimal digits, which stays the same when lines above move.
     pub fingerprint: String,

@@ -66,7 +66,7 @@ pub struct ReadOutputReply {
     pub worker: WorkerId,
     /// Attempt number of the worker.
     pub attempt: u32,
-    /// Pieces that were read, in order.
+    /// Parts that were read, in order.
     pub pieces: Vec<OutputPiece>,
     /// Number of bytes between the pieces, or between `from` and the first one, that are left out.
     pub elided_bytes: u64,
