@@ -278,7 +278,8 @@ mod tests {
     #[test]
     fn what_does_not_go_with_a_mode_is_named() {
         let misfit = |job: &Job, mode| job.unsupported_field(mode).map(|(field, _)| field);
-        let debate = Job { topic: Some(JobTask::default()), ..job(2) };
+        let topic = JobTask { task: "why".to_owned(), ..JobTask::default() };
+        let debate = Job { topic: Some(topic), ..job(2) };
 
         assert_eq!(misfit(&job(2), Mode::Single), Some("job.tasks"));
         assert_eq!(misfit(&job(9), Mode::Parallel), Some("job.tasks"));

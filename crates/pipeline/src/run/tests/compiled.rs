@@ -179,7 +179,10 @@ fn a_failure_that_differs_only_in_the_agents_own_ids_is_the_same_one() {
     }
 
     let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
-    assert!(reason.starts_with("the same refusal twice: the agent failed: error: no connection"), "{reason}");
+    assert!(
+        reason.starts_with("the same refusal twice; the first: the agent failed: error: no connection"),
+        "{reason}"
+    );
 }
 
 impl Run {
