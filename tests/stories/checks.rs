@@ -310,6 +310,7 @@ fn no_evidence_log_or_prompt_holds_what_a_gate_refused() {
 fn each_check_is_a_command_of_its_own_name() {
     let sandbox = Sandbox::new();
     sandbox.write("src/lib.rs", "// TODO: more\npub fn one( -> u32 { 1 }\n");
+    sandbox.write("src/two.rs", "pub fn two() {\n    todo!()\n}\n");
     let token = ["ghp_", "q8Zr2LkT5vNw9XcB3mYd7HjF4sGp1A6oEu0R"].concat();
     sandbox.write("key.txt", &format!("token = {token}\n"));
 
