@@ -322,7 +322,7 @@ fn each_check_is_a_command_of_its_own_name() {
     assert_eq!(syntax["files"][0]["path"], "src/lib.rs");
     assert_eq!(secrets.json()["findings"][0]["path"], "key.txt");
     assert!(!secrets.out.contains(&token[4..]), "{}", secrets.out);
-    assert_eq!(stubs["findings"][0]["rule_id"], "placeholder/comment-todo");
+    assert_eq!(stubs["findings"][0]["rule_id"], "placeholder/code-throw-todo");
     assert_eq!(notes["total"], 1);
     sandbox.switchboard(&["lint"]).ends_with(1).says("no linter is set up here");
     sandbox.switchboard(&["lint", "src"]).ends_with(2).says("takes no paths");
