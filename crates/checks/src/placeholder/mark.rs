@@ -167,7 +167,7 @@ fn asks(note: &Note, text: &[u8]) -> bool {
 /// Returns whether a mark asks for less code, speaks of tests, or is a statement that is commented out.
 fn leaves_no_code_out(note: &Note) -> bool {
     static NO_CODE_HERE: LazyLock<Regex> = LazyLock::new(|| {
-        let words = r"^\W*(?:deprecated?\b|optimi[sz]e\b|dcheck\b|assert\b|log\b|(?:remove|delete|drop|disable|revert)\s(?:this|these|it|special|after|when|once)\b)|\bremove\W*$|\b(?:un)?tested\b|\b(?:by|in)\stests\b|\bwarn(?:ings?)?\b|^\W*test\sme\b|\w\([^()]*\);$";
+        let words = r"^\W*(?:deprecated?\b|optimi[sz]e\b|dcheck\b|assert\b|log\b|(?:remove|delete|drop|disable|revert)\s(?:this|these|it|special|after|when|once)\b)|\bremove\W*$|\b(?:un)?tested\b|\b(?:by|in)\stests\b|\bwarn(?:ings?)?\b|^\W*test\s(?:me|on|with|this)\b|\bdo(?:es)?\snothing\b|\w\([^()]*\);$";
         RegexBuilder::new(words).unicode(false).case_insensitive(true).build().expect("a constant pattern")
     });
     let said = note.text.as_bytes().get(note.tag.len()..).unwrap_or_default();
@@ -177,7 +177,7 @@ fn leaves_no_code_out(note: &Note) -> bool {
 /// Returns whether a mark waits for something else (`implement when available in Firefox`) or is a remark (`this is a candidate for …`).
 fn is_remark(note: &Note) -> bool {
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(r"\bwhen\b|\bonce\b|^\w+\W*(?:\([^)]*\)\W*)?(?:this\sis|it\s?'?s|it\sis|it\swould|it\scould|that\s|they\s|surely|probably)\b")
+        RegexBuilder::new(r"\bwhen\b|\bonce\b|\bif\b|^\w+\W*(?:\([^)]*\)\W*)?(?:this\sis|it\s?'?s|it\sis|it\swould|it\scould|that\s|they\s|surely|probably)\b")
             .unicode(false)
             .case_insensitive(true)
             .build()

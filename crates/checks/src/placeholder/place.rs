@@ -35,7 +35,18 @@ pub(super) fn leaves_nothing_out(note: &Note, tree: &Tree, text: &[u8]) -> bool 
         let condition = node.child_by_field_name("condition").filter(|_| node.kind() == "preproc_if");
         condition.is_some_and(|condition| &text[condition.byte_range()] == b"0")
     };
-    is_declared || is_shown(note, at, text) || outwards.any(is_off)
+    is_declared || is_shown(note, at, text) || is_uncovered(note, tree, text) || outwards.any(is_off)
+}
+
+/// Returns whether the coverage report leaves out the empty block of a mark: nobody is meant to get there.
+fn is_uncovered(note: &Note, tree: &Tree, text: &[u8]) -> bool {
+    const IGNORED: [&str; 3] = ["no cover", "c8 ignore", "istanbul ignore"];
+    let Some((comment, parent)) = comment_of(&note.range, tree) else { return false };
+    let block = comment.next_named_sibling().filter(|next| next.kind() == "block").unwrap_or(parent);
+    let end =
+        text[block.end_byte()..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| block.end_byte() + at);
+    let written = &text[block.start_byte()..end];
+    is_empty(block, text) && IGNORED.iter().any(|word| memchr::memmem::find(written, word.as_bytes()).is_some())
 }
 
 /// Returns whether a mark stands in code that is commented out: behind `//` in a block comment, or indented behind the sign.

@@ -32,6 +32,7 @@ pub(super) fn is_file(path: &str) -> bool {
             || folder.ends_with("_test")
             || folder.ends_with("_tests")
             || folder.ends_with("-stubs")
+            || folder.ends_with("_template")
     };
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     folders.split('/').any(is_folder) || is_name(stem) || name.starts_with("conftest")

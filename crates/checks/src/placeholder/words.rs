@@ -121,7 +121,9 @@ pub(crate) fn in_comment(
             // An example leaves to its readers what they are to write.
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
             let is_kept = says_when && is_put_away(&line[..hit.start()]);
-            let is_hook = !is_elision && is_for_others(&text[..comment.start]);
+            let is_left_open =
+                ["to be implemented", " here"].iter().any(|word| contains(hit.as_bytes(), word.as_bytes()));
+            let is_hook = !is_elision && is_left_open && is_for_others(&text[..comment.start]);
             let is_note = is_remark
                 || (is_elision
                     && line[..hit.start()].iter().any(u8::is_ascii_alphabetic)

@@ -744,3 +744,57 @@ fn constructors_and_names_of_a_status_do_not_block() {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
 }
+
+#[test]
+fn remarks_conditions_and_hooks_do_not_block() {
+    for (path, text) in [
+        (
+            "a.rs",
+            "impl A {\n    fn f(&self) -> bool {\n        // TODO: this is a candidate for a constant\n        true\n    }\n}\n",
+        ),
+        ("a.js", "function f(a) {\n  if (g(a)) {\n    // TODO: implement when it is there in Firefox\n  }\n}\n"),
+        ("a.js", "function f(a) {\n  if (g(a)) {\n    // FIXME: send a request here if we add support\n  }\n}\n"),
+        ("a.py", "def f(x):  # noqa # FIXME Ann\n    pass\n"),
+        ("a.rs", "fn f() -> bool {\n    // see the issue (TODO)\n    false\n}\n"),
+        ("a.py", "class A:\n    def f(self):\n        # TODO: implement f\n        pass  # pragma: no cover\n"),
+        ("a.py", "def stop(win, ctx):\n    pass\n"),
+        ("a.py", "def f(b):\n    raise NotImplementedError\n\n@overload(f)\ndef f_impl(b):\n    return g(b)\n"),
+        ("a.py", "# Nobody calls it: never reached\ndef f():\n    raise NotImplementedError('f is not implemented')\n"),
+        (
+            "a.py",
+            "class A(B):\n    def run(self):\n        return self.poll()\n    def poll(self):\n        raise NotImplementedError('Method not implemented')\n",
+        ),
+        (
+            "a.js",
+            "function f(method) {\n  return function () {\n    throw new Error('a.' + method + ' not implemented');\n  };\n}\n",
+        ),
+        ("lib/base.js", "class Step {\n  run() {\n    throw new Error('Not implemented');\n  }\n}\n"),
+        (
+            "a.ts",
+            "class A {\n  /**\n   * @throws {Error} A not implemented error.\n   */\n  send(): never {\n    throw new Error('Not implemented.');\n  }\n}\n",
+        ),
+        ("a.ts", "B.create = (a) => {\n  /* c8 ignore next */\n  throw new Error('unimplemented yet');\n};\n"),
+        (
+            "A.cs",
+            "class A : B { public override int F() { throw new NotImplementedException(); } public override int G() { throw new NotImplementedException(); } }",
+        ),
+        (
+            "a.rb",
+            "class A\n  def to_c(ref)\n    raise NotImplementedError.new('#to_c is not implemented')\n  end\nend\n",
+        ),
+        ("a.rs", "const A: [fn(u8); 1] = [|_| unimplemented!()];\n"),
+        ("null-loader.ts", "function parseSync(a: A): null {\n  return null;\n}\n"),
+        ("a.py", "def f(x):\n    # For now, always return a copy.\n    y = g(x)\n    z = h(y)\n    return z\n"),
+        ("a.toml", "[a]\nignore = true # TODO: implement me\nname = \"b\"\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "class A(B):\n    def poll(self):\n        raise NotImplementedError('Method not implemented')\n"),
+        ("a.py", "def save_all(x):\n    pass\n"),
+        ("a.rs", "impl A {\n    fn f(&self, a: u8) -> u8 {\n        // TODO: implement\n        a\n    }\n}\n"),
+        ("A.cs", "class A : B { public override int F() { throw new NotImplementedException(); } }"),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}
