@@ -188,3 +188,40 @@ fn workers_of_a_paused_run_say_so_within_two_seconds_stay_alive_and_go_on_as_the
     assert_eq!([0, 1, 2].map(|task| of(task, "attempts")), [1, 1, 1].map(|attempts| json!(attempts)));
     assert_eq!(started(), 3, "each task had one worker, which was neither lost nor found idle");
 }
+
+#[test]
+fn a_turn_that_ended_in_a_pause_is_not_done_again_after_the_daemon_and_its_workers_were_ended() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go").display().to_string();
+    let wait = format!("while [ ! -e {go} ]; do sleep 0.05; done");
+    // The turn is not interrupted at the end of its tool, so that the pause begins at its end.
+    let steps = json!([{ "do": "ignore_stop" }, { "do": "shell", "argv": ["sh", "-c", wait] },
+        { "do": "append", "path": "done.txt", "content": "once\n" }, { "do": "cost", "usd": 0.25 }]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let follower = sandbox.run_aside(&[&plan, "--agent", "ada", "--yes"]);
+    let of = |field: &str| sandbox.call(&["get_run"])["list"][0][field].clone();
+    let is_begun = || sandbox.call(&["get_status"])["runs"].as_array().is_some_and(|runs| !runs.is_empty());
+    assert!(within(Duration::from_secs(60), is_begun));
+    let at_work = || of("state") == "working" && of("doing") != json!(null);
+    assert!(within(Duration::from_secs(60), at_work), "{}", sandbox.call(&["get_run"]));
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["pause", &run]).ends_with(0);
+    std::fs::write(&go, "").unwrap();
+    assert!(within(Duration::from_secs(30), || of("pause") == "paused"), "{}", sandbox.call(&["get_run"]));
+    let log = sandbox.switchboard(&["log", &format!("{run}/1.1")]).ends_with(0).out;
+    assert!(log.contains("turn 1 ends: end_turn"), "{log}");
+
+    sandbox.switchboard(&["down"]).ends_with(0);
+    drop(follower.join());
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["resume", &run]).ends_with(0);
+
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("1 of 1 tasks merged");
+    let started = sandbox.call(&["read_events", "kinds:=[\"worker_started\",\"worker_lost\"]"]);
+    assert_eq!(started["events"].as_array().unwrap().len(), 1, "{started}");
+    let shown = sandbox.call(&["get_run"]);
+    assert_eq!((&shown["list"][0]["attempts"], &shown["micro_usd"]), (&json!(1), &json!(250_000)), "{shown}");
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("done.txt"), "once\n");
+}

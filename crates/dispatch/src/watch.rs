@@ -67,6 +67,8 @@ struct Watch {
     /// Number of the last recorded frame.
     seen: i64,
     stop: Option<String>,
+    /// True if its last turn ended by itself, and no other one follows.
+    is_turn_over: bool,
     /// True if its turn was cancelled so that the next one could tell it to finish.
     is_told_to_finish: bool,
     said: String,
@@ -216,6 +218,8 @@ impl Watch {
             folder: plan::worker_folder(&world.config, &plan.run, &worker),
             seen: row.try_int("frame")?,
             stop: row.get_text("stop").map(str::to_owned),
+            // A shim reports the end of each turn, also of one that it cancels.
+            is_turn_over: row.get_text("stop") == Some("end_turn"),
             is_told_to_finish: row.get_text("stop") == Some(WRAP_UP),
             is_exec: matches!(row.try_text("driver")?, "exec" | STAND_IN),
             is_by_hand: row.try_text("driver")? == STAND_IN,

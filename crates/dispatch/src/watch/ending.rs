@@ -18,6 +18,8 @@ pub(super) struct End<'a> {
     pub(super) is_exec: bool,
     /// Why we asked it to end, if we did.
     pub(super) asked: Option<StopCause>,
+    /// True if its last turn ended by itself, before it was asked to end.
+    pub(super) is_turn_over: bool,
     /// True if it was told to finish before.
     pub(super) is_told: bool,
     /// How its last turn ended, or the code of the failure.
@@ -36,7 +38,7 @@ pub(super) struct End<'a> {
 impl End<'_> {
     pub(super) fn outcome(&self) -> (TurnOutcome, String) {
         let said = cut(self.said.trim(), REASON);
-        match self.asked {
+        match self.asked.filter(|_| !self.is_turn_over) {
             Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
             Some(StopCause::TimedOut) => {
                 let why = if self.is_told { "it was told to finish and went on" } else { "it was ended" };
@@ -97,6 +99,7 @@ mod tests {
         End {
             is_exec: false,
             asked: None,
+            is_turn_over: false,
             is_told: false,
             stop: None,
             said: "did it",
@@ -144,6 +147,17 @@ mod tests {
         assert_eq!(End { stop: Some(RATE_LIMITED), ..end() }.outcome().0, TurnOutcome::RateLimited);
         let broken = End { stop: Some("agent.protocol"), code: None, said: "", ..end() }.outcome();
         assert_eq!(broken, (TurnOutcome::Failed, "agent.protocol".to_owned()));
+    }
+
+    #[test]
+    fn who_was_asked_to_end_after_its_turn_has_finished() {
+        for cause in [StopCause::Requested, StopCause::TimedOut, StopCause::Budget] {
+            let over = End { asked: Some(cause), stop: Some("end_turn"), is_turn_over: true, code: None, ..end() };
+            assert_eq!(over.outcome(), (TurnOutcome::Finished, "did it".to_owned()), "{cause:?}");
+            // An agent may answer a cancel as if it had finished.
+            let cancelled = End { is_turn_over: false, ..over };
+            assert_ne!(cancelled.outcome().0, TurnOutcome::Finished, "{cause:?}");
+        }
     }
 
     #[test]

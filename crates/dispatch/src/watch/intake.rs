@@ -113,6 +113,7 @@ impl Watch {
             WorkerEvent::AgentStarted { .. } => vec![Follows::from(RunEvent::WorkerStarted { task, worker })],
             WorkerEvent::TurnEnded { stop, text, .. } => {
                 self.is_told_to_finish |= stop == WRAP_UP;
+                self.is_turn_over = stop == "end_turn" && self.stopping.is_none();
                 self.stop = Some(stop.clone());
                 self.said.clone_from(text);
                 Vec::new()
@@ -173,6 +174,7 @@ impl Watch {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
+            is_turn_over: self.is_turn_over,
             is_told: self.is_told_to_finish,
             stop: self.stop.as_deref(),
             said: &self.said,
@@ -342,6 +344,7 @@ impl Watch {
                     self.tell(ShimCommand::Finish).await;
                 } else {
                     self.turns += 1;
+                    self.is_turn_over = false;
                     let mail = match (waiting.is_empty(), self.plan.coordination.is_managed()) {
                         (true, _) => None,
                         (false, true) => Some(prompt::mail(&waiting)),
