@@ -209,13 +209,16 @@ fn sum(workers: &[Row], column: &str) -> Option<u64> {
 
 /// Returns when a worker was last active: its last report, or the last output of its agent.
 fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
-    let worker = worker_id(row)?;
-    let spool = crate::plan::worker_folder(&world.config, run, &worker).join(SPOOL_FOLDER);
-    let segments = std::fs::read_dir(spool).into_iter().flatten();
+    let printed = printed_at(&crate::plan::worker_folder(&world.config, run, &worker_id(row)?));
+    Ok(row.get_int("heard_at").map(Millis).max(printed))
+}
+
+/// Returns when the agent of the worker with this folder last printed anything.
+pub(crate) fn printed_at(folder: &Path) -> Option<Millis> {
+    let segments = std::fs::read_dir(folder.join(SPOOL_FOLDER)).into_iter().flatten();
     let printed = segments.filter_map(|segment| segment.ok()?.metadata().ok()?.modified().ok());
     let printed = printed.filter_map(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let printed = printed.filter_map(|at| i64::try_from(at.as_millis()).ok()).max();
-    Ok(row.get_int("heard_at").max(printed).map(Millis))
+    printed.filter_map(|at| i64::try_from(at.as_millis()).ok()).max().map(Millis)
 }
 
 pub(crate) fn state_word(state: &TaskState) -> &'static str {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
+use switchboard_pipeline::team::repeat::Finding;
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -207,8 +208,14 @@ impl Watch {
             Some(role) => plan.choice_in_role(&settings, role).ok(),
             None => plan.choice(&task, &settings).ok(),
         };
-        let guarded =
-            Guarded::recall(&world.store, &plan, (&settings, choice.as_ref()), (&worker, role, &plan.worktree(&task)))?;
+        let is_by_hand = row.try_text("driver")? == STAND_IN;
+        let guarded = Guarded::recall(
+            &world.store,
+            &plan,
+            (&settings, choice.as_ref()),
+            (&worker, role, &plan.worktree(&task)),
+            is_by_hand,
+        )?;
         Ok(Self {
             account: choice.as_ref().map_or_else(String::new, crate::shared::account),
             price: choice.and_then(|choice| choice.price),
@@ -218,7 +225,7 @@ impl Watch {
             stop: row.get_text("stop").map(str::to_owned),
             is_told_to_finish: row.get_text("stop") == Some(WRAP_UP),
             is_exec: matches!(row.try_text("driver")?, "exec" | STAND_IN),
-            is_by_hand: row.try_text("driver")? == STAND_IN,
+            is_by_hand,
             attempt: u32::try_from(row.try_int("attempt")?).unwrap_or(1),
             agent,
             said,
@@ -367,6 +374,7 @@ impl Watch {
                 self.tell(command).await;
                 Ok(())
             }
+            Signal::Stale => self.act_on(&[Finding::stale_seat(self.agent.as_str())]).await,
             Signal::Stop { cause, grace_ms } => {
                 self.stopping = Some((cause, grace_ms));
                 self.tell(ShimCommand::Stop { grace_ms }).await;

@@ -11,6 +11,7 @@ mod briefing;
 mod merges;
 mod recorded;
 mod seat;
+mod stale;
 mod starts;
 mod steering;
 

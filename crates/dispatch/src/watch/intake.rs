@@ -203,6 +203,9 @@ impl Watch {
         self.has_finished = outcome == TurnOutcome::Finished;
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
+        if self.is_taken_back() {
+            return vec![Follows::from(lost)];
+        }
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),

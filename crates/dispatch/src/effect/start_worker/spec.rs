@@ -68,6 +68,7 @@ pub(super) fn spec(
         plan_state,
         has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
+    let is_guarded = settings.team || judged.is_some();
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
     let temperature_args = temperature.as_deref().map(|text| choice.temperature_arguments(text)).unwrap_or_default();
@@ -112,7 +113,7 @@ pub(super) fn spec(
         token,
         mcp: is_managed.then(|| bridge(ctx, identity)),
         env,
-        limits: limits(ctx, &settings, is_by_hand),
+        limits: limits(ctx, &settings, is_by_hand, is_guarded),
         by_hand: is_by_hand,
         wrap_up: is_prompted.then(|| wrap_up(&settings)),
         sandbox,
@@ -172,11 +173,15 @@ fn wrap_up(settings: &Settings) -> WrapUp {
     WrapUp { after_ms, notice: prompt::wrap_up(ends_at.saturating_sub(told_at)) }
 }
 
-fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool) -> WorkerLimits {
+fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool, is_guarded: bool) -> WorkerLimits {
     let mut limits = ctx.world.config.limits;
     if let Some(limit) = settings.timeout_ms {
         // The engine stops a late attempt itself; the shim's limit is only a fallback.
         limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
+    }
+    if is_guarded {
+        // The step of a silent worker is taken back; the shim's limit is only a fallback.
+        limits.idle_ms = u64::from(ctx.plan.limits.stale_minutes + 1) * 60_000;
     }
     if is_by_hand {
         // A placeholder worker prints nothing.
