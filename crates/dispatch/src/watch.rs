@@ -32,7 +32,7 @@ use crate::link::{Link, Signal, Signals};
 use crate::plan::RunPlan;
 use crate::port::BoxFuture;
 use crate::port::shims::Shim;
-use crate::work::{STAND_IN, WORKERS, says_done};
+use crate::work::{STAND_IN, WORKERS, says_ended};
 use crate::world::World;
 use crate::{Error, deadline, needs, plan};
 use guarding::Guarded;
@@ -383,11 +383,11 @@ impl Watch {
         }
     }
 
-    /// Ends the placeholder of a by-hand step once the work was reported as done.
+    /// Ends the placeholder of a by-hand step once the work was reported as done or stuck.
     async fn end_hands(&mut self) -> Result<(), Error> {
         if self.is_by_hand {
             let row = self.world.store.get(WORKERS, &[self.worker.as_str().into()])?;
-            if row.as_ref().is_some_and(says_done) {
+            if row.as_ref().is_some_and(says_ended) {
                 self.tell(ShimCommand::Finish).await;
             }
         }

@@ -33,10 +33,10 @@ const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-/// Returns true if a worker has reported that its step is done.
-pub(crate) fn says_done(worker: &Row) -> bool {
+/// Returns true if a worker has reported last that its step is done, or that it can't continue.
+pub(crate) fn says_ended(worker: &Row) -> bool {
     let state = worker.get_text("step").and_then(|said| said.split(':').next());
-    state == Some(StepState::Done.as_str())
+    [StepState::Done, StepState::Stuck].iter().any(|ended| state == Some(ended.as_str()))
 }
 
 /// Returns what a worker needs that has reported last that it can't continue; `None` if it reported otherwise.
