@@ -69,7 +69,10 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         estimated_micro_usd: sum(&workers, "estimated"),
         budget: row.get_text("budget").map(serde_json::from_str).transpose().map_err(shape("a budget"))?,
         isolation: row.get_text("isolation").and_then(Isolation::of),
-        paused: paused(row)?,
+        paused: match paused(row)? {
+            None if row.get_text("mode").is_some() => paused(&crate::parts::at_work(world, row.clone())?)?,
+            own => own,
+        },
     })
 }
 
@@ -111,7 +114,7 @@ pub(crate) fn mode(row: &Row) -> Result<Option<Mode>, Error> {
 }
 
 /// Returns why no worker starts in a live run.
-fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
+pub(crate) fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
     let word = row.get_text("paused").filter(|_| row.get_text("state") == Some("running"));
     word.map(|word| serde_json::from_value(word.into())).transpose().map_err(shape("a pause"))
 }
