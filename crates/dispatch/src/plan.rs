@@ -228,6 +228,11 @@ impl RunPlan {
         said.or_else(|| shipped(role).map(|role| role.rights.clone())).unwrap_or_default()
     }
 
+    /// Returns true if a worker gets an empty folder in place of a work tree: its role may not read the repository.
+    pub(crate) fn is_kept_out(&self, work: &StepWork) -> bool {
+        work.answer.is_some() && work.writes.is_empty() && !self.rights(&work.role).read
+    }
+
     /// Returns the tools that its role allows a constrained worker; empty for all four. A command has the shell of its
     /// sandbox.
     pub(crate) fn tools(&self, choice: &AgentChoice, work: &StepWork) -> Vec<Tool> {

@@ -28,7 +28,8 @@ pub(super) fn spec(
     setup: WorkerSetup,
     refusals: &[Refusal],
 ) -> Result<WorkerSpec, Error> {
-    let cwd = plan::text(&setup.path(ctx, id));
+    let (folder, is_kept_out) = (setup.path(ctx, id), setup.is_kept_out(ctx));
+    let cwd = plan::text(&folder);
     let WorkerSetup {
         worker,
         token,
@@ -51,7 +52,7 @@ pub(super) fn spec(
     } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
-    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
+    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref(), is_kept_out);
     let previous = prompt::Previous {
         role: role_text,
         retry: retry.as_ref().map(Retry::render),
@@ -87,6 +88,9 @@ pub(super) fn spec(
     env.extend(model_env);
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
+    // The folder for work trees may lie in the repository.
+    let around = folder.parent().filter(|_| is_kept_out);
+    env.extend(around.map(|around| ("GIT_CEILING_DIRECTORIES".to_owned(), plan::text(around))));
     Ok(WorkerSpec {
         v: match &sandbox {
             Some(sandbox) if !sandbox.tools.is_empty() => TOOL_LIST_VERSION,
