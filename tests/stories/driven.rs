@@ -340,6 +340,32 @@ fn a_task_that_the_architect_gives_up_is_a_persons_question_with_the_reason() {
 }
 
 #[test]
+fn the_critic_gets_an_empty_folder_and_what_it_judges_and_another_role_so_if_it_may_not_read() {
+    let looks = |answer: &str| format!(r#"{{ ls -A; git rev-parse HEAD 2>&1; }} > "$0.saw.$step.$n"; say '{answer}'"#);
+    let sees = looks(r#"{"verdict":"APPROVED","reasons":["good"]}"#);
+    let team = Team::new(&[("plan_review", &sees), ("review", &looks(REVIEW))]);
+    let saw = |step: &str, n: u32| {
+        std::fs::read_to_string(team.sandbox.folder().join(format!("agent.sh.saw.{step}.{n}"))).unwrap()
+    };
+    std::fs::write(team.sandbox.root().join("plan.json"), plan(&[1]).to_string()).unwrap();
+
+    team.run(&["plan.json", "--auto", "--without", "docs"]).ends_with(0);
+
+    assert!(saw("plan_review", 1).starts_with("fatal: not a git repository"), "{}", saw("plan_review", 1));
+    assert!(saw("review", 1).contains("1.1.sh"), "{}", saw("review", 1));
+    let told = team.told("plan_review", 1);
+    assert!(told.contains("Make 1.1.sh") && told.contains("The current folder is empty"), "{told}");
+
+    super::guardrails::role(&team.sandbox, "reviewer", "rights: execute\n");
+    std::fs::write(team.sandbox.root().join("plan.json"), plan(&[2]).to_string()).unwrap();
+    team.run(&["plan.json", "--auto", "--without", "docs"]).ends_with(0);
+
+    assert!(saw("review", 2).starts_with("fatal: not a git repository"), "{}", saw("review", 2));
+    let told = team.told("review", 2);
+    assert!(told.contains("+echo 2.1") && !told.contains("checked out"), "{told}");
+}
+
+#[test]
 fn commands_of_a_plan_that_a_model_made_are_untrusted() {
     let mut dear = plan(&[1]);
     dear["x-switchboard"] = json!({ "test": ["true"] });

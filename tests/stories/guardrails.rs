@@ -55,7 +55,7 @@ fn team(sandbox: &Sandbox, path: &str, more: &[&str]) -> Done {
 }
 
 /// Writes a role file of the user's.
-fn role(sandbox: &Sandbox, name: &str, lines: &str) {
+pub(super) fn role(sandbox: &Sandbox, name: &str, lines: &str) {
     let folder = sandbox.folder().join("config/switchboard/roles");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(format!("{name}.md")), format!("---\nname: {name}\n{lines}---\n")).unwrap();
@@ -216,11 +216,12 @@ fn a_role_file_that_is_wrong_or_asks_for_more_is_refused_with_its_line() {
     role(&sandbox, "reviewer", "temperature: 0.2\n");
     let (code, what, ..) = refused();
     assert!(code == "plan.no-effect" && what.contains("sets a temperature"), "{what}");
-    role(&sandbox, "reviewer", "rights: execute\n");
+    role(&sandbox, "reviewer", "minutes: 10\n");
+    role(&sandbox, "test_engineer", "rights: execute\n");
     let (code, what, ..) = refused();
     assert!(code == "plan.no-effect" && what.contains("may not read"), "{what}");
+    role(&sandbox, "test_engineer", "minutes: 40\n");
 
-    role(&sandbox, "reviewer", "minutes: 10\n");
     sandbox.write(".switchboard/roles/reviewer.md", "---\nname: reviewer\nminutes: 20\n---\n");
     sandbox.switchboard(&["trust", "--yes"]).ends_with(0);
     let (code, what, ..) = refused();

@@ -197,7 +197,7 @@ impl Shared {
             return bad(format!("`workers` under [limits] is {workers}, not 1 to {MOST_WORKERS}"));
         }
         let day = self.day.map(micro_usd);
-        Ok(Limits { day, at_ceiling: self.at_ceiling, workers: self.workers })
+        Ok(Limits { day, at_ceiling: self.at_ceiling, workers: self.workers, ..Limits::default() })
     }
 }
 
@@ -432,6 +432,7 @@ impl Agents {
             let failure = Failure::new("config.bad-value", format!("{what}, under [team]"));
             return Err(failure.at(path.display().to_string()));
         }
+        let limits = Limits { loops: team.loops(), ..limits };
         let worktrees = file.worktrees.folder;
         let (list, exclude) = (file.agents, file.checks.exclude);
         Ok(Self { path, list, exclude, roles, team, has_team, limits, has_limits, worktrees })

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use switchboard_pipeline::team::repeat::{Delegation, Delegations, Finding, Reaction};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::fold;
+use switchboard_protocol::run::LoopLimits;
 use switchboard_protocol::text::cut;
 
 use crate::lock::lock;
@@ -18,11 +19,19 @@ const CALLERS: usize = 1000;
 
 /// Recent delegations of each caller.
 #[derive(Debug, Default)]
-pub(crate) struct DelegationLog(Mutex<BTreeMap<String, Delegations>>);
+pub(crate) struct DelegationLog {
+    callers: Mutex<BTreeMap<String, Delegations>>,
+    limits: Mutex<LoopLimits>,
+}
 
 // === impl DelegationLog ===
 
 impl DelegationLog {
+    /// Sets how often the same work may be delegated.
+    pub(crate) fn limit(&self, limits: LoopLimits) {
+        *lock(&self.limits) = limits;
+    }
+
     /// Counts a task that a caller delegates to an agent; returns a warning if it repeats an earlier one.
     ///
     /// # Errors
@@ -30,11 +39,11 @@ impl DelegationLog {
     pub(crate) fn count(&self, by: &str, agent: &str, task: &str) -> Result<Option<String>, Failure> {
         let delegation =
             Delegation { role: "agent".to_owned(), agent: fold(agent), argument: cut(task.trim(), ARGUMENT) };
-        let mut callers = lock(&self.0);
+        let (mut callers, limits) = (lock(&self.callers), *lock(&self.limits));
         if callers.len() > CALLERS {
             callers.clear();
         }
-        match callers.entry(fold(by)).or_default().step(delegation) {
+        match callers.entry(fold(by)).or_default().step(delegation, limits) {
             None => Ok(None),
             Some(Finding { reaction: Reaction::Warn, words, .. }) => Ok(Some(words)),
             Some(Finding { reaction: Reaction::Stop, words, .. }) => {
@@ -58,5 +67,8 @@ mod tests {
         assert_eq!(said[4].as_ref().unwrap_err().code, "agent.loop");
         assert_eq!(log.count("ben", "codex", "look"), Ok(None));
         assert_eq!(log.count("ann", "codex", "look elsewhere"), Ok(None));
+        log.limit(LoopLimits { warns: 2, stops: 3 });
+        assert!(log.count("ann", "codex", "look elsewhere").unwrap().is_some());
+        assert_eq!(log.count("ann", "codex", "look elsewhere").unwrap_err().code, "agent.loop");
     }
 }

@@ -21,6 +21,7 @@ mod ask;
 mod begin;
 mod branch;
 mod check;
+mod disk;
 mod earlier;
 mod order;
 mod part;
@@ -53,7 +54,8 @@ pub(crate) use self::setup::Setup;
 /// Maximum number of queued messages for a driver.
 const INBOX: usize = 8;
 
-/// Pause before a retry after a failure other than one of the store.
+/// Pause before a retry after a failure other than one of the store: the longest after which a run goes on once there
+/// is room on the disk.
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Leads one run.
@@ -145,28 +147,22 @@ impl Driver {
     pub(crate) async fn run(mut self) {
         let mut backoff = Backoff::default();
         while !self.record.state().is_over() {
-            let pause = match self.step().await {
-                Ok(true) => {
+            let done = match self.step().await {
+                Ok(true) => self.end_pause_for_room().await,
+                Ok(false) => return,
+                Err(error) => Err(error),
+            };
+            let pause = match done {
+                Ok(()) => {
                     backoff.reset();
                     self.dispatch.world.troubles.passed(&self.run);
                     continue;
                 }
-                Ok(false) => return,
                 Err(Error::Stopping) => return,
-                Err(Error::Store(error)) if is_transient(&error) => {
-                    tracing::warn!(run = %self.run, %error, "the team's run goes on as soon as the store does");
-                    backoff.next()
-                }
-                Err(error) => {
-                    tracing::error!(run = %self.run, %error, "the team's run can't go on now");
-                    self.dispatch.world.troubles.failed(&self.run, error.into());
-                    RETRY_PAUSE
-                }
+                Err(error) => self.pause_after(error, &mut backoff).await,
             };
-            tokio::select! {
-                biased;
-                () = self.dispatch.world.stop.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
+            if !self.sit_out(pause).await {
+                return;
             }
         }
         if self.is_done() {
@@ -174,6 +170,45 @@ impl Driver {
         } else {
             // A person's answer may have ended it while workers were at work.
             self.dispatch.stop_parts(&self.run, None).await;
+        }
+    }
+
+    /// Records why the run can't go on now; returns the pause before the next try.
+    async fn pause_after(&self, error: Error, backoff: &mut Backoff) -> Duration {
+        if let Error::Store(error) = &error
+            && is_transient(error)
+        {
+            tracing::warn!(run = %self.run, %error, "the team's run goes on as soon as the store does");
+            return backoff.next();
+        }
+        tracing::error!(run = %self.run, %error, "the team's run can't go on now");
+        let is_out_of_room = error.is_disk_full();
+        self.dispatch.world.troubles.failed(&self.run, error.into());
+        if is_out_of_room && let Err(error) = self.pause_for_room().await {
+            tracing::warn!(run = %self.run, %error, "and the pause can't be recorded either");
+        }
+        RETRY_PAUSE
+    }
+
+    /// Waits before the next try; a stop is carried out at once. Returns false if the daemon shuts down.
+    async fn sit_out(&mut self, pause: Duration) -> bool {
+        let stop = self.dispatch.world.stop.clone();
+        let until = Instant::now() + pause;
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return false,
+                Some(order) = self.inbox.recv() => match order {
+                    Order::Stop(stop) => {
+                        self.stop(stop).await;
+                        return true;
+                    }
+                    Order::Seat(call) => {
+                        self.on_seat(*call).await;
+                    }
+                },
+                () = tokio::time::sleep_until(until) => return true,
+            }
         }
     }
 

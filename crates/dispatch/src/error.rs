@@ -87,6 +87,11 @@ impl Error {
         self.to_failure().code == "io.disk-full"
     }
 
+    /// Returns true if the same may succeed later: the disk is full, or the store can't take it now.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_disk_full() || self.is_busy() || matches!(self, Self::Store(error) if is_transient(error))
+    }
+
     /// Returns true if the store is busy and may answer in a moment.
     pub(crate) fn is_busy(&self) -> bool {
         self.to_failure().code == "store.busy"

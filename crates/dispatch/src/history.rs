@@ -12,7 +12,7 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{MAX_ATTEMPTS, RunEvent, WorkerTimeout};
+use switchboard_protocol::run::{RunEvent, TeamLimits, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Row, Store};
@@ -167,6 +167,10 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
+    let limits = match world.ports.files.read(&plan::limits_file(&world.config, run))? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("limits.json"))?,
+        None => TeamLimits::default(),
+    };
     let roles = world.ports.files.read(&plan::roles_file(&world.config, run))?;
     let roles: Vec<RoleChoice> = match roles {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("roles.json"))?,
@@ -193,7 +197,7 @@ fn read_plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         confirms_merge: row.get_bool("confirms_merge"),
         setup,
         timeout,
-        attempts: MAX_ATTEMPTS,
+        limits,
         isolation: row.get_text("isolation").and_then(Isolation::of),
         unenforced: row.get_bool("unenforced"),
         coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),

@@ -61,7 +61,7 @@ pub(crate) fn event(worker: &WorkerId, by: &AgentName, index: u32, action: &Work
     Ok(event)
 }
 
-/// Refuses a worker that has lost its task, or that claims the identity of another.
+/// Refuses a worker that has lost its task, also if it has not ended yet, or that claims the identity of another.
 pub(crate) fn holds(row: &Row, worker: &WorkerId, fence: &Fence) -> Result<(), Error> {
     let is_task = match &fence.task {
         Some(task) => row.try_text("task")? == task.as_str(),
@@ -71,7 +71,7 @@ pub(crate) fn holds(row: &Row, worker: &WorkerId, fence: &Fence) -> Result<(), E
         Some(named) => attempt(row)? == named,
         None => true,
     };
-    let is_live = row.get_int("exited") == Some(0);
+    let is_live = row.get_int("exited") == Some(0) && row.get_int("taken_back").is_none();
     if is_task && is_attempt && is_live { Ok(()) } else { Err(stale(worker).into()) }
 }
 
@@ -110,6 +110,7 @@ mod tests {
         assert_eq!(code(&row(), &fence(Some("1.3"), Some(3))), stale);
         assert_eq!(code(&row(), &fence(Some("1.2"), Some(2))), stale);
         assert_eq!(code(&row().with("exited", 1_i64), &fence(None, None)), stale);
+        assert_eq!(code(&row().with("taken_back", 1_i64), &fence(None, None)), stale);
     }
 
     #[test]

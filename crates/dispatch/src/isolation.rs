@@ -172,17 +172,22 @@ fn closed(config: &Config) -> Vec<PathBuf> {
     config.private.iter().cloned().chain(of_home).collect()
 }
 
-/// Returns the sandbox of a worker; `None` for a full one. Its git folder is readable, and we commit for it.
+/// Returns the sandbox of a worker; `None` for a full one. Its git folder is readable, unless the worker is kept out of
+/// the repository, and we commit for it.
 pub(crate) fn sandbox(
     ctx: &Ctx,
     isolation: Isolation,
     choice: &AgentChoice,
     hosts: Option<&[String]>,
+    is_kept_out: bool,
 ) -> Option<WorkerSandbox> {
     let config = &ctx.world.config;
     (isolation == Isolation::Constrained).then(|| WorkerSandbox {
         reach: Reach { network: narrowed(&choice.reach.network, hosts).0, ..choice.reach.clone() },
-        read: [&config.git_dir, &config.binary].map(|path| text(path)).to_vec(),
+        read: [(&config.git_dir, !is_kept_out), (&config.binary, true)]
+            .into_iter()
+            .filter_map(|(path, may_read)| may_read.then(|| text(path)))
+            .collect(),
         closed: closed(config).iter().map(|path| text(path)).collect(),
         allow_unenforced: ctx.plan.unenforced,
         tools: choice.tools.clone(),

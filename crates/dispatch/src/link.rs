@@ -34,6 +34,8 @@ pub(crate) enum Signal {
     Detached,
     /// A command for the shim.
     Tell(ShimCommand),
+    /// The agent that does the step by hand has lost the architect's seat.
+    Stale,
     /// Ends the worker: the cause, and the milliseconds until its process group is ended.
     Stop { cause: StopCause, grace_ms: u64 },
 }
@@ -102,6 +104,13 @@ impl Link {
     /// Pauses or resumes the worker. The latest call applies, whenever its shim is connected.
     pub(crate) fn pause(&self, waits: Waits) {
         self.waits.send_if_modified(|was| std::mem::replace(was, waits) != waits);
+    }
+
+    /// Takes the step back from the agent that does it by hand.
+    pub(crate) async fn take_back(&self) {
+        if self.send(Signal::Stale).await.is_err() {
+            tracing::debug!(worker = %self.worker, "the worker is gone already");
+        }
     }
 
     pub(crate) async fn stop(&self, cause: StopCause, grace: Duration) {

@@ -19,7 +19,7 @@ use switchboard_protocol::plan::{AskSettings, AutoMerge, CommandLine, MigrationS
 use switchboard_protocol::role::{Rights, RoleLimits};
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::RoleId;
-use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
+use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, TeamLimits, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, InheritedEnv, RoleChoice};
 
 use crate::lock::lock;
@@ -61,8 +61,8 @@ pub(crate) struct RunPlan {
     pub(crate) setup: Vec<SetupCommand>,
     /// Time limit of each attempt, if the request set one.
     pub(crate) timeout: WorkerTimeout,
-    /// Default number of attempts at a task of a team. Applies when the run's ways are compiled.
-    pub(crate) attempts: u32,
+    /// Limits of the team. Those of attempts and failures apply when the run's ways are compiled.
+    pub(crate) limits: TeamLimits,
     /// Isolation of all workers, if the request set one.
     pub(crate) isolation: Option<Isolation>,
     /// True if constrained workers also start where their sandbox can't be fully enforced.
@@ -255,6 +255,11 @@ impl RunPlan {
         said.or_else(|| shipped(role).map(|role| role.rights.clone())).unwrap_or_default()
     }
 
+    /// Returns true if a worker gets an empty folder in place of a work tree: its role may not read the repository.
+    pub(crate) fn is_kept_out(&self, work: &StepWork) -> bool {
+        work.answer.is_some() && work.writes.is_empty() && !self.rights(&work.role).read
+    }
+
     /// Returns the tools that its role allows a constrained worker; empty for all four. A command has the shell of its
     /// sandbox.
     pub(crate) fn tools(&self, choice: &AgentChoice, work: &StepWork) -> Vec<Tool> {
@@ -326,7 +331,7 @@ impl RunPlan {
     /// Returns the default number of attempts at a task: one for a command.
     pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
         let usual = match settings.team && settings.command.is_none() {
-            true => self.attempts,
+            true => self.limits.gate_retries,
             false => switchboard_pipeline::way::usual_attempts(settings),
         };
         match self.agent_name(settings).and_then(|name| self.configured(&name)) {
@@ -506,6 +511,11 @@ pub(crate) fn signals_folder(config: &Config, run: &RunId) -> PathBuf {
 /// Returns the path of the file with the roles of a run's team.
 pub(crate) fn roles_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("roles.json")
+}
+
+/// Returns the path of the file with the limits of a run's team; there is none if all have their defaults.
+pub(crate) fn limits_file(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join("limits.json")
 }
 
 /// Returns the path of the file that says how a run's agents are started. It may hold the values of environment

@@ -69,7 +69,10 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         estimated_micro_usd: sum(&workers, "estimated"),
         budget: row.get_text("budget").map(serde_json::from_str).transpose().map_err(shape("a budget"))?,
         isolation: row.get_text("isolation").and_then(Isolation::of),
-        paused: paused(row)?,
+        paused: match paused(row)? {
+            None if row.get_text("mode").is_some() => paused(&crate::parts::at_work(world, row.clone())?)?,
+            own => own,
+        },
     })
 }
 
@@ -118,7 +121,7 @@ pub(crate) fn mode(row: &Row) -> Result<Option<Mode>, Error> {
 }
 
 /// Returns why no worker starts in a live run.
-fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
+pub(crate) fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
     let word = row.get_text("paused").filter(|_| row.get_text("state") == Some("running"));
     word.map(|word| serde_json::from_value(word.into())).transpose().map_err(shape("a pause"))
 }
@@ -216,13 +219,16 @@ fn sum(workers: &[Row], column: &str) -> Option<u64> {
 
 /// Returns when a worker was last active: its last report, or the last output of its agent.
 fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
-    let worker = worker_id(row)?;
-    let spool = crate::plan::worker_folder(&world.config, run, &worker).join(SPOOL_FOLDER);
-    let segments = std::fs::read_dir(spool).into_iter().flatten();
+    let printed = printed_at(&crate::plan::worker_folder(&world.config, run, &worker_id(row)?));
+    Ok(row.get_int("heard_at").map(Millis).max(printed))
+}
+
+/// Returns when the agent of the worker with this folder last printed anything.
+pub(crate) fn printed_at(folder: &Path) -> Option<Millis> {
+    let segments = std::fs::read_dir(folder.join(SPOOL_FOLDER)).into_iter().flatten();
     let printed = segments.filter_map(|segment| segment.ok()?.metadata().ok()?.modified().ok());
     let printed = printed.filter_map(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    let printed = printed.filter_map(|at| i64::try_from(at.as_millis()).ok()).max();
-    Ok(row.get_int("heard_at").max(printed).map(Millis))
+    printed.filter_map(|at| i64::try_from(at.as_millis()).ok()).max().map(Millis)
 }
 
 pub(crate) fn state_word(state: &TaskState) -> &'static str {

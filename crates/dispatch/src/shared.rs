@@ -61,6 +61,7 @@ impl World {
     pub(crate) async fn read_limits(&self) -> Result<(), Error> {
         let read = self.config.shared.clone();
         let limits = self.blocking(move || Ok((read.0)()?)).await?;
+        self.delegations.limit(limits.loops);
         if self.shared.state().set_limits(Some(limits)) {
             if limits.day.is_some() {
                 self.count_day()?;

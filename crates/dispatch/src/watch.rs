@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
+use switchboard_pipeline::team::repeat::Finding;
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -31,7 +32,7 @@ use crate::link::{Link, Signal, Signals};
 use crate::plan::RunPlan;
 use crate::port::BoxFuture;
 use crate::port::shims::Shim;
-use crate::work::{STAND_IN, WORKERS, says_done};
+use crate::work::{STAND_IN, WORKERS, says_ended};
 use crate::world::World;
 use crate::{Error, deadline, needs, plan};
 use guarding::Guarded;
@@ -209,8 +210,14 @@ impl Watch {
             Some(role) => plan.choice_in_role(&settings, role).ok(),
             None => plan.choice(&task, &settings).ok(),
         };
-        let guarded =
-            Guarded::recall(&world.store, &plan, (&settings, choice.as_ref()), (&worker, role, &plan.worktree(&task)))?;
+        let is_by_hand = row.try_text("driver")? == STAND_IN;
+        let guarded = Guarded::recall(
+            &world.store,
+            &plan,
+            (&settings, choice.as_ref()),
+            (&worker, role, &plan.worktree(&task)),
+            is_by_hand,
+        )?;
         Ok(Self {
             account: choice.as_ref().map_or_else(String::new, crate::shared::account),
             price: choice.and_then(|choice| choice.price),
@@ -222,7 +229,7 @@ impl Watch {
             is_turn_over: row.get_text("stop") == Some("end_turn"),
             is_told_to_finish: row.get_text("stop") == Some(WRAP_UP),
             is_exec: matches!(row.try_text("driver")?, "exec" | STAND_IN),
-            is_by_hand: row.try_text("driver")? == STAND_IN,
+            is_by_hand,
             attempt: u32::try_from(row.try_int("attempt")?).unwrap_or(1),
             agent,
             said,
@@ -371,6 +378,7 @@ impl Watch {
                 self.tell(command).await;
                 Ok(())
             }
+            Signal::Stale => self.act_on(&[Finding::stale_seat(self.agent.as_str())]).await,
             Signal::Stop { cause, grace_ms } => {
                 self.stopping = Some((cause, grace_ms));
                 self.tell(ShimCommand::Stop { grace_ms }).await;
@@ -379,11 +387,11 @@ impl Watch {
         }
     }
 
-    /// Ends the placeholder of a by-hand step once the work was reported as done.
+    /// Ends the placeholder of a by-hand step once the work was reported as done or stuck.
     async fn end_hands(&mut self) -> Result<(), Error> {
         if self.is_by_hand {
             let row = self.world.store.get(WORKERS, &[self.worker.as_str().into()])?;
-            if row.as_ref().is_some_and(says_done) {
+            if row.as_ref().is_some_and(says_ended) {
                 self.tell(ShimCommand::Finish).await;
             }
         }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use switchboard_pipeline::team::repeat::FindingKind;
 use switchboard_protocol::action::{StepState, WorkerAction};
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{RunId, WorkerId};
@@ -32,10 +33,10 @@ const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-/// Returns true if a worker has reported that its step is done.
-pub(crate) fn says_done(worker: &Row) -> bool {
+/// Returns true if a worker has reported last that its step is done, or that it can't continue.
+pub(crate) fn says_ended(worker: &Row) -> bool {
     let state = worker.get_text("step").and_then(|said| said.split(':').next());
-    state == Some(StepState::Done.as_str())
+    [StepState::Done, StepState::Stuck].iter().any(|ended| state == Some(ended.as_str()))
 }
 
 /// Returns what a worker needs that has reported last that it can't continue; `None` if it reported otherwise.
@@ -135,6 +136,7 @@ static TABLES: [Table; 3] = [
             text("failed_title"),
             int("asked"),
             int("has_worked"),
+            int("taken_back"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -159,7 +161,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        16
+        17
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -434,9 +436,12 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
         WorkerFact::WorkerActed { worker, action, index: _ } => acted(event, &worker, &action),
-        WorkerFact::WorkerToolsMissed { .. }
+        WorkerFact::WorkerFlagged { worker, rule, .. } if rule == FindingKind::Stale.as_str() => {
+            vec![patch(WORKERS, worker.as_str(), vec![("taken_back", 1_i64.into())])]
+        }
+        WorkerFact::WorkerFlagged { .. }
+        | WorkerFact::WorkerToolsMissed { .. }
         | WorkerFact::WorkerUnenforced { .. }
-        | WorkerFact::WorkerFlagged { .. }
         | WorkerFact::CallDenied { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)

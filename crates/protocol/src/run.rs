@@ -32,7 +32,7 @@ pub use change::Change;
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StepWork, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
-pub use limits::TeamLimits;
+pub use limits::{LoopLimits, TeamLimits};
 pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Access, Conflict, DerivedEdge, Prepared, SharedPath, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};

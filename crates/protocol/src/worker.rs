@@ -90,7 +90,7 @@ pub enum WorkerFact {
     WorkerFlagged {
         /// Id of the worker.
         worker: WorkerId,
-        /// Rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `model-fallback`
+        /// Rule: `repetition`, `calls`, `minutes`, `errors`, `idle`, `no-change`, `runaway-output`, `stale`, `model-fallback`
         /// or `retry`.
         rule: String,
         /// True if the worker is stopped because of it.

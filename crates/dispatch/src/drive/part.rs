@@ -11,7 +11,7 @@ use switchboard_store::Interest;
 
 use super::record::{Part, subject};
 use super::{Driver, Waited};
-use crate::error::{is_transient, shape};
+use crate::error::shape;
 use crate::work::RUNS;
 use crate::{Dispatch, Error, report};
 
@@ -94,11 +94,13 @@ impl Driver {
         self.record.catch_up(&self.dispatch.world.store)?;
         match started {
             Ok(_) => {
+                self.end_pause_for_room().await?;
                 let missing = || Error::Missing(format!("the part of step {step} of {}", self.run));
                 Ok(Ok(self.record.part_of(step).cloned().ok_or_else(missing)?))
             }
             Err(Error::Stopping) => Err(Error::Stopping),
-            Err(Error::Store(error)) if is_transient(&error) => Err(error.into()),
+            // Nobody has to decide about what passes by itself.
+            Err(error) if error.may_pass() => Err(error),
             Err(error) => Ok(Err(error.to_failure())),
         }
     }

@@ -108,6 +108,7 @@ impl Driver {
             "succeeded" | "running" => {}
             _ => match self.go_on_with(&last.run).await {
                 Ok(_) => {}
+                Err(error) if error.may_pass() => return Err(error),
                 Err(Error::Refused(failure)) => return Ok(Err(*failure)),
                 Err(error) => return Err(error),
             },

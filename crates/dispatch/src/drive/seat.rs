@@ -106,8 +106,11 @@ impl Driver {
         }
         if !matches!(form, Form::Led(_)) {
             for (_, worker) in state.leader_workers() {
-                if let Some(link) = self.dispatch.world.link(worker) {
-                    link.stop(StopCause::Requested, EXIT_GRACE).await;
+                match (self.dispatch.world.link(worker), form) {
+                    // The seat was lost: nobody does the step any more, which is no failure of anybody's attempt.
+                    (Some(link), Form::Vacant(_)) => link.take_back().await,
+                    (Some(link), Form::Driven | Form::Led(_)) => link.stop(StopCause::Requested, EXIT_GRACE).await,
+                    (None, _) => {}
                 }
             }
         }

@@ -488,10 +488,16 @@ async fn launch(
     Ok(Launched::Started)
 }
 
-/// Starts a worker that only reads, in a tree of the change that is discarded afterwards.
+/// Starts a worker that only reads, in a tree of the change that is discarded afterwards; in an empty folder if its role
+/// may not read the repository.
 async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup) -> Result<Launched, Error> {
     let (path, at) = (setup.path(ctx, id), setup.start_point.start.clone());
-    ctx.world.git(move |git| git.worktree_detached(&path, &at)).await?;
+    if setup.is_kept_out(ctx) {
+        let files = Arc::clone(&ctx.world.ports.files);
+        ctx.world.blocking(move || files.make_folder(&path)).await?;
+    } else {
+        ctx.world.git(move |git| git.worktree_detached(&path, &at)).await?;
+    }
     ctx.world.crash("worktree-made");
     let spec = spec::spec(ctx, id, attempt, setup, &[])?;
     let shims = Arc::clone(&ctx.world.ports.shims);
@@ -505,6 +511,11 @@ impl WorkerSetup {
     /// Returns true if nothing that the worker leaves in its tree is kept.
     fn is_thrown_away(&self) -> bool {
         self.judged.as_ref().is_some_and(|judged| !judged.work.is_in_task_tree())
+    }
+
+    /// Returns true if it gets an empty folder in place of a work tree.
+    fn is_kept_out(&self, ctx: &Ctx) -> bool {
+        self.judged.as_ref().is_some_and(|judged| ctx.plan.is_kept_out(&judged.work))
     }
 
     /// Returns the path of its work tree.

@@ -64,14 +64,18 @@ pub fn simulate_modes(seed: u64, spec: SimSpec) -> Result<ModesReport, String> {
 
 /// Simulates the history of a run led by a team, and returns its log in addition to its report.
 pub(super) fn play_modes(seed: u64, spec: SimSpec) -> Result<(ModesReport, Store), String> {
-    let stage = Arc::new(Stage::new(seed, spec));
+    play_on(&Arc::new(Stage::new(seed, spec)), seed)
+}
+
+/// Same as [`play_modes`], on a stage that the caller can look at afterwards.
+pub(super) fn play_on(stage: &Arc<Stage>, seed: u64) -> Result<(ModesReport, Store), String> {
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     // Drawn separately, so that a crash doesn't change the request.
     let mut rng = Rng::with_seed(seed);
     let steps = OptionalSteps { specify: rng.bool(), hallucination: rng.u8(..3) == 0, ..OptionalSteps::default() };
     let drive = Drive { lead: None, request: Some("Add numbers".to_owned()), steps, auto: rng.bool() };
-    live_until(&stage, &store, async |daemon| lead(&stage, &daemon, &drive, 0).await)?;
-    Ok((conclude(&stage, &store)?, store))
+    live_until(stage, &store, async |daemon| lead(stage, &daemon, &drive, 0).await)?;
+    Ok((conclude(stage, &store)?, store))
 }
 
 /// Simulates a run led by a team once for each `every`-th step, with a crash of the daemon at that step. Returns the
@@ -101,6 +105,7 @@ pub(super) async fn lead(stage: &Stage, daemon: &Dispatch, drive: &Drive, before
         if !people::look_away(stage, &mut live).await {
             architect::act(stage, daemon, &run).await?;
             answer(stage, daemon).await?;
+            resume_without_room(daemon, &run).await?;
             continue;
         }
         let state = daemon.state_of(&run).map_err(|error| error.to_string())?;
@@ -150,6 +155,18 @@ async fn start(stage: &Stage, daemon: &Dispatch, drive: &Drive, before: usize) -
             stage.delay(1_000).await;
         }
     }
+}
+
+/// Resumes a run that is paused because the disk was full.
+async fn resume_without_room(daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    let rows = daemon.world.store.read(&Query::table(RUNS)).map_err(|error| error.to_string())?;
+    let waits = |row: &Row| row.get_text("state") == Some("running") && row.get_text("paused") == Some("disk");
+    if rows.iter().any(waits) {
+        let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+        // The part may have ended meanwhile.
+        drop(daemon.resume_run(&request, &people::ann()?.name, None).await);
+    }
+    Ok(())
 }
 
 /// Answers the oldest question, or lets it expire.

@@ -11,6 +11,7 @@ mod briefing;
 mod merges;
 mod recorded;
 mod seat;
+mod stale;
 mod starts;
 mod steering;
 
@@ -366,6 +367,38 @@ fn a_team_in_a_kind_world_leads_a_request_to_its_end() {
         );
         assert!((13..=20).contains(&report.parts), "seed {seed}: {report:?}");
     }
+}
+
+#[test]
+fn a_team_that_meets_a_full_disk_at_any_of_its_writes_pauses_and_goes_on_without_a_question_about_it() {
+    let spec = SimSpec { phases: 1, people: 1000, ..SimSpec::kind() };
+    let play = |full_disk| {
+        let stage = Arc::new(Stage::new(7, SimSpec { full_disk, ..spec }));
+        let (report, store) = modes::play_on(&stage, 7).unwrap_or_else(|broken| panic!("{full_disk:?}: {broken}"));
+        let played = lock(&stage.report).clone();
+        (report, played, store)
+    };
+    let (whole, played, _) = play(None);
+    assert!(played.writes > 30, "{played:?}");
+    let mut pauses_of_whole = 0;
+
+    for write in 0..played.writes {
+        let (report, _, store) = play(Some(FullDisk { write, ms: 30_000 }));
+
+        assert_eq!((report.outcome.as_str(), report.parts), ("succeeded", whole.parts), "at write {write}");
+        let asked = switchboard_needs::list(&store, true).unwrap();
+        let about =
+            asked.iter().find(|need| need.title.contains("gives no answer") || need.title.contains("can't go on"));
+        assert_eq!(about.map(|need| &need.title), None, "at write {write}");
+        let events = store.events(0, &Filter::all(), 100_000).unwrap();
+        let rows = store.read(&Query::table(RUNS)).unwrap();
+        let led = rows.iter().find(|row| row.get_text("mode").is_some()).unwrap();
+        let subject = format!("run/{}", led.try_text("id").unwrap());
+        let of_led = |kind: &str| events.iter().filter(|event| event.subject == subject && event.kind == kind).count();
+        assert_eq!(of_led("run_paused"), of_led("run_resumed"), "at write {write}");
+        pauses_of_whole += of_led("run_paused");
+    }
+    assert!(pauses_of_whole > 5, "{pauses_of_whole}");
 }
 
 #[test]

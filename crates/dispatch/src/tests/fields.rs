@@ -233,7 +233,7 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         confirms_merge: false,
         setup: Vec::new(),
         timeout: WorkerTimeout::default(),
-        attempts: 5,
+        limits: TeamLimits::default(),
         isolation: None,
         unenforced: false,
         coordination: switchboard_protocol::job::Coordination::Managed,

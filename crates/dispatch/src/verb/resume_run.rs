@@ -51,8 +51,12 @@ impl Dispatch {
                 self.start_driver(&run, Some(by).filter(|_| is_stopped)).await?;
             }
             let part = at_work(&self.world, row)?;
-            if is_running && part.get_text("paused").is_some() {
-                let part = run_id(&part)?;
+            let part = (run_id(&part)?, part.get_text("paused").is_some());
+            // Between its parts, the run itself is paused only while the disk is full, and goes on once there is room.
+            if let (part, true) = part
+                && is_running
+                && part != run
+            {
                 return reply(self.ask_live(&part, vec![RunEvent::RunResumed], call, answer).await?);
             }
             return self.remembered(call, answer).await;

@@ -372,6 +372,8 @@ async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) 
 pub(super) async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     let text = serde_json::to_vec(&run_plan.all_agents()).map_err(shape("agents.json"))?;
     let roles = serde_json::to_vec(&run_plan.roles.values().collect::<Vec<_>>()).map_err(shape("roles.json"))?;
+    let limits = serde_json::to_vec(&run_plan.limits).map_err(shape("limits.json"))?;
+    let (has_limits, limits_path) = (!run_plan.limits.is_usual(), plan::limits_file(&world.config, &run_plan.run));
     let (has_roles, roles_path) = (!run_plan.roles.is_empty(), plan::roles_file(&world.config, &run_plan.run));
     let folder = plan::folder(&world.config, &run_plan.run);
     let (path, files) = (plan::agents_file(&world.config, &run_plan.run), Arc::clone(&world.ports.files));
@@ -379,6 +381,9 @@ pub(super) async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<()
         files.make_folder(&folder)?;
         if has_roles {
             files.write(&roles_path, &roles)?;
+        }
+        if has_limits {
+            files.write(&limits_path, &limits)?;
         }
         files.write(&path, &text)
     });
@@ -459,7 +464,7 @@ fn run_plan(
         worktrees: start_point.worktrees.0.clone(),
         setup: Vec::new(),
         timeout: request.worker_timeout_ms.unwrap_or_default(),
-        attempts: request.team_limits.gate_retries,
+        limits: request.team_limits,
         isolation: request.isolation,
         unenforced: request.unenforced,
         coordination: request.coordination,

@@ -25,7 +25,7 @@ use super::ending::RATE_LIMITED;
 use crate::error::shape;
 use crate::flag::flagged;
 use crate::plan::RunPlan;
-use crate::{Error, history};
+use crate::{Error, history, report};
 
 /// Time between asking an agent to end and ending it, in milliseconds.
 const GRACE_MS: u64 = 5_000;
@@ -46,10 +46,42 @@ pub(super) struct Guarded {
     models: Models,
     /// Model set for the worker.
     model: Option<String>,
-    /// Why it was stopped, and whether time alone was the reason.
-    halted: Option<(String, bool)>,
+    /// Why it was stopped.
+    halted: Option<Halted>,
     /// When a worker that was stopped, and has not ended, is killed.
     kill_at: Option<Instant>,
+}
+
+/// Reason for which a worker was stopped.
+struct Halted {
+    words: String,
+    ends: HaltedAs,
+}
+
+/// What the end of a stopped worker counts as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HaltedAs {
+    /// A failure.
+    Failed,
+    /// A failure for want of time.
+    TimedOut,
+    /// A lost worker: no attempt is spent.
+    Lost,
+}
+
+// === impl Halted ===
+
+impl Halted {
+    fn new(rule: &str, words: &str) -> Self {
+        let ends = if rule == FindingKind::Minutes.as_str() {
+            HaltedAs::TimedOut
+        } else if rule == FindingKind::Stale.as_str() {
+            HaltedAs::Lost
+        } else {
+            HaltedAs::Failed
+        };
+        Self { words: words.to_owned(), ends }
+    }
 }
 
 // === impl Guarded ===
@@ -61,6 +93,7 @@ impl Guarded {
         plan: &RunPlan,
         (settings, choice): (&Settings, Option<&AgentChoice>),
         (worker, role, root): (&WorkerId, Option<RoleId>, &Path),
+        is_by_hand: bool,
     ) -> Result<Option<Self>, Error> {
         let (true, Some(choice)) = (settings.team || role.is_some(), choice) else { return Ok(None) };
         let answers = role.is_some();
@@ -70,8 +103,9 @@ impl Guarded {
         let work = StepWork { role: role.clone(), writes: Vec::new(), answer: kind, input: Digest::ZERO };
         let models = plan.models(choice, settings, &work);
         let advisory = (!answers).then(|| Advisory::new(settings.clone(), crate::plan::text(root)));
+        let new = if is_by_hand { Guard::by_hand } else { Guard::new };
         let mut guarded = Self {
-            guard: Guard::new(role.as_str(), limits, store.now()),
+            guard: new(role.as_str(), limits, plan.limits, store.now()),
             advisory,
             advice: None,
             models,
@@ -81,7 +115,7 @@ impl Guarded {
         };
         history::events_of_worker(store, worker.as_str(), |event| match event.fact::<WorkerFact>() {
             Some(WorkerFact::WorkerEquipped { model, .. }) => {
-                guarded.guard = Guard::new(role.as_str(), limits, event.ts);
+                guarded.guard = new(role.as_str(), limits, plan.limits, event.ts);
                 guarded.model = model;
             }
             Some(WorkerFact::WorkerReported { mut what, .. }) => {
@@ -99,7 +133,7 @@ impl Guarded {
                 guarded.advice = Some(words);
             }
             Some(WorkerFact::WorkerFlagged { rule, stops: true, words, .. }) => {
-                guarded.halted = Some((words, rule == FindingKind::Minutes.as_str()));
+                guarded.halted = Some(Halted::new(&rule, &words));
             }
             Some(_) | None => {}
         })?;
@@ -109,7 +143,7 @@ impl Guarded {
     fn halt(&mut self, found: &[Finding]) -> bool {
         let stop = found.iter().find(|found| found.reaction == Reaction::Stop);
         let (None, Some(stop)) = (&self.halted, stop) else { return false };
-        self.halted = Some((stop.words.clone(), stop.kind == FindingKind::Minutes));
+        self.halted = Some(Halted::new(stop.kind.as_str(), &stop.words));
         true
     }
 }
@@ -154,9 +188,17 @@ impl Watch {
         if guarded.kill_at.take_if(|at| *at <= Instant::now()).is_some() {
             return self.end_hung("it was stopped and did not end").await;
         }
+        if let Some(at) = report::printed_at(&self.folder) {
+            guarded.guard.heard(at);
+        }
         let found = guarded.guard.tick(now);
-        let must_end = guarded.halt(&found);
-        let events = self.flags(&found)?;
+        self.act_on(&found).await
+    }
+
+    /// Records findings, and ends the worker if they require it.
+    pub(super) async fn act_on(&mut self, found: &[Finding]) -> Result<(), Error> {
+        let must_end = self.guarded.as_mut().is_some_and(|guarded| guarded.halt(found));
+        let events = self.flags(found)?;
         if !events.is_empty() {
             self.world.commit_patiently(&Batch { events, ..Batch::new(Durability::Written) }).await?;
         }
@@ -182,6 +224,12 @@ impl Watch {
         found.iter().map(flag).collect()
     }
 
+    /// Returns true if the worker was stopped and counts as lost.
+    pub(super) fn is_taken_back(&self) -> bool {
+        let halted = self.guarded.as_ref().and_then(|guarded| guarded.halted.as_ref());
+        halted.is_some_and(|halted| halted.ends == HaltedAs::Lost) && self.stopping.is_none()
+    }
+
     /// Returns true if no further attempt can succeed before a person acts.
     pub(super) fn is_hopeless(&self, code: &str) -> bool {
         NON_RETRYABLE_CODES.contains(&code) && !(code == NO_MODEL && self.has_fallback())
@@ -195,8 +243,12 @@ impl Watch {
     /// Interprets the end of a worker if a limit of its role or its model is the reason.
     pub(super) fn judged(&self, (outcome, reason): (TurnOutcome, String)) -> (TurnOutcome, String) {
         let Some(guarded) = &self.guarded else { return (outcome, reason) };
-        if let (Some((words, is_time)), None) = (&guarded.halted, self.stopping) {
-            let outcome = if *is_time { TurnOutcome::TimedOut } else { TurnOutcome::Failed };
+        if let (Some(Halted { words, ends }), None) = (&guarded.halted, self.stopping) {
+            let outcome = match ends {
+                HaltedAs::TimedOut => TurnOutcome::TimedOut,
+                HaltedAs::Failed => TurnOutcome::Failed,
+                HaltedAs::Lost => return (TurnOutcome::Stopped, words.clone()),
+            };
             return (outcome, format!("{words} [worker.halted]"));
         }
         let is_models = match outcome {

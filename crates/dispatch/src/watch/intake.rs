@@ -19,6 +19,7 @@ use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::needs::Denied;
+use crate::work::{WORKERS, says_stuck};
 use crate::{Error, needs, notes, prompt, tools, worker_messages};
 
 /// Maximum number of further turns for waiting mail in one worker.
@@ -184,6 +185,10 @@ impl Watch {
             by_us,
         };
         let (outcome, reason) = match self.judged(end.outcome()) {
+            (TurnOutcome::Finished, said) if self.is_by_hand => match self.stuck_by_hand() {
+                Some(why) => (TurnOutcome::Failed, why),
+                None => (TurnOutcome::Finished, said),
+            },
             (TurnOutcome::Finished, said) if said.is_empty() && self.is_report() && !self.has_answered() => {
                 (TurnOutcome::Failed, "it said nothing, and what it says is the result".to_owned())
             }
@@ -205,6 +210,9 @@ impl Watch {
         self.has_finished = outcome == TurnOutcome::Finished;
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
+        if self.is_taken_back() {
+            return vec![Follows::from(lost)];
+        }
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
@@ -219,6 +227,18 @@ impl Watch {
         };
         let ended = Follows { steps: vec![ended], beside };
         denied.into_iter().chain([ended, Follows::from(lost)]).collect()
+    }
+
+    /// Returns why the leader of the run can't go on with work by hand, if it has reported that last.
+    fn stuck_by_hand(&self) -> Option<String> {
+        let row = self.world.store.get(WORKERS, &[self.worker.as_str().into()]);
+        let row = row.inspect_err(|error| {
+            tracing::error!(worker = %self.worker, %error, "what the leader of the run has reported can't be read");
+        });
+        let row = row.ok().flatten()?;
+        let why = says_stuck(&row)?;
+        let why = if why.is_empty() { "it does not say why" } else { why };
+        Some(format!("{} is stuck: {why}", self.agent))
     }
 
     /// Returns true if the worker has said something in an earlier turn. Only read if its last turn had no text.

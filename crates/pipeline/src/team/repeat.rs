@@ -7,13 +7,16 @@
 //! | [`ToolCalls`]: the same call among the last 20 | 8 times | 10 times |
 //! | [`Usage`]: calls, minutes, errors in a row, idle time, calls without a change | at a share | at the limit |
 //! | [`Turns`]: turns of nothing but text | | 5 in a row |
+//! | [`Window`]: no sign of life | | 20 minutes |
 //!
+//! The numbers are the defaults of [`TeamLimits`](switchboard_protocol::run::TeamLimits), where each is a setting.
 //! [`Guard`] combines all rules about one worker, fed by the worker's own events.
 
 mod finding;
 mod guard;
 mod output;
 mod usage;
+mod window;
 
 use std::collections::VecDeque;
 
@@ -21,20 +24,16 @@ pub use finding::{Finding, FindingKind, Reaction};
 pub(super) use guard::CHANGING;
 pub use guard::Guard;
 pub use output::{Turn, Turns};
+use switchboard_protocol::run::LoopLimits;
 pub use usage::{Usage, Used};
+pub use window::Window;
 
-/// Number of recent delegations that are checked for a loop. This and the numbers below match other tools for the
+/// Number of recent delegations that are checked for a loop. This and the number below match other tools for the
 /// `.swarm/` format.
 pub const LOOP_WINDOW: usize = 10;
-/// Number of equal delegations in the window that causes a warning.
-pub const LOOP_WARNS: usize = 3;
-/// Number of equal delegations in the window at which the delegation is not started.
-pub const LOOP_STOPS: usize = 5;
 /// Number of recent tool calls that are checked for repetition.
 pub const CALL_WINDOW: usize = 20;
-/// Number of equal calls in the window that stops the worker. A failing build that is being fixed is called less often.
-pub const CALL_STOPS: usize = 10;
-/// Share of [`CALL_STOPS`] that causes a warning, in percent: the usual share of all limits.
+/// Share of the limit of equal calls that causes a warning, in percent: the usual share of all limits.
 const CALL_WARNS_AT: usize = 75;
 
 /// A delegation, as compared to find loops.
@@ -55,19 +54,16 @@ pub struct Delegations(VecDeque<Delegation>);
 impl Delegations {
     /// Folds a delegation that is about to begin. A stopped delegation counts too, so repeating the request doesn't
     /// help.
-    pub fn step(&mut self, delegation: Delegation) -> Option<Finding> {
+    pub fn step(&mut self, delegation: Delegation, limits: LoopLimits) -> Option<Finding> {
         let same = remember(&mut self.0, delegation, LOOP_WINDOW);
         let last = self.0.back()?;
         let what = format!("{} ({}) was asked for `{}`", last.role, last.agent, shown(&last.argument));
         let words = format!("{what} {same} times in the last {} delegations", self.0.len());
-        match same {
-            LOOP_WARNS => Some(Finding::new(FindingKind::Loop, Reaction::Warn, words)),
-            LOOP_STOPS.. => {
-                let words = format!("{words}: it is not started; change the task, or ask another role");
-                Some(Finding::new(FindingKind::Loop, Reaction::Stop, words))
-            }
-            _ => None,
+        if same >= limits.stops as usize {
+            let words = format!("{words}: it is not started; change the task, or ask another role");
+            return Some(Finding::new(FindingKind::Loop, Reaction::Stop, words));
         }
+        (same == limits.warns as usize).then(|| Finding::new(FindingKind::Loop, Reaction::Warn, words))
     }
 }
 
@@ -82,17 +78,18 @@ impl ToolCalls {
         self.0.clear();
     }
 
-    /// Folds a call: the tool, and its arguments or a digest of them.
-    pub fn step(&mut self, tool: &str, arguments: &str) -> Option<Finding> {
+    /// Folds a call: the tool, and its arguments or a digest of them. `stops` is the number of equal calls in the window
+    /// that stops the worker.
+    pub fn step(&mut self, tool: &str, arguments: &str, stops: u32) -> Option<Finding> {
         let same = remember(&mut self.0, (tool.to_owned(), arguments.to_owned()), CALL_WINDOW);
         let words =
             format!("`{tool}` was called {same} times with the same arguments in the last {} calls", self.0.len());
-        let warns = (CALL_STOPS * CALL_WARNS_AT).div_ceil(100);
-        match same {
-            CALL_STOPS.. => Some(Finding::new(FindingKind::Repetition, Reaction::Stop, words)),
-            same if same == warns => Some(Finding::new(FindingKind::Repetition, Reaction::Warn, words)),
-            _ => None,
+        let stops = stops as usize;
+        if same >= stops {
+            return Some(Finding::new(FindingKind::Repetition, Reaction::Stop, words));
         }
+        let warns = (stops * CALL_WARNS_AT).div_ceil(100);
+        (same == warns).then(|| Finding::new(FindingKind::Repetition, Reaction::Warn, words))
     }
 }
 

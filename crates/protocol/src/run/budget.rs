@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LoopLimits;
 use crate::time::Millis;
 
 /// Percentages of the ceiling at which a run reports once how much is spent.
@@ -51,6 +52,9 @@ pub struct Limits {
     pub at_ceiling: AtCeiling,
     /// Maximum number of live workers over all runs.
     pub workers: Option<u32>,
+    /// Numbers of equal delegations of an agent that cause a warning and a refusal.
+    #[serde(default)]
+    pub loops: LoopLimits,
 }
 
 /// Scope of a ceiling.

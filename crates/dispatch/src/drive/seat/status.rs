@@ -13,7 +13,7 @@ use switchboard_protocol::verb::step::ReportStep;
 use tokio::time::Instant;
 
 use super::{Driver, SeatCaller};
-use crate::work::{RUNS, WORKERS, says_done};
+use crate::work::{RUNS, WORKERS, says_ended};
 use crate::{Error, report};
 
 /// Maximum length of the reason for repeating a step, in bytes.
@@ -109,7 +109,7 @@ impl Driver {
             .collect();
         for (task, worker) in state.leader_workers() {
             let row = self.dispatch.world.store.get(WORKERS, &[worker.as_str().into()])?;
-            if !row.as_ref().is_some_and(says_done) {
+            if !row.as_ref().is_some_and(says_ended) {
                 let work = step(ReportStep::NAME, StepId::work().to_string());
                 steps.push(OpenStep { task: Some(task.clone()), ..work });
             }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use switchboard_pipeline::run::RunState;
+use switchboard_pipeline::team::rationalise;
 use switchboard_protocol::action::StepState;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::ShimCommand;
@@ -20,7 +21,8 @@ use crate::{Error, report};
 const PATH: usize = 4096;
 
 impl Driver {
-    /// Records the holder's report on a task that it does by hand. `done` ends the work, and the gates judge the tree.
+    /// Records the holder's report on a task that it does by hand. `done` ends the work, and the gates judge the tree;
+    /// `stuck` ends the attempt as failed, for the reason in the note.
     pub(super) async fn report_task(
         &mut self,
         task: TaskId,
@@ -31,10 +33,13 @@ impl Driver {
         self.expect_task(&state, &task)?;
         let worker = state.leader_workers().find(|(of, _)| **of == task).map(|(_, worker)| worker.clone());
         let Some(worker) = worker else { return Err(not_by_hand(&state, &task).into()) };
-        let is_done = request.state == StepState::Done;
+        if request.state == StepState::Stuck {
+            expect_reason(&request.note, "note")?;
+        }
+        let is_ended = request.state != StepState::Working;
         let answer = self.dispatch.act(&worker, request.into_parts(), call).await?;
         self.dispatch.world.crash("hands-reported");
-        if is_done {
+        if is_ended {
             self.finish_hands(&worker).await?;
         }
         super::value(&answer)
@@ -101,9 +106,8 @@ impl Driver {
             }
             TaskStatus::InProgress => Vec::new(),
             TaskStatus::Blocked => {
-                let why = reason.filter(|why| !why.trim().is_empty());
-                let missing = || Failure::new("request.bad-args", "a task is blocked for a reason").at("reason");
-                let why = why.ok_or_else(missing)?;
+                let why = reason.unwrap_or_default();
+                expect_reason(&why, "reason")?;
                 let reason = format!("{why} ({} says so)", by.name);
                 let retries = Some(state.retries_of(&task));
                 vec![RunEvent::TaskBlocked { task, attempt: view.attempt, retries, reason }]
@@ -145,6 +149,16 @@ fn not_by_hand(state: &RunState, task: &TaskId) -> Failure {
         return Failure::new("seat.not-open", what).hint("seat_status with wait_ms says when there is something to do");
     }
     not_ready(state, task)
+}
+
+/// Refuses that a task doesn't go on without a reason, or for an excuse.
+fn expect_reason(why: &str, at: &str) -> Result<(), Failure> {
+    if why.trim().is_empty() {
+        return Err(Failure::new("request.bad-args", "a task is blocked for a reason").at(at));
+    }
+    let Some(excuse) = rationalise::offered(why).into_iter().next() else { return Ok(()) };
+    let what = format!("\"{}\" is no reason to leave a task", excuse.wording);
+    Err(Failure::new("request.bad-args", what).at(at).hint(excuse.remedy))
 }
 
 /// Refuses a list that is not one of files in the repository.

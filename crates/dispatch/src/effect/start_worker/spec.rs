@@ -28,7 +28,8 @@ pub(super) fn spec(
     setup: WorkerSetup,
     refusals: &[Refusal],
 ) -> Result<WorkerSpec, Error> {
-    let cwd = plan::text(&setup.path(ctx, id));
+    let (folder, is_kept_out) = (setup.path(ctx, id), setup.is_kept_out(ctx));
+    let cwd = plan::text(&folder);
     let WorkerSetup {
         worker,
         token,
@@ -51,7 +52,7 @@ pub(super) fn spec(
     } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
-    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
+    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref(), is_kept_out);
     let previous = prompt::Previous {
         role: role_text,
         retry: retry.as_ref().map(Retry::render),
@@ -68,6 +69,7 @@ pub(super) fn spec(
         plan_state,
         has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
+    let is_guarded = settings.team || judged.is_some();
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
     let temperature_args = temperature.as_deref().map(|text| choice.temperature_arguments(text)).unwrap_or_default();
@@ -86,6 +88,9 @@ pub(super) fn spec(
     env.extend(model_env);
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
+    // The folder for work trees may lie in the repository.
+    let around = folder.parent().filter(|_| is_kept_out);
+    env.extend(around.map(|around| ("GIT_CEILING_DIRECTORIES".to_owned(), plan::text(around))));
     Ok(WorkerSpec {
         v: match &sandbox {
             Some(sandbox) if !sandbox.tools.is_empty() => TOOL_LIST_VERSION,
@@ -112,7 +117,7 @@ pub(super) fn spec(
         token,
         mcp: is_managed.then(|| bridge(ctx, identity)),
         env,
-        limits: limits(ctx, &settings, is_by_hand),
+        limits: limits(ctx, &settings, is_by_hand, is_guarded),
         by_hand: is_by_hand,
         wrap_up: is_prompted.then(|| wrap_up(&settings)),
         sandbox,
@@ -172,11 +177,15 @@ fn wrap_up(settings: &Settings) -> WrapUp {
     WrapUp { after_ms, notice: prompt::wrap_up(ends_at.saturating_sub(told_at)) }
 }
 
-fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool) -> WorkerLimits {
+fn limits(ctx: &Ctx, settings: &Settings, is_by_hand: bool, is_guarded: bool) -> WorkerLimits {
     let mut limits = ctx.world.config.limits;
     if let Some(limit) = settings.timeout_ms {
         // The engine stops a late attempt itself; the shim's limit is only a fallback.
         limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
+    }
+    if is_guarded {
+        // The step of a silent worker is taken back; the shim's limit is only a fallback.
+        limits.idle_ms = u64::from(ctx.plan.limits.stale_minutes + 1) * 60_000;
     }
     if is_by_hand {
         // A placeholder worker prints nothing.

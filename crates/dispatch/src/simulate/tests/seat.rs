@@ -5,7 +5,7 @@ use switchboard_protocol::answer::AnswerKind;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::modes::OptionalSteps;
 use switchboard_protocol::plan::TaskStatus;
-use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, WorkerTimeout};
+use switchboard_protocol::run::{AtCeiling, Budget, RunEvent, TurnOutcome, WorkerTimeout};
 use switchboard_protocol::verb::lead::{
     BeginStepReply, BeginStepRequest, DeclareScopeRequest, LeadRunRequest, LeaveSeatRequest, MAX_FILES, MAX_WAIT_MS,
     SavePlanRequest, SeatReply, SeatStatusRequest, SetQaGatesRequest, StepExecutor, UpdateTaskStatusRequest,
@@ -66,9 +66,19 @@ impl Led<'_> {
     }
 
     async fn report(&self, task: Option<&str>, answer: Option<Value>) -> Result<(), Failure> {
+        self.say(StepState::Done, "as asked", task, answer).await
+    }
+
+    async fn say(
+        &self,
+        state: StepState,
+        note: &str,
+        task: Option<&str>,
+        answer: Option<Value>,
+    ) -> Result<(), Failure> {
         let request = ReportStepRequest {
-            state: StepState::Done,
-            note: "as asked".to_owned(),
+            state,
+            note: note.to_owned(),
             answer,
             task: task.map(id),
             attempt: None,
@@ -194,6 +204,8 @@ fn a_status_that_a_task_has_not_earned_is_refused_with_what_is_missing() {
         for reason in [None, Some(""), Some(" \n")] {
             refused(led.set(TASK, TaskStatus::Blocked, reason).await, "request.bad-args", "blocked for a reason");
         }
+        let excuse = Some("just updating docs");
+        refused(led.set(TASK, TaskStatus::Blocked, excuse).await, "request.bad-args", "is no reason to leave a task");
         led.begin(Some(TASK), None, StepExecutor::Worker).await.unwrap();
         led.set(TASK, TaskStatus::InProgress, None).await.unwrap();
         assert!(led.events("task_blocked").is_empty());
@@ -291,6 +303,32 @@ fn who_leads_does_a_task_with_its_own_hands_and_says_when_it_is_done() {
         refused(led.begin(Some(TASK), None, StepExecutor::Worker).await, "seat.not-open", "it lacks");
         led.report(Some(TASK), None).await.unwrap();
         assert!(led.up_to_step("review").await.open.len() == 1);
+    });
+}
+
+#[test]
+fn who_leads_and_is_stuck_with_its_own_hands_ends_the_attempt_with_its_reason() {
+    with_seat(async |led| {
+        led.up_to_step("work").await;
+        led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap();
+        let stuck = async |why: &str| led.say(StepState::Stuck, why, Some(TASK), None).await;
+        refused(stuck(" ").await, "request.bad-args", "for a reason");
+        refused(stuck("It's a simple change").await, "request.bad-args", "is no reason to leave a task");
+
+        stuck("the vendor has given no key").await.unwrap();
+
+        led.up_to_step("work").await;
+        let ended = led.events("turn_ended");
+        let Some(RunEvent::TurnEnded { task, outcome, reason, .. }) = ended.last() else { panic!("{ended:?}") };
+        assert_eq!((task.as_str(), *outcome), (TASK, TurnOutcome::Failed));
+        assert_eq!(reason, "lea is stuck: the vendor has given no key");
+        led.begin(Some(TASK), None, StepExecutor::Seat).await.unwrap();
+        stuck("the vendor has given no key").await.unwrap();
+        let wants = led.up_to(|status| status.open.iter().any(|open| open.answer == Some(AnswerKind::Decision))).await;
+        assert_eq!(wants.open.len(), 1, "the architect is asked about the task that failed twice alike");
+        let blocked = led.events("task_blocked");
+        let [RunEvent::TaskBlocked { reason, .. }] = blocked.as_slice() else { panic!("{blocked:?}") };
+        assert!(reason.contains("the vendor has given no key"), "{reason}");
     });
 }
 

@@ -75,9 +75,10 @@ pub(super) fn applicable(choices: &[RoleChoice], parts: &[RunPart<'_>]) -> Resul
             let what = format!("task {task} needs the role {role}, and that is disabled");
             return Err(Failure::new("role.disabled", what).hint("switchboard roles shows the file that says so"));
         }
-        if said.rights.as_ref().is_some_and(|rights| !rights.read) {
+        let is_of_tree = work.is_none_or(|work| !work.writes.is_empty());
+        if is_of_tree && said.rights.as_ref().is_some_and(|rights| !rights.read) {
             let what =
-                format!("task {task} needs the role {role}, and that may not read: its work lies in a work tree");
+                format!("task {task} needs the role {role}, and that may not read: it changes files in a work tree");
             return Err(Failure::new("plan.no-effect", what).hint("give it `read` among its `rights`"));
         }
         let is_read_only = said.rights.as_ref().is_some_and(Rights::is_read_only);

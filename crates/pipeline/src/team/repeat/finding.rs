@@ -30,6 +30,8 @@ pub enum FindingKind {
     Runaway,
     /// A file that the task does not declare.
     Scope,
+    /// No sign of life for longer than the window of the delegation.
+    Stale,
 }
 
 impl FindingKind {
@@ -46,6 +48,7 @@ impl FindingKind {
             Self::NoChange => "no-change",
             Self::Runaway => "runaway-output",
             Self::Scope => "scope",
+            Self::Stale => "stale",
         }
     }
 }
@@ -62,6 +65,14 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Returns the finding that the agent with the architect's seat, which does a step by hand, has shown no sign of life
+    /// in its lease.
+    #[must_use]
+    pub fn stale_seat(agent: &str) -> Self {
+        let words = format!("{agent} has lost the architect's seat: nothing was heard of it in its lease");
+        Self::new(FindingKind::Stale, Reaction::Stop, words)
+    }
+
     pub(super) fn new(kind: FindingKind, reaction: Reaction, words: String) -> Self {
         Self { kind, reaction, words }
     }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use switchboard_protocol::role::RoleLimits;
+use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::worker::{PauseState, WorkerEvent};
 
-use super::{Finding, ToolCalls, Turn, Turns, Usage, Used};
+use super::{Finding, ToolCalls, Turn, Turns, Usage, Used, Window};
 use crate::roles::tool_of;
 
 /// Maximum number of concurrent calls that are tracked; agents run a few in parallel.
@@ -18,9 +19,12 @@ pub(in crate::team) const CHANGING: [&str; 3] = ["edit", "delete", "move"];
 /// State of a worker for the rules.
 #[derive(Debug, Clone)]
 pub struct Guard {
+    team: TeamLimits,
     usage: Usage,
     calls: ToolCalls,
     turns: Turns,
+    /// `None` for work by hand, whose window is the lease of the architect's seat.
+    window: Option<Window>,
     /// Ids of the last counted calls.
     known: VecDeque<String>,
     /// Number of calls in the current turn.
@@ -36,11 +40,13 @@ pub struct Guard {
 impl Guard {
     /// Creates the state of a worker that begins in a role with these limits.
     #[must_use]
-    pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
+    pub fn new(role: &str, limits: RoleLimits, team: TeamLimits, now: Millis) -> Self {
         Self {
-            usage: Usage::new(role, limits, now),
+            team,
+            usage: Usage::new(role, limits, team.idle_minutes, now),
             calls: ToolCalls::default(),
             turns: Turns::default(),
+            window: Some(Window::new(role, team.stale_minutes, now)),
             known: VecDeque::new(),
             in_turn: 0,
             is_of_mail: false,
@@ -48,10 +54,30 @@ impl Guard {
         }
     }
 
+    /// Same for work by hand.
+    #[must_use]
+    pub fn by_hand(role: &str, limits: RoleLimits, team: TeamLimits, now: Millis) -> Self {
+        Self { window: None, ..Self::new(role, limits, team, now) }
+    }
+
+    /// Records output of the agent, which is a sign of life.
+    pub fn heard(&mut self, at: Millis) {
+        self.window.iter_mut().for_each(|window| window.heard(at));
+    }
+
     /// Folds an event of the worker; returns its findings.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about progress")]
     pub fn step(&mut self, event: &WorkerEvent, now: Millis) -> Vec<Finding> {
+        self.heard(now);
         match event {
+            WorkerEvent::PermissionAsked { ask, .. } => {
+                self.window.iter_mut().for_each(|window| window.asked(ask));
+                Vec::new()
+            }
+            WorkerEvent::PermissionSettled { ask, .. } => {
+                self.window.iter_mut().for_each(|window| window.settled(ask));
+                Vec::new()
+            }
             // Shortened as in the record, so that a worker restored from the record counts the same.
             WorkerEvent::ToolCalled { .. } => self.called(&event.clone().fitted(), now),
             WorkerEvent::TurnStarted { mail, .. } => {
@@ -64,7 +90,7 @@ impl Guard {
             }
             WorkerEvent::TurnEnded { text, .. } => {
                 let turn = Turn { chars: text.chars().count() as u64, calls: std::mem::take(&mut self.in_turn) };
-                self.turns.step(turn).into_iter().collect()
+                self.turns.step(turn, self.team.text_turns).into_iter().collect()
             }
             WorkerEvent::PauseChanged { state: PauseState::Paused } => {
                 self.paused_since.get_or_insert(now);
@@ -93,14 +119,18 @@ impl Guard {
     pub fn tick(&mut self, now: Millis) -> Vec<Finding> {
         match self.paused_since {
             Some(_) => Vec::new(),
-            None => self.usage.step(Used::Tick, now).into_iter().collect(),
+            None => {
+                let stale = self.window.as_mut().and_then(|window| window.step(now));
+                stale.into_iter().chain(self.usage.step(Used::Tick, now)).collect()
+            }
         }
     }
 
     /// Returns the next time at which the clock alone causes a finding; `None` while the worker waits.
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
-        self.usage.due().filter(|_| self.paused_since.is_none())
+        let window = self.window.as_ref().and_then(Window::due);
+        self.usage.due().into_iter().chain(window).min().filter(|_| self.paused_since.is_none())
     }
 
     /// Counts a call at its first event.
@@ -113,7 +143,7 @@ impl Guard {
             self.known.pop_front();
         }
         self.in_turn = self.in_turn.saturating_add(1);
-        let repeated = self.calls.step(kind, arguments);
+        let repeated = self.calls.step(kind, arguments, self.team.repeated_calls);
         self.usage.step(Used::Call, now).into_iter().chain(repeated).collect()
     }
 

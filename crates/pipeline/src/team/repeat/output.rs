@@ -2,9 +2,6 @@
 
 use super::{Finding, FindingKind, Reaction};
 
-/// Number of text-only turns in a row that stops a worker: the first may be a plan, the second an excuse.
-const RUNAWAY_TURNS: u32 = 5;
-
 /// A turn of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
@@ -22,15 +19,15 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Folds a completed turn.
-    pub fn step(&mut self, turn: Turn) -> Option<Finding> {
+    /// Folds a completed turn; `limit` is the number of turns in a row that stops a worker.
+    pub fn step(&mut self, turn: Turn, limit: u32) -> Option<Finding> {
         if turn.calls > 0 || turn.chars == 0 {
             *self = Self::default();
             return None;
         }
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.chars = self.chars.saturating_add(turn.chars);
-        (self.in_a_row >= RUNAWAY_TURNS).then(|| {
+        (self.in_a_row >= limit).then(|| {
             let words = format!(
                 "{} turns in a row had only text ({} characters), no tool call and no answer",
                 self.in_a_row, self.chars

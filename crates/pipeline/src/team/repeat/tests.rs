@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::role::RoleLimits;
+use switchboard_protocol::run::TeamLimits;
 use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::worker::{PauseState, WorkerEvent};
@@ -22,7 +23,7 @@ fn reactions(findings: impl IntoIterator<Item = Option<Finding>>) -> Vec<Option<
 fn the_same_delegation_warns_at_three_and_is_stopped_from_five_on() {
     let mut delegations = Delegations::default();
 
-    let found = reactions((0..7).map(|_| delegations.step(delegation("1.1"))));
+    let found = reactions((0..7).map(|_| delegations.step(delegation("1.1"), LoopLimits::default())));
 
     let (warn, stop) = (Some(Reaction::Warn), Some(Reaction::Stop));
     assert_eq!(found, [None, None, warn, None, stop, stop, stop]);
@@ -31,11 +32,11 @@ fn the_same_delegation_warns_at_three_and_is_stopped_from_five_on() {
 #[test]
 fn what_lies_more_than_ten_delegations_back_is_forgotten() {
     let mut delegations = Delegations::default();
-    delegations.step(delegation("1.1"));
-    delegations.step(delegation("1.1"));
-    let others = reactions((0..9).map(|n| delegations.step(delegation(&format!("2.{n}")))));
+    delegations.step(delegation("1.1"), LoopLimits::default());
+    delegations.step(delegation("1.1"), LoopLimits::default());
+    let others = reactions((0..9).map(|n| delegations.step(delegation(&format!("2.{n}")), LoopLimits::default())));
 
-    let found = delegations.step(delegation("1.1"));
+    let found = delegations.step(delegation("1.1"), LoopLimits::default());
 
     assert!(others.iter().all(Option::is_none) && found.is_none());
 }
@@ -54,7 +55,7 @@ fn another_agent_role_or_argument_is_another_delegation() {
         other("ada", "coder"),
     ];
 
-    assert!(all.into_iter().all(|one| delegations.step(one).is_none()));
+    assert!(all.into_iter().all(|one| delegations.step(one, LoopLimits::default()).is_none()));
 }
 
 #[test]
@@ -62,8 +63,8 @@ fn the_same_call_ten_times_of_twenty_stops() {
     let mut calls = ToolCalls::default();
     let mut found = Vec::new();
     for n in 0..10 {
-        found.push(calls.step("bash", "cargo test"));
-        found.push(calls.step("read", &format!("file {n}")));
+        found.push(calls.step("bash", "cargo test", 10));
+        found.push(calls.step("read", &format!("file {n}"), 10));
     }
 
     let said: Vec<_> = found.into_iter().flatten().map(|found| (found.kind, found.reaction)).collect();
@@ -78,7 +79,7 @@ fn limits(role: &str) -> RoleLimits {
 
 #[test]
 fn calls_warn_at_their_share_and_stop_at_the_limit_once_each() {
-    let mut usage = Usage::new("explorer", limits("explorer"), Millis(0));
+    let mut usage = Usage::new("explorer", limits("explorer"), 60, Millis(0));
 
     let found: Vec<_> =
         (1..=160).filter_map(|n| usage.step(Used::Call, Millis(0)).map(|found| (n, found.reaction))).collect();
@@ -88,7 +89,7 @@ fn calls_warn_at_their_share_and_stop_at_the_limit_once_each() {
 
 #[test]
 fn the_architect_has_no_limit_of_calls_and_minutes() {
-    let mut usage = Usage::new("architect", limits("architect"), Millis(0));
+    let mut usage = Usage::new("architect", limits("architect"), 60, Millis(0));
     let hours = |n: i64| Millis(n * 30 * MINUTE);
 
     let all = (1..100)
@@ -99,7 +100,7 @@ fn the_architect_has_no_limit_of_calls_and_minutes() {
 
 #[test]
 fn minutes_and_idle_time_are_found_by_the_clock() {
-    let mut usage = Usage::new("coder", limits("coder"), Millis(0));
+    let mut usage = Usage::new("coder", limits("coder"), 60, Millis(0));
     usage.step(Used::Call, Millis(0));
 
     let at = |usage: &mut Usage, minute: i64| {
@@ -115,7 +116,7 @@ fn minutes_and_idle_time_are_found_by_the_clock() {
 
 #[test]
 fn errors_in_a_row_stop_and_a_success_begins_anew() {
-    let mut usage = Usage::new("critic", limits("critic"), Millis(0));
+    let mut usage = Usage::new("critic", limits("critic"), 60, Millis(0));
     let fail = |usage: &mut Usage| usage.step(Used::Failed, Millis(0)).map(|found| found.reaction);
 
     let first: Vec<_> = (0..4).map(|_| fail(&mut usage)).collect();
@@ -129,7 +130,7 @@ fn errors_in_a_row_stop_and_a_success_begins_anew() {
 #[test]
 fn a_coder_whose_calls_change_nothing_is_warned_and_an_explorer_is_not() {
     for (role, expected) in [("coder", 2), ("explorer", 0)] {
-        let mut usage = Usage::new(role, limits(role), Millis(0));
+        let mut usage = Usage::new(role, limits(role), 60, Millis(0));
         let mut read = |has_changed| usage.step(Used::Succeeded { has_changed }, Millis(0)).is_some();
 
         let first = (0..20).filter(|_| read(false)).count();
@@ -145,10 +146,10 @@ fn five_turns_of_nothing_but_text_stop_a_worker() {
     let text = Turn { chars: 9_000, calls: 0 };
     for break_off in [Turn { calls: 1, ..text }, Turn { chars: 0, ..text }] {
         let mut turns = Turns::default();
-        let first = reactions((0..4).map(|_| turns.step(text)));
-        turns.step(break_off);
+        let first = reactions((0..4).map(|_| turns.step(text, 5)));
+        turns.step(break_off, 5);
 
-        let second = reactions((0..5).map(|_| turns.step(text)));
+        let second = reactions((0..5).map(|_| turns.step(text, 5)));
 
         assert!(first.iter().all(Option::is_none));
         assert_eq!(second, [None, None, None, None, Some(Reaction::Stop)]);
@@ -178,7 +179,7 @@ fn played(
 #[test]
 fn a_worker_that_calls_the_same_again_and_again_is_stopped_unless_it_changes_something_in_between() {
     let limits = RoleLimits { warn_at: 75, ..RoleLimits::default() };
-    let guard = || Guard::new("reviewer", limits, Millis(0));
+    let guard = || Guard::new("reviewer", limits, TeamLimits::default(), Millis(0));
 
     let found = played(&mut guard(), (0..12).map(|_| ("execute", "mcp__x__list")));
     let mended = (0..40).map(|n| if n % 4 == 3 { ("edit", "Edit a.rs") } else { ("execute", "cargo test") });
@@ -192,7 +193,7 @@ fn a_worker_that_calls_the_same_again_and_again_is_stopped_unless_it_changes_som
 #[test]
 fn a_guard_counts_each_call_once_and_failed_ones_in_a_row() {
     let limits = RoleLimits { tool_calls: 4, errors: 2, warn_at: 100, minutes: 0 };
-    let mut guard = Guard::new("docs", limits, Millis(0));
+    let mut guard = Guard::new("docs", limits, TeamLimits::default(), Millis(0));
 
     let calls = played(&mut guard, [("read", "a"), ("read", "b"), ("read", "c"), ("read", "d")]);
     let failed: Vec<_> =
@@ -206,7 +207,7 @@ fn a_guard_counts_each_call_once_and_failed_ones_in_a_row() {
 #[test]
 fn the_time_of_a_worker_that_waits_stands_still() {
     let limits = RoleLimits { minutes: 10, warn_at: 100, ..RoleLimits::default() };
-    let mut guard = Guard::new("coder", limits, Millis(0));
+    let mut guard = Guard::new("coder", limits, TeamLimits::default(), Millis(0));
     let paused = |state| WorkerEvent::PauseChanged { state };
 
     assert_eq!(guard.due(), Some(Millis(10 * MINUTE)));
@@ -224,9 +225,58 @@ fn the_time_of_a_worker_that_waits_stands_still() {
     assert_eq!(guard.due(), None, "it is found once");
 }
 
+fn kinds(found: &[Finding]) -> Vec<FindingKind> {
+    found.iter().map(|found| found.kind).collect()
+}
+
+#[test]
+fn a_worker_without_a_sign_of_life_in_its_window_is_stale_once_and_output_or_a_report_opens_a_new_window() {
+    let team = TeamLimits { stale_minutes: 10, ..TeamLimits::default() };
+    let mut guard = Guard::new("coder", RoleLimits::default(), team, Millis(0));
+
+    assert_eq!(guard.due(), Some(Millis(10 * MINUTE)));
+    guard.step(&called("c", "read", "a", "pending"), Millis(4 * MINUTE));
+    assert_eq!(guard.due(), Some(Millis(14 * MINUTE)));
+    guard.heard(Millis(9 * MINUTE));
+    guard.heard(Millis(7 * MINUTE));
+    assert_eq!(guard.due(), Some(Millis(19 * MINUTE)), "an older sign of life does not count");
+    assert_eq!(guard.tick(Millis(19 * MINUTE - 1)), []);
+
+    let found = guard.tick(Millis(19 * MINUTE));
+
+    assert_eq!(kinds(&found), [FindingKind::Stale]);
+    assert_eq!(found[0].words, "coder has shown no sign of life for 10 minutes");
+    assert_eq!(kinds(&guard.tick(Millis(30 * MINUTE))), []);
+}
+
+#[test]
+fn no_window_runs_while_a_worker_is_paused_or_waits_for_a_person_nor_for_work_by_hand() {
+    let guard = || Guard::new("coder", RoleLimits::default(), TeamLimits::default(), Millis(0));
+    let asked = WorkerEvent::PermissionAsked {
+        ask: "a1".to_owned(),
+        title: String::new(),
+        options: Vec::new(),
+        detail: String::new(),
+        tool_kind: String::new(),
+        paths: Vec::new(),
+    };
+    let settled = WorkerEvent::PermissionSettled { ask: "a1".to_owned(), option: None, rule: None };
+    let paused = |state| WorkerEvent::PauseChanged { state };
+    for (begins, ends) in [(asked, settled), (paused(PauseState::Paused), paused(PauseState::Resumed))] {
+        let mut guard = guard();
+        guard.step(&begins, Millis(MINUTE));
+
+        assert_eq!((guard.due(), guard.tick(Millis(90 * MINUTE)).len()), (None, 0));
+        guard.step(&ends, Millis(90 * MINUTE));
+        assert_eq!(guard.due(), Some(Millis(110 * MINUTE)));
+    }
+    let mut hands = Guard::by_hand("coder", RoleLimits::default(), TeamLimits::default(), Millis(0));
+    assert_eq!((hands.due(), hands.tick(Millis(90 * MINUTE)).len()), (None, 0));
+}
+
 #[test]
 fn turns_of_nothing_but_text_are_told_from_those_with_calls() {
-    let mut guard = Guard::new("critic", RoleLimits::default(), Millis(0));
+    let mut guard = Guard::new("critic", RoleLimits::default(), TeamLimits::default(), Millis(0));
     let mut turn = |calls: bool| {
         if calls {
             guard.step(&called("c", "read", "a", "completed"), Millis(0));
@@ -243,7 +293,7 @@ fn turns_of_nothing_but_text_are_told_from_those_with_calls() {
 
 #[test]
 fn an_answer_to_mail_is_no_turn_that_only_had_text() {
-    let mut guard = Guard::new("coder", RoleLimits::default(), Millis(0));
+    let mut guard = Guard::new("coder", RoleLimits::default(), TeamLimits::default(), Millis(0));
     let mut turn = |turn: u32, mail: Vec<MessageId>| {
         let started = guard.step(&WorkerEvent::TurnStarted { turn, mail }, Millis(0));
         assert_eq!(started, []);
@@ -264,11 +314,11 @@ proptest! {
         let mut delegations = Delegations::default();
         let mut stopped = false;
         for other in others {
-            delegations.step(delegation("1.1"));
-            delegations.step(delegation(&format!("other {other}")));
+            delegations.step(delegation("1.1"), LoopLimits::default());
+            delegations.step(delegation(&format!("other {other}")), LoopLimits::default());
         }
-        for _ in 0..LOOP_STOPS {
-            stopped |= delegations.step(delegation("1.1")).is_some_and(|found| found.reaction == Reaction::Stop);
+        for _ in 0..LoopLimits::default().stops {
+            stopped |= delegations.step(delegation("1.1"), LoopLimits::default()).is_some_and(|found| found.reaction == Reaction::Stop);
         }
 
         prop_assert!(stopped);
@@ -276,7 +326,7 @@ proptest! {
 
     #[test]
     fn usage_finds_each_kind_and_reaction_once_between_successes(calls in proptest::collection::vec(0..3_u8, 0..300)) {
-        let mut usage = Usage::new("docs", limits("docs"), Millis(0));
+        let mut usage = Usage::new("docs", limits("docs"), 60, Millis(0));
         let mut said: Vec<(FindingKind, Reaction)> = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
             let used = match call {

@@ -5,8 +5,6 @@ use switchboard_protocol::time::Millis;
 
 use super::{Finding, FindingKind, Reaction};
 
-/// Minutes without a successful call: longer than the slowest build that a role waits for.
-const IDLE_MINUTES: i64 = 60;
 /// Number of calls in a row without a change after which a writing role is warned: it reads in circles.
 const NO_CHANGE_WARNS: u32 = 15;
 const MINUTE_MS: i64 = 60_000;
@@ -32,6 +30,8 @@ pub enum Used {
 pub struct Usage {
     role: String,
     limits: RoleLimits,
+    /// Maximum number of minutes without a successful call.
+    idle_minutes: i64,
     begun: Millis,
     last_success: Millis,
     calls: u32,
@@ -43,11 +43,12 @@ pub struct Usage {
 // === impl Usage ===
 
 impl Usage {
-    /// Returns the state of a worker that begins in a role. The limits are those of its role file.
+    /// Returns the state of a worker that begins in a role. The limits are those of its role file, and the number of
+    /// minutes without a successful call is a setting of the team.
     #[must_use]
-    pub fn new(role: &str, limits: RoleLimits, now: Millis) -> Self {
-        let (role, said) = (role.to_owned(), Vec::new());
-        Self { role, limits, begun: now, last_success: now, calls: 0, errors: 0, unchanged: 0, said }
+    pub fn new(role: &str, limits: RoleLimits, idle_minutes: u32, now: Millis) -> Self {
+        let (role, said, idle_minutes) = (role.to_owned(), Vec::new(), i64::from(idle_minutes));
+        Self { role, limits, idle_minutes, begun: now, last_success: now, calls: 0, errors: 0, unchanged: 0, said }
     }
 
     /// Folds an action. If several limits are reached at once, the worst is returned first, and the others by later
@@ -95,7 +96,8 @@ impl Usage {
                 at(FindingKind::Minutes, Reaction::Stop, self.begun, i64::from(minutes)),
             ]
         });
-        let idle = at(FindingKind::Idle, Reaction::Stop, self.last_success, IDLE_MINUTES).filter(|_| self.calls > 0);
+        let idle =
+            at(FindingKind::Idle, Reaction::Stop, self.last_success, self.idle_minutes).filter(|_| self.calls > 0);
         limited.into_iter().flatten().chain([idle]).flatten().min()
     }
 
@@ -109,7 +111,7 @@ impl Usage {
         ];
         let silent = now.since(self.last_success) / MINUTE_MS;
         // A command calls no tools, so only its time limit ends it.
-        let idle = (self.calls > 0 && silent >= IDLE_MINUTES).then(|| {
+        let idle = (self.calls > 0 && silent >= self.idle_minutes).then(|| {
             let words = format!("{} has had no call that succeeded for {silent} minutes", self.role);
             Finding::new(FindingKind::Idle, Reaction::Stop, words)
         });

@@ -57,6 +57,9 @@ const NAMES: [&str; 48] = [
     "xxx",
 ];
 
+/// Texts that as a whole stand for one that is still to be written, in lower case.
+const WHOLE: [&str; 11] = ["tbd", "todo", "xxx", "fixme", "placeholder", "n/a", "na", "...", "…", "-", "?"];
+
 /// Beginnings of placeholders.
 const BEGINNINGS: [&str; 8] = ["your ", "insert ", "fill in", "add ", "describe ", "specify ", "replace ", "1-2 "];
 
@@ -82,9 +85,22 @@ pub fn placeholders(plan: &Plan) -> Vec<Refusal> {
             reason: format!("{place} holds the placeholder [{found}]"),
             remedy: "say what is meant; brackets that are code stand in a code span".to_owned(),
         };
-        in_text(text).into_iter().map(refusal).collect()
+        // A plan may be about a to-do list, and be called so.
+        let whole = (task.is_some() && is_whole(text)).then(|| Refusal {
+            kind: RefusalKind::Placeholder,
+            task: task.cloned(),
+            reason: format!("{place} is the placeholder {}", text.trim()),
+            remedy: "say what is meant".to_owned(),
+        });
+        in_text(text).into_iter().map(refusal).chain(whole).collect()
     };
     texts.into_iter().flat_map(of).collect()
+}
+
+/// Returns true if a text is nothing but a placeholder without brackets.
+fn is_whole(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    WHOLE.contains(&text.as_str()) || WHOLE.contains(&text.trim_end_matches(['.', '!', ':']))
 }
 
 /// Returns the placeholders of a text, without their brackets.
@@ -142,6 +158,16 @@ mod tests {
             assert_eq!(in_text(text).len(), 1, "{text}");
         }
         assert_eq!(in_text("[Project] by [date]"), ["Project", "date"]);
+    }
+
+    #[test]
+    fn a_text_that_is_still_to_be_written_is_a_placeholder_as_a_whole() {
+        for text in ["TBD", " tbd. ", "Todo:", "n/a", "...", "…", "?"] {
+            assert!(is_whole(text), "{text}");
+        }
+        for text in ["", "Todo list", "it prints ...", "TBD entries are listed"] {
+            assert!(!is_whole(text), "{text}");
+        }
     }
 
     #[test]

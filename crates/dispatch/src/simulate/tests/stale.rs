@@ -1,0 +1,40 @@
+//! Tests that a step is taken back from a worker that shows no sign of life.
+
+use switchboard_protocol::run::{RunEvent, TurnOutcome};
+use switchboard_protocol::worker::WorkerFact;
+
+use super::*;
+
+#[test]
+fn a_worker_of_a_team_without_a_sign_of_life_is_taken_back_and_counts_as_lost_and_as_no_attempt() {
+    let (mut stale, mut taken_back) = (0, 0);
+    for seed in 1..=60 {
+        let spec = SimSpec { teams: 1000, bad_workers: 150, ..small() };
+        let (_, store) = play(seed, spec).unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
+        let events = store.events(0, &Filter::all(), 100_000).unwrap();
+        let flagged = events.iter().filter_map(|event| match event.fact::<WorkerFact>() {
+            Some(WorkerFact::WorkerFlagged { worker, rule, stops, words }) if rule == "stale" => {
+                Some((event.lsn, worker, stops, words))
+            }
+            Some(_) | None => None,
+        });
+        for (lsn, worker, stops, words) in flagged {
+            stale += 1;
+            assert!(stops && words.contains("has shown no sign of life for 20 minutes"), "seed {seed}: {words}");
+            let ends = |event: &RunEvent| matches!(event, RunEvent::WorkerLost { worker: of, .. } | RunEvent::TurnEnded { worker: of, .. } if *of == worker);
+            let end = events
+                .iter()
+                .filter(|event| event.lsn > lsn)
+                .find_map(|event| event.fact::<RunEvent>().filter(|event| ends(event)));
+            match end.unwrap() {
+                RunEvent::WorkerLost { reason, .. } => {
+                    taken_back += u32::from(reason.contains("no sign of life"));
+                }
+                // A person stopped it meanwhile.
+                RunEvent::TurnEnded { outcome: TurnOutcome::Stopped, .. } => {}
+                other => panic!("seed {seed}: {other:?}"),
+            }
+        }
+    }
+    assert!(stale > 5 && taken_back > 5, "{stale} {taken_back}");
+}
