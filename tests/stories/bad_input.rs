@@ -195,6 +195,38 @@ fn files_of_the_user_that_are_in_the_way_are_refused_before_anything_starts() {
 }
 
 #[test]
+fn a_state_folder_that_can_not_be_used_is_named_once_with_the_variable_that_moves_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("file", "x");
+    let file = sandbox.root().join("file").display().to_string();
+    sandbox.set("XDG_STATE_HOME", &file);
+
+    let failure = sandbox.switchboard(&["status", "--json"]).ends_with(1).failure();
+
+    assert_eq!(failure["code"], "io.denied");
+    assert!(failure["where"].as_str().unwrap().starts_with(&file), "{failure}");
+    assert!(!failure["what"].as_str().unwrap().contains(&file), "{failure}");
+    assert!(failure["hint"].as_str().unwrap().contains("XDG_STATE_HOME="), "{failure}");
+    for name in ["HOME", "XDG_STATE_HOME"] {
+        sandbox.unset(name);
+    }
+    sandbox.switchboard(&["status"]).ends_with(2).says("set HOME");
+}
+
+#[test]
+fn output_that_can_not_be_written_is_a_failure_and_a_reader_that_has_enough_is_not() {
+    let sandbox = Sandbox::new();
+    let to = |line: &str| sandbox.run(["sh", "-c", &line.replace("switchboard", BINARY)], &sandbox.root(), "");
+
+    for command in ["schema plan", "status --json", "completions bash", "explain", "doctor"] {
+        let done = to(&format!("switchboard {command} > /dev/full")).ends_with(1);
+        assert!(done.err.contains("io.disk-full"), "{command}: {}", done.err);
+    }
+    let done = to("{ switchboard schema plan; echo $? >&2; } | true").ends_with(0);
+    assert_eq!(done.err, "0\n");
+}
+
+#[test]
 fn wrong_words_on_the_command_line_end_with_2() {
     let sandbox = Sandbox::new();
 

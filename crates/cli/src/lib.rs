@@ -49,7 +49,7 @@ pub fn run() -> ExitCode {
 
 fn run_command(args: Args, environment: Environment) -> ExitCode {
     let mut context = Context::new(&args.shared, environment);
-    let outcome = args.command.run(&mut context);
+    let outcome = args.command.run(&mut context).and_then(|()| Ok(context.out.require_complete()?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(ending) => report::end(&ending, &context),
