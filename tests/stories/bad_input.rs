@@ -155,6 +155,7 @@ fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
     sandbox.write("plan.json", "{}");
 
     sandbox.switchboard(&["run", "plna.json"]).ends_with(1).says("did you mean plan.json?");
+    sandbox.switchboard(&["run", "nothing.like"]).ends_with(1).says("a plan is a plan.json or plan.md");
     sandbox.switchboard(&["run", "Print one.json"]).ends_with(1).says("--team").says("switchboard dispatch");
     // Several words are a request, which a team would plan.
     sandbox.switchboard(&["run", "Print one", "--dry-run"]).ends_with(5).says("nobody is named for the role architect");
@@ -232,6 +233,9 @@ fn wrong_words_on_the_command_line_end_with_2() {
 
     sandbox.switchboard(&["run"]).ends_with(2);
     sandbox.switchboard(&["no-such-command"]).ends_with(2);
+    for (slip, meant) in [("rnu", "run"), ("stauts", "status"), ("mrege", "merge"), ("doctr", "doctor")] {
+        sandbox.switchboard(&[slip]).ends_with(2).says(&format!("'{meant}'"));
+    }
     sandbox.switchboard(&["call", "send_mesage"]).ends_with(2).says("send_message");
     sandbox.switchboard(&["show", "run_nobody"]).ends_with(2).says("dispatch.unknown-run");
 }
