@@ -12,7 +12,7 @@ use serde::Serialize;
 use switchboard_protocol::error::Failure;
 
 pub(crate) use pager::page;
-pub(crate) use plain::{counted, one_line, plain};
+pub(crate) use plain::{counted, one_line, plain, unfenced};
 pub(crate) use spent::{micro_usd, money, short, tokens};
 pub(crate) use table::Table;
 pub(crate) use when::{span, when};

@@ -17,7 +17,7 @@ use switchboard_protocol::run::{
 };
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
-use crate::output::{Output, Tone, counted, money, one_line};
+use crate::output::{Output, Tone, counted, money, one_line, unfenced};
 use crate::run_report::{paused, why_paused};
 
 use super::checklist::Checklists;
@@ -234,7 +234,8 @@ impl Printer {
             WorkerEvent::ToolCalled { title, status, .. } => match status.as_str() {
                 "completed" => vec![format!("{} did: {}", self.head(task), one_line(title, WIDTH))],
                 "failed" => {
-                    let why = if text.is_empty() { String::new() } else { format!(": {}", one_line(text, WIDTH)) };
+                    let why = one_line(unfenced(text), WIDTH);
+                    let why = if why.is_empty() { why } else { format!(": {why}") };
                     vec![format!("{} could not: {}{why}", self.head(task), one_line(title, WIDTH))]
                 }
                 _ => Vec::new(),
