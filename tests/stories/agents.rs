@@ -56,7 +56,11 @@ fn an_agent_that_costs_money_is_never_taken_without_being_named() {
     bare_path(&mut sandbox);
     let plan = plan_for(&sandbox, None);
 
-    assert_eq!(sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(5).failure()["code"], "plan.no-agent");
+    for argv in [["run", &plan, "--yes", "--json"], ["dispatch", "Say hello.", "--yes", "--json"]] {
+        let failure = sandbox.switchboard(&argv).ends_with(5).failure();
+        assert_eq!(failure["code"], "plan.no-agent", "{failure}");
+        assert!(failure["hint"].as_str().unwrap().contains("switchboard doctor"), "{failure}");
+    }
 
     pretend(&sandbox, &["gemini"]);
     assert_eq!(

@@ -57,10 +57,12 @@ pub(crate) struct Named<'a> {
 /// Chooses the agents; asks a person at the terminal if several are possible.
 ///
 /// # Errors
-/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
+/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`,
+/// `plan.no-agent`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
     let mut wanted = needed_agents(plan, named.debates);
+    let lacks_agent = wanted.has_unassigned_task;
     wanted.has_unassigned_task |= named.plans;
     let mut lacking = SOME_TASKS.to_owned();
     if let Some(roles) = named.roles {
@@ -77,6 +79,11 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
         None if wanted.has_unassigned_task => one(&available, context, &lacking)?,
         None => None,
     };
+    if lacks_agent && default.is_none() {
+        let what = format!("{lacking}, and no agent is installed here");
+        let hint = "`switchboard doctor` lists the known agents and how to install them; then: --agent NAME";
+        return Err(Failure::new("plan.no-agent", what).hint(hint));
+    }
     if let Some(name) = named.agent {
         has_work(name, &wanted, &available)?;
     }
