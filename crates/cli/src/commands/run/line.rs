@@ -500,7 +500,7 @@ impl Printer {
             RunEvent::StepBegun { step, by, .. } => vec![begun(&head, step.as_str(), by.as_ref())],
             RunEvent::ScopeDeclared { files, .. } => vec![format!("{head} its files are {}", files.join(", "))],
             RunEvent::TaskRebaseRequested { .. } => vec![format!("{head} its tree is to be rebased")],
-            RunEvent::TreeRebased { onto, .. } => vec![format!("{head} its tree stands on {} now", short(&onto))],
+            RunEvent::TreeRebased { onto, .. } => vec![format!("{head} its tree is based on {} now", short(&onto))],
             RunEvent::TreeNotRebased { files, .. } => {
                 let what = format!("{head} its tree was not rebased, these files conflict: {}", files.join(", "));
                 vec![out.paint(Tone::Notice, &one_line(&what, WIDTH * 2))]
