@@ -41,6 +41,8 @@ pub(super) struct Printer {
     has_ended: bool,
     /// Gates already reported as not configured.
     not_configured: BTreeSet<String>,
+    /// Reason for which the last worker of a task was lost, which is said once.
+    lost: BTreeMap<String, String>,
     checklists: Checklists,
 }
 
@@ -70,6 +72,7 @@ impl Printer {
             merged: 0,
             has_ended: false,
             not_configured: BTreeSet::new(),
+            lost: BTreeMap::new(),
             checklists: Checklists::default(),
         }
     }
@@ -229,6 +232,11 @@ impl Printer {
         }
     }
 
+    /// Returns true if the loss of a task's worker was already reported with this text.
+    fn has_told(&self, task: &str, text: &str) -> bool {
+        !text.is_empty() && self.lost.get(task).is_some_and(|reason| reason.contains(text))
+    }
+
     fn of_report(&self, task: &str, what: &WorkerEvent, text: &str, out: &Output) -> Vec<String> {
         match what {
             WorkerEvent::ToolCalled { title, status, .. } => match status.as_str() {
@@ -243,6 +251,7 @@ impl Printer {
             WorkerEvent::PauseChanged { state } => {
                 vec![out.paint(Tone::Notice, &format!("{} {}", self.head(task), paused(*state)))]
             }
+            WorkerEvent::Faulted { .. } if self.has_told(task, text) => Vec::new(),
             WorkerEvent::Faulted { code, .. } => {
                 let text = format!("{} {code}: {}", self.head(task), one_line(text, WIDTH));
                 vec![out.paint(Tone::Bad, &text)]
@@ -479,13 +488,17 @@ impl Printer {
             RunEvent::MergeReleased { .. } => vec![format!("{head} is no longer held")],
             RunEvent::TaskBlocked { reason, .. } => {
                 leave();
-                vec![out.paint(Tone::Bad, &format!("{head} is blocked: {}", one_line(&reason, WIDTH)))]
+                let is_told = self.lost.get(&task) == Some(&reason);
+                let why = if is_told { String::new() } else { format!(": {}", one_line(&reason, WIDTH)) };
+                vec![out.paint(Tone::Bad, &format!("{head} is blocked{why}"))]
             }
             RunEvent::TaskDepFailed { root, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
             }
             RunEvent::WorkerLost { reason, .. } => {
-                vec![out.paint(Tone::Bad, &format!("{head} was lost: {}", one_line(&reason, WIDTH)))]
+                let what = format!("{head} was lost: {}", one_line(&reason, WIDTH));
+                self.lost.insert(task, reason);
+                vec![out.paint(Tone::Bad, &what)]
             }
             RunEvent::ChangeFixed { files_total, files, told, .. } => {
                 let names = files.iter().chain(&told).map(String::as_str).collect::<Vec<_>>().join(", ");
