@@ -35,7 +35,7 @@ fn an_unknown_agent_is_refused_with_a_near_name() {
 
     let done = sandbox.switchboard(&["run", &plan_for(&sandbox, Some("cluade")), "--yes", "--json"]).ends_with(5);
 
-    assert_eq!(done.failure()["code"], "agent.unknown");
+    assert_eq!((&done.failure()["code"], &done.failure()["where"]), (&json!("agent.unknown"), &json!("task 1.1")));
     assert!(done.failure()["hint"].as_str().unwrap().contains("claude"), "{}", done.err);
 }
 
