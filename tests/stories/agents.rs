@@ -35,7 +35,7 @@ fn an_unknown_agent_is_refused_with_a_near_name() {
 
     let done = sandbox.switchboard(&["run", &plan_for(&sandbox, Some("cluade")), "--yes", "--json"]).ends_with(5);
 
-    assert_eq!(done.failure()["code"], "agent.unknown");
+    assert_eq!((&done.failure()["code"], &done.failure()["where"]), (&json!("agent.unknown"), &json!("task 1.1")));
     assert!(done.failure()["hint"].as_str().unwrap().contains("claude"), "{}", done.err);
 }
 
@@ -56,7 +56,11 @@ fn an_agent_that_costs_money_is_never_taken_without_being_named() {
     bare_path(&mut sandbox);
     let plan = plan_for(&sandbox, None);
 
-    assert_eq!(sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(5).failure()["code"], "plan.no-agent");
+    for argv in [["run", &plan, "--yes", "--json"], ["dispatch", "Say hello.", "--yes", "--json"]] {
+        let failure = sandbox.switchboard(&argv).ends_with(5).failure();
+        assert_eq!(failure["code"], "plan.no-agent", "{failure}");
+        assert!(failure["hint"].as_str().unwrap().contains("switchboard doctor"), "{failure}");
+    }
 
     pretend(&sandbox, &["gemini"]);
     assert_eq!(

@@ -155,6 +155,7 @@ fn words_and_slips_in_place_of_a_plans_file_are_told_what_was_meant() {
     sandbox.write("plan.json", "{}");
 
     sandbox.switchboard(&["run", "plna.json"]).ends_with(1).says("did you mean plan.json?");
+    sandbox.switchboard(&["run", "nothing.like"]).ends_with(1).says("a plan is a plan.json or plan.md");
     sandbox.switchboard(&["run", "Print one.json"]).ends_with(1).says("--team").says("switchboard dispatch");
     // Several words are a request, which a team would plan.
     sandbox.switchboard(&["run", "Print one", "--dry-run"]).ends_with(5).says("nobody is named for the role architect");
@@ -195,11 +196,46 @@ fn files_of_the_user_that_are_in_the_way_are_refused_before_anything_starts() {
 }
 
 #[test]
+fn a_state_folder_that_can_not_be_used_is_named_once_with_the_variable_that_moves_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("file", "x");
+    let file = sandbox.root().join("file").display().to_string();
+    sandbox.set("XDG_STATE_HOME", &file);
+
+    let failure = sandbox.switchboard(&["status", "--json"]).ends_with(1).failure();
+
+    assert_eq!(failure["code"], "io.denied");
+    assert!(failure["where"].as_str().unwrap().starts_with(&file), "{failure}");
+    assert!(!failure["what"].as_str().unwrap().contains(&file), "{failure}");
+    assert!(failure["hint"].as_str().unwrap().contains("XDG_STATE_HOME="), "{failure}");
+    for name in ["HOME", "XDG_STATE_HOME"] {
+        sandbox.unset(name);
+    }
+    sandbox.switchboard(&["status"]).ends_with(2).says("set HOME");
+}
+
+#[test]
+fn output_that_can_not_be_written_is_a_failure_and_a_reader_that_has_enough_is_not() {
+    let sandbox = Sandbox::new();
+    let to = |line: &str| sandbox.run(["sh", "-c", &line.replace("switchboard", BINARY)], &sandbox.root(), "");
+
+    for command in ["schema plan", "status --json", "completions bash", "explain", "doctor"] {
+        let done = to(&format!("switchboard {command} > /dev/full")).ends_with(1);
+        assert!(done.err.contains("io.disk-full"), "{command}: {}", done.err);
+    }
+    let done = to("{ switchboard schema plan; echo $? >&2; } | true").ends_with(0);
+    assert_eq!(done.err, "0\n");
+}
+
+#[test]
 fn wrong_words_on_the_command_line_end_with_2() {
     let sandbox = Sandbox::new();
 
     sandbox.switchboard(&["run"]).ends_with(2);
     sandbox.switchboard(&["no-such-command"]).ends_with(2);
+    for (slip, meant) in [("rnu", "run"), ("stauts", "status"), ("mrege", "merge"), ("doctr", "doctor")] {
+        sandbox.switchboard(&[slip]).ends_with(2).says(&format!("'{meant}'"));
+    }
     sandbox.switchboard(&["call", "send_mesage"]).ends_with(2).says("send_message");
     sandbox.switchboard(&["show", "run_nobody"]).ends_with(2).says("dispatch.unknown-run");
 }

@@ -214,7 +214,7 @@ fn a_tree_at_work_is_put_on_what_was_merged_meanwhile_and_a_conflict_is_told_and
 
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("3 of 3 tasks merged");
     let log = |task: &str| sandbox.switchboard(&["log", &format!("{run}/{task}")]).ends_with(0).out;
-    assert!(log("1.1").contains("its tree stands on"), "{}", log("1.1"));
+    assert!(log("1.1").contains("its tree is based on"), "{}", log("1.1"));
     assert!(log("1.3").contains("was not rebased") && log("1.3").contains("b.txt"), "{}", log("1.3"));
     let merged = |path: &str| sandbox.git(&["show", &format!("switchboard/{run}:{path}")]);
     assert_eq!([merged("a.txt"), merged("seen.txt")], ["kept\n", "merged\n"], "it had both in its tree");

@@ -38,6 +38,14 @@ fn the_example_runs_to_its_end_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_example_without_git_says_what_to_install() {
+    let mut sandbox = Sandbox::empty();
+    sandbox.set("PATH", "/nowhere");
+
+    sandbox.switchboard(&["run", "--example"]).ends_with(1).says("git.missing").says("install git");
+}
+
+#[test]
 fn the_story_of_the_example_is_json_when_that_is_asked_for() {
     let sandbox = Sandbox::empty();
 

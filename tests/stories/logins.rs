@@ -44,6 +44,8 @@ fn opened() -> Value {
 fn is_blocked_at_once(sandbox: &Sandbox, done: Done) {
     let done = done.says("[agent.login]");
     assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{}", done.out);
+    let progress = done.out.split("some task did not make it").next().unwrap();
+    assert_eq!(progress.matches("agent.login").count(), 1, "{progress}");
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["list"][0]["state"], &report["list"][0]["attempts"]), (&json!("blocked"), &json!(1)));
 }

@@ -18,10 +18,13 @@ use switchboard_process::spawn::{Spawn, which};
 use super::sandbox::Sandbox;
 
 /// Managers from npm's registry.
-const OF_NPM: [&str; 3] = ["pnpm@10.34.9", "yarn@1.22.22", "bun@1.3.14"];
+const OF_NPM: [&str; 4] = ["pnpm@10.34.9", "yarn@1.22.22", "bun@1.3.14", "deno@2.9.6"];
 
 /// Managers from PyPI.
-const OF_PYPI: [&str; 2] = ["uv==0.13.9", "poetry==2.5.1"];
+const OF_PYPI: [&str; 5] = ["uv==0.13.9", "poetry==2.5.1", "pdm==2.29.4", "hishel[httpx2]==1.4.0", "pipenv==2026.10.3"];
+
+/// Their programs.
+const PROGRAMS_OF_PYPI: [&str; 4] = ["uv", "poetry", "pdm", "pipenv"];
 
 /// Programs, and the packages of Debian that contain them.
 const OF_DEBIAN: [(&str, &str); 3] = [("bundle", "bundler"), ("composer", "composer"), ("mix", "elixir")];
@@ -31,6 +34,8 @@ const INSTALL: Duration = Duration::from_secs(300);
 
 const PACKAGE_JSON: &str =
     "{ \"name\": \"x\", \"version\": \"1.0.0\", \"private\": true, \"dependencies\": { \"is-number\": \"7.0.0\" } }\n";
+
+const PIPFILE: &str = "[packages]\niniconfig = \"==2.1.0\"\n";
 
 const PYPROJECT: &str = "[project]\nname = \"x\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"iniconfig==2.1.0\"]\n";
 
@@ -111,7 +116,7 @@ struct Manager {
     proof: &'static str,
 }
 
-fn managers() -> [Manager; 8] {
+fn managers() -> [Manager; 11] {
     let node = |name, lock| {
         let project = ("package.json", PACKAGE_JSON.to_owned());
         Manager { name, project, lock, proof: "node -e \"require('is-number')\"" }
@@ -124,8 +129,16 @@ fn managers() -> [Manager; 8] {
         node("pnpm", ("pnpm-lock.yaml", "pnpm install --lockfile-only")),
         node("yarn", ("yarn.lock", "yarn install --ignore-scripts")),
         node("bun", ("bun.lock", "bun install --lockfile-only")),
+        node("deno", ("deno.lock", "deno install --quiet")),
         python("uv", PYPROJECT, ("uv.lock", "uv lock"), ".venv/bin/python -c 'import iniconfig'"),
         python("poetry", OF_POETRY, ("poetry.lock", WHEEL), ".venv/bin/python -c 'import own'"),
+        python("pdm", PYPROJECT, ("pdm.lock", "pdm lock && rm .pdm-python"), ".venv/bin/python -c 'import iniconfig'"),
+        Manager {
+            name: "pipenv",
+            project: ("Pipfile", PIPFILE.to_owned()),
+            lock: ("Pipfile.lock", "pipenv lock"),
+            proof: ".venv/bin/python -c 'import iniconfig'",
+        },
         Manager {
             name: "bundle",
             project: ("Gemfile", "gem \"own\", path: \"own\"\n".to_owned()),
@@ -233,7 +246,7 @@ fn of_pypi() -> Result<PathBuf, String> {
         run(&folder, &[&["venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"][..], &OF_PYPI].concat())?;
         // Separate from the interpreter of the environment, which must not become the project's.
         fs::create_dir_all(folder.join("bin")).map_err(|error| error.to_string())?;
-        for program in ["uv", "poetry"] {
+        for program in PROGRAMS_OF_PYPI {
             let link = folder.join("bin").join(program);
             let _ = fs::remove_file(&link);
             std::os::unix::fs::symlink(folder.join("venv/bin").join(program), link)

@@ -50,7 +50,7 @@ fn a_backup_is_made_while_the_daemon_works_and_put_back_when_it_does_not() {
     assert_eq!(refused.failure()["code"], "daemon.running");
 
     sandbox.switchboard(&["down"]).ends_with(0);
-    sandbox.switchboard(&["restore", &file]).ends_with(0).says("what was there before lies in ");
+    sandbox.switchboard(&["restore", &file]).ends_with(0).says("what was there before is in ");
 
     let inbox = sandbox.call(&["check_inbox", "agent=ada"]);
     assert_eq!(inbox["messages"].as_array().unwrap().len(), 1, "{inbox}");

@@ -74,11 +74,14 @@ fn at_a_terminal_a_moved_repository_is_asked_about_in_place() {
     let ask = format!("{BINARY} status");
 
     let unanswered = typed(&sandbox, &other, &ask, "\n");
+    let not_ended = typed(&sandbox, &other, &format!("{BINARY} down"), "\n\n");
     let asked = typed(&sandbox, &other, &ask, "1\n").ends_with(0);
     let again = typed(&sandbox, &other, &ask, "").ends_with(0);
     let status = at(&sandbox, &other, &["status", "--json"]).ends_with(0).json();
 
-    assert_eq!(unanswered.code, 4, "{unanswered:?}");
+    for refused in [unanswered, not_ended] {
+        assert_eq!((refused.code, refused.out.matches("What became of it?").count()), (4, 1), "{refused:?}");
+    }
     assert!(asked.out.contains("What became of it?") && asked.out.contains("it was moved"), "{asked:?}");
     assert!(!again.out.contains("What became of it?"), "{again:?}");
     assert_eq!((&status["agents"], &status["root"]), (&json!(1), &json!(other.display().to_string())));

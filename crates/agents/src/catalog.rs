@@ -6,6 +6,10 @@ use switchboard_protocol::isolation::Tool;
 /// Name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
 
+/// Variables of a proxy that every known agent may inherit, in both spellings: programs differ in which one they read.
+pub const PROXIES: &[&str] =
+    &["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "http_proxy", "https_proxy", "no_proxy"];
+
 /// A known agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
@@ -23,7 +27,7 @@ pub struct Known {
     pub tested: &'static str,
     /// How a person logs in: a command that the programs of `argv` bring along, as `install` installs no other one.
     pub login: &'static str,
-    /// Variables that the agent may inherit besides the plain ones: its keys and its settings.
+    /// Variables that the agent may inherit besides the plain ones and [`PROXIES`]: its keys and its settings.
     pub env: &'static [&'static str],
     /// Variables that are set for the agent unless the user has set them.
     pub set: &'static [(&'static str, &'static str)],
@@ -82,9 +86,7 @@ pub const ALL: &[Known] = &[
             "DISABLE_AUTOUPDATER",
             "DISABLE_ERROR_REPORTING",
             "DISABLE_TELEMETRY",
-            "HTTPS_PROXY",
             "IS_SANDBOX",
-            "NO_PROXY",
         ],
         set: &[],
         model_args: &[],
@@ -108,10 +110,8 @@ pub const ALL: &[Known] = &[
             "CODEX_HOME",
             "CODEX_PATH",
             "DEFAULT_AUTH_REQUEST",
-            "HTTPS_PROXY",
             "INITIAL_AGENT_MODE",
             "MODEL_PROVIDER",
-            "NO_PROXY",
             "OPENAI_API_KEY",
             "OPENAI_BASE_URL",
         ],
@@ -143,8 +143,6 @@ pub const ALL: &[Known] = &[
             "GOOGLE_CLOUD_PROJECT",
             "GOOGLE_GEMINI_BASE_URL",
             "GOOGLE_GENAI_USE_VERTEXAI",
-            "HTTPS_PROXY",
-            "NO_PROXY",
         ],
         set: &[],
         model_args: &["--model", "{model}"],
@@ -165,8 +163,6 @@ pub const ALL: &[Known] = &[
         env: &[
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",
-            "HTTPS_PROXY",
-            "NO_PROXY",
             "OPENAI_API_KEY",
             "OPENCODE_CONFIG",
             "OPENCODE_CONFIG_CONTENT",
@@ -192,7 +188,7 @@ pub const ALL: &[Known] = &[
         install: "npm install -g @qwen-code/qwen-code",
         tested: "0.15",
         login: "qwen, and in it /auth; or set OPENAI_API_KEY, then: switchboard retry RUN",
-        env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+        env: &["DASHSCOPE_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],
         model_args: &["--model", "{model}"],
         model_env: &[],

@@ -192,7 +192,7 @@ impl Available {
 
 fn of_catalog(name: &AgentName, known: &Known, context: &Context) -> Result<AgentChoice, Failure> {
     present(name, &known.driver(), known.install, context)?;
-    let env = with_defaults(inherited(known.env, context), known.set);
+    let env = with_defaults(inherited(&[known.env, catalog::PROXIES].concat(), context), known.set);
     let home = known.home.iter().map(|path| (*path).to_owned()).collect();
     let owned = |text: &&str| (*text).to_owned();
     Ok(AgentChoice {

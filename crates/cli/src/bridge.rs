@@ -1,6 +1,6 @@
 //! `switchboard mcp`: carries MCP lines between standard input and output and the daemon's socket.
 //!
-//! It forwards bytes. It keeps only what a new daemon must be sent again: the handshake, and the unanswered requests
+//! It forwards bytes. It keeps only what a new daemon must be sent again: the handshake, and the unanswered lines
 //! with the client's ids.
 
 mod memory;
@@ -10,7 +10,6 @@ mod pump;
 mod tests;
 
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -126,26 +125,7 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        self.forward_until_closed(deadline);
         Ok(())
-    }
-
-    /// Ends the input to the daemon and forwards its output until it closes the connection: the error about a malformed line has no id to wait for.
-    fn forward_until_closed(&mut self, deadline: Instant) {
-        if self.link.as_ref().is_none_or(|link| link.shutdown(Shutdown::Write).is_err()) {
-            return;
-        }
-        while let Ok(event) = self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            match event {
-                Event::Output(generation, line) if generation == self.generation => {
-                    if self.memory.hear_answer(&line) && matches!(self.answer(&line), Next::ClientGone) {
-                        return;
-                    }
-                }
-                Event::Lost(generation) if generation == self.generation => return,
-                Event::Input(_) | Event::InputTooLong | Event::InputEnd | Event::Output(..) | Event::Lost(_) => {}
-            }
-        }
     }
 
     /// Connects, replays the handshake and the pending requests, and starts reading.

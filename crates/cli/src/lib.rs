@@ -26,8 +26,9 @@ mod verdict;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
+use switchboard_protocol::error::near_matches;
 
 use crate::args::Args;
 use crate::context::Context;
@@ -43,17 +44,33 @@ pub fn run() -> ExitCode {
     }
     match Args::try_parse_from(&argv) {
         Ok(args) => run_command(args, environment),
-        Err(error) => refuse_arguments(&error),
+        Err(error) => refuse_arguments(&with_near_commands(error)),
     }
 }
 
 fn run_command(args: Args, environment: Environment) -> ExitCode {
     let mut context = Context::new(&args.shared, environment);
-    let outcome = args.command.run(&mut context);
+    let outcome = args.command.run(&mut context).and_then(|()| Ok(context.out.require_complete()?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(ending) => report::end(&ending, &context),
     }
+}
+
+/// Adds the similar commands to the refusal of an unknown one where clap finds none, such as `run` for `rnu`.
+fn with_near_commands(mut error: clap::Error) -> clap::Error {
+    let (Some(ContextValue::String(word)), None) =
+        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
+    else {
+        return error;
+    };
+    let command = Args::command();
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let near: Vec<_> = near_matches(word, shown.map(clap::Command::get_name)).iter().map(ToString::to_string).collect();
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
+    error
 }
 
 /// Prints clap's message; help and version exit with success, everything else is a usage error.

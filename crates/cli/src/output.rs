@@ -1,4 +1,4 @@
-//! Standard output: text for people, JSON for programs; silent once the reader is gone.
+//! Standard output: text for people, JSON for programs; silent once the reader is gone or the output can't be written.
 
 mod pager;
 mod plain;
@@ -9,17 +9,20 @@ mod when;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use switchboard_protocol::error::Failure;
 
 pub(crate) use pager::page;
-pub(crate) use plain::{counted, one_line, plain};
+pub(crate) use plain::{counted, one_line, plain, unfenced};
 pub(crate) use spent::{micro_usd, money, short, tokens};
 pub(crate) use table::Table;
 pub(crate) use when::{span, when};
 
-/// Destination of printed text. Once the reader has closed its end, all further output is dropped.
+/// Destination of printed text. Once the reader has closed its end, or a write has failed, all further output is dropped.
 pub(crate) struct Output {
     to: Box<dyn Write>,
     is_closed: bool,
+    /// Why output was lost; `None` also if only the reader has closed its end.
+    loss: Option<io::Error>,
     has_color: bool,
     width: Option<usize>,
 }
@@ -48,7 +51,7 @@ pub(crate) enum Tone {
 impl Output {
     /// Prints to the process's standard output.
     pub(crate) fn stdout(has_color: bool, width: Option<usize>) -> Self {
-        Self { to: Box::new(io::stdout()), is_closed: false, has_color, width }
+        Self { to: Box::new(io::stdout()), is_closed: false, loss: None, has_color, width }
     }
 
     /// Returns true if colours are wanted.
@@ -92,6 +95,17 @@ impl Output {
         }
     }
 
+    /// Returns the failure if output was lost that its reader wanted: a full disk, for example.
+    ///
+    /// # Errors
+    /// `io.disk-full`, `io.denied`.
+    pub(crate) fn require_complete(&self) -> Result<(), Failure> {
+        let Some(error) = &self.loss else { return Ok(()) };
+        let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let code = if is_full { "io.disk-full" } else { "io.denied" };
+        Err(Failure::new(code, "the output could not be written, so that it is incomplete").because(error))
+    }
+
     /// Returns true if the reader is gone.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed
@@ -106,6 +120,7 @@ impl Output {
         if !self.is_closed {
             let done = print(&mut self.to).and_then(|()| self.to.flush());
             self.is_closed = done.is_err();
+            self.loss = done.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         }
     }
 }

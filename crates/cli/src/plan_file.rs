@@ -42,7 +42,8 @@ fn hint(path: &Path, name: &str) -> String {
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
     let near = near_matches(&file.to_string_lossy(), names.iter().map(String::as_str));
-    near.first().map_or_else(String::new, |near| format!("did you mean {near}?"))
+    let work_without_plan = "a plan is a plan.json or plan.md; one job without a plan: switchboard dispatch \"…\"";
+    near.first().map_or_else(|| work_without_plan.to_owned(), |near| format!("did you mean {near}?"))
 }
 
 /// Reads the file, up to a little more than the maximum size of a plan.

@@ -18,7 +18,7 @@ pub enum Error {
     #[error(transparent)]
     Dispatch(#[from] switchboard_dispatch::Error),
     /// A file or socket of ours could not be used.
-    #[error("{path} could not be used")]
+    #[error("{path} can't be read or written")]
     Io {
         /// Path of the file or socket.
         path: String,
@@ -45,7 +45,9 @@ impl Error {
             Self::Dispatch(error) => error.to_failure(),
             Self::Io { path, source } => {
                 let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
-                Failure::new(code, self.to_string()).at(path.clone()).because(source)
+                Failure::new(code, "a file or folder of Switchboard's can't be read or written")
+                    .at(path.clone())
+                    .because(source)
             }
         }
     }

@@ -61,7 +61,7 @@ impl RootPaths {
         let repo = Git::find(Env::plain())?.discover(folder)?;
         let root = repo.root().to_owned();
         let state = identity::state_of(repo.common_dir(), &base("XDG_STATE_HOME", ".local/state")?, said)?;
-        private_folder(&state)?;
+        private_folder(&state).map_err(|error| name_another_folder(&error))?;
         let socket = socket(&state)?;
         let settings = base("XDG_CONFIG_HOME", ".config")?;
         Ok(Self { project: root.join(FOLDER), repo, root, state, settings, socket })
@@ -126,12 +126,23 @@ impl RootPaths {
     }
 }
 
+/// Adds the remedy to a failure of the state folder, unless it has one.
+fn name_another_folder(error: &Error) -> Error {
+    let failure = error.to_failure();
+    let hint = "make it writable, or name another folder: XDG_STATE_HOME=/absolute/path";
+    if failure.hint.is_empty() { failure.hint(hint).into() } else { failure.into() }
+}
+
 /// Returns a base folder of the XDG specification with `switchboard` appended; relative values are ignored.
 fn base(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     let named = var(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || var("HOME").map(PathBuf::from).filter(|path| path.is_absolute()).map(|home| home.join(below_home));
     let found = named.or_else(home).map(|base| base.join("switchboard"));
-    found.ok_or_else(|| Failure::new("config.bad-value", format!("neither {variable} nor HOME names a folder")).into())
+    found.ok_or_else(|| {
+        Failure::new("config.bad-value", format!("neither {variable} nor HOME names a folder"))
+            .hint("set HOME to your home folder")
+            .into()
+    })
 }
 
 /// Rejects a command under `sudo` in another user's repository: that user could not change the files it would leave.

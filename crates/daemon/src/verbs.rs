@@ -131,9 +131,8 @@ impl Invoke for Verbs {
     }
 
     fn identify(&self, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
-        let refused = || {
-            Failure::new("auth.bad-token", "the token is missing or wrong").hint("it stands in .switchboard/auth_token")
-        };
+        let refused =
+            || Failure::new("auth.bad-token", "the token is missing or wrong").hint("it is in .switchboard/auth_token");
         let bearer = bearer.ok_or_else(refused)?;
         if let Some(worker) = self.dispatch.worker_of(bearer)? {
             return Ok(worker_caller(worker));

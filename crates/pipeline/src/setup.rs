@@ -37,6 +37,9 @@ const BUNDLE: &str = "if ! test -e .bundle/config; then mkdir -p .bundle vendor/
                       printf '*\n' > .bundle/.gitignore && printf '*\n' > vendor/bundle/.gitignore && \
                       bundle config set --local path vendor/bundle; fi && BUNDLE_FROZEN=true bundle install --quiet";
 
+/// Keeps pdm's record of the interpreter out of the tree if git would list it: pdm finds `.venv` without it.
+const PDM: &str = "pdm sync && { git check-ignore --quiet .pdm-python || rm -f .pdm-python; }";
+
 /// Ecosystems whose tests need something installed in the tree. Gradle, Maven, Go and Cargo fetch what they need
 /// themselves, into caches that all trees share. A shared target folder is not such a cache: builds would wait for each
 /// other's lock, and a gate could judge what another tree has built.
@@ -47,6 +50,8 @@ static INSTALLERS: &[Installer] = &[
     row(Family::Node, "bun.lockb", "bun", &["bun", "install", "--frozen-lockfile"]),
     row(Family::Node, "package-lock.json", "npm", &["npm", "ci", "--no-audit", "--no-fund"]),
     row(Family::Node, "npm-shrinkwrap.json", "npm", &["npm", "ci", "--no-audit", "--no-fund"]),
+    // After npm's: a folder that has both is installed by npm, and deno uses its `node_modules`.
+    row(Family::Node, "deno.lock", "deno", &["deno", "install", "--frozen"]),
     row(Family::Python, "uv.lock", "uv", &["uv", "sync", "--frozen"]),
     row(
         Family::Python,
@@ -54,10 +59,34 @@ static INSTALLERS: &[Installer] = &[
         "poetry",
         &["env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install", "--no-interaction"],
     ),
+    row(Family::Python, "pdm.lock", "pdm", &["sh", "-c", PDM]),
+    row(
+        Family::Python,
+        "Pipfile.lock",
+        "pipenv",
+        &["env", "PIPENV_VENV_IN_PROJECT=1", "PIPENV_IGNORE_VIRTUALENVS=1", "pipenv", "sync", "--dev"],
+    ),
     row(Family::Python, "requirements.txt", "python3", &["sh", "-c", PIP]),
     row(Family::Ruby, "Gemfile.lock", "bundle", &["sh", "-c", BUNDLE]),
+    row(Family::Ruby, "gems.locked", "bundle", &["sh", "-c", BUNDLE]),
     row(Family::Php, "composer.lock", "composer", &["composer", "install", "--no-interaction"]),
     row(Family::Elixir, "mix.lock", "mix", &["mix", "deps.get"]),
+];
+
+/// Lock files of tools that install into the tree or must be run first, with the usual command: a run names them, because
+/// none of these is run by default.
+static NOTED: &[(&str, &str)] = &[
+    (".terraform.lock.hcl", "terraform init -backend=false"),
+    ("Manifest.toml", "julia --project -e 'using Pkg; Pkg.instantiate()'"),
+    ("Podfile.lock", "pod install --deployment"),
+    ("conan.lock", "conan install . --build=missing"),
+    ("conda-lock.yml", "conda-lock install --prefix .conda"),
+    ("cpanfile.snapshot", "carton install --deployment"),
+    ("pixi.lock", "pixi install --frozen"),
+    ("pubspec.lock", "dart pub get --enforce-lockfile"),
+    ("pylock.toml", "uv venv && uv pip sync pylock.toml"),
+    ("renv.lock", "Rscript -e 'renv::restore()'"),
+    ("shard.lock", "shards install --frozen"),
 ];
 
 /// Folders whose lock files belong to no package that a task's tests need: samples, test data, pages, and third-party
@@ -90,7 +119,7 @@ const MAX_NAMED: usize = 5;
 
 /// Returns the names of files that decide what a set-up installs. If one of them changed, the tree is set up again.
 pub fn locks() -> impl Iterator<Item = &'static str> {
-    INSTALLERS.iter().map(|installer| installer.lock)
+    INSTALLERS.iter().map(|installer| installer.lock).chain(NOTED.iter().map(|(lock, _)| *lock))
 }
 
 /// Default set-up according to the lock files of a repository.
@@ -98,7 +127,7 @@ pub fn locks() -> impl Iterator<Item = &'static str> {
 pub struct Defaults {
     /// Commands, those of the top folder first. Each runs in the folder of its lock file.
     pub commands: Vec<SetupCommand>,
-    /// Lock files that are ignored, with the reason, one sentence each.
+    /// Lock files that are not installed, with the reason, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -107,32 +136,40 @@ pub struct Defaults {
 pub fn defaults(tracked: &[String], has_program: impl Fn(&str) -> bool) -> Defaults {
     let mut defaults = Defaults::default();
     let mut left = Vec::new();
+    let mut noted: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for path in tracked {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         if folder.split('/').any(|part| NO_PACKAGES.contains(&part)) {
             left.push(path.as_str());
+        } else if let Some((_, command)) = NOTED.iter().find(|(lock, _)| *lock == name) {
+            noted.entry(command).or_default().push(path);
         } else {
             folders.entry(folder).or_default().push(name);
         }
     }
     if folders.keys().filter(|folder| !folder.is_empty()).count() > MAX_FOLDERS {
-        left = tracked.iter().map(String::as_str).filter(|path| path.contains('/')).collect();
+        let below = |path: &&str| path.contains('/') && !noted.values().any(|paths| paths.contains(path));
+        left = tracked.iter().map(String::as_str).filter(below).collect();
         folders.retain(|folder, _| folder.is_empty());
     }
     for (folder, names) in &folders {
         defaults.add(folder, names, &has_program);
     }
-    defaults.notes.extend(left_alone(&left));
+    defaults.notes.extend(noted.iter().map(|(command, paths)| {
+        format!("no default set-up for {}; if a task's tests need it, \"setup\": \"{command}\"", listed(paths))
+    }));
+    if !left.is_empty() {
+        defaults.notes.push(format!("not installed into work trees: {}; \"setup\" can say so", listed(&left)));
+    }
     defaults
 }
 
-fn left_alone(left: &[&str]) -> Option<String> {
-    let (first, more) =
-        (left.iter().take(MAX_NAMED).copied().collect::<Vec<_>>(), left.len().saturating_sub(MAX_NAMED));
+/// Formats paths, at most [`MAX_NAMED`] of them.
+fn listed(paths: &[&str]) -> String {
+    let (first, more) = (&paths[..paths.len().min(MAX_NAMED)], paths.len().saturating_sub(MAX_NAMED));
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!left.is_empty())
-        .then(|| format!("not installed into work trees: {}{more}; \"setup\" can say so", first.join(", ")))
+    first.join(", ") + &more
 }
 
 // === impl Defaults ===
@@ -179,7 +216,8 @@ mod tests {
         (defaults.commands.iter().map(shown).collect(), defaults.notes)
     }
 
-    const ALL: [&str; 10] = ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer", "mix"];
+    const ALL: [&str; 13] =
+        ["npm", "pnpm", "yarn", "bun", "deno", "uv", "poetry", "pdm", "pipenv", "python3", "bundle", "composer", "mix"];
 
     #[test]
     fn a_lock_file_is_installed_by_its_own_tool_and_each_family_once() {
@@ -191,13 +229,19 @@ mod tests {
         assert_eq!(one("bun.lock"), "bun.lock: bun");
         assert_eq!(one("uv.lock"), "uv.lock: uv");
         assert_eq!(one("poetry.lock"), "poetry.lock: env");
+        assert_eq!(one("deno.lock"), "deno.lock: deno");
+        assert_eq!(one("pdm.lock"), "pdm.lock: sh");
+        assert_eq!(one("Pipfile.lock"), "Pipfile.lock: env");
         assert_eq!(one("requirements.txt"), "requirements.txt: sh");
         assert_eq!(one("Gemfile.lock"), "Gemfile.lock: sh");
+        assert_eq!(one("gems.locked"), "gems.locked: sh");
         assert_eq!(one("composer.lock"), "composer.lock: composer");
         assert_eq!(one("mix.lock"), "mix.lock: mix");
         assert_eq!(one("Cargo.lock") + &one("package.json") + &one("go.sum"), "");
         let both = chosen(&["package-lock.json", "pnpm-lock.yaml", "requirements.txt", "uv.lock"], &ALL);
         assert_eq!(both.0, ["pnpm-lock.yaml: pnpm", "uv.lock: uv"]);
+        assert_eq!(chosen(&["deno.lock", "package-lock.json"], &ALL).0, ["package-lock.json: npm"]);
+        assert_eq!(chosen(&["Pipfile.lock", "requirements.txt"], &ALL).0, ["Pipfile.lock: env"]);
     }
 
     #[test]
@@ -207,6 +251,23 @@ mod tests {
         assert_eq!(commands, Vec::<String>::new());
         assert!(notes[0].starts_with("pnpm-lock.yaml is there and pnpm is not installed"), "{notes:?}");
         assert!(notes[1].starts_with("web/yarn.lock is there and yarn is not installed"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_lock_file_without_a_default_is_named_with_the_usual_command_and_takes_no_place_from_others() {
+        let modules: Vec<_> = (0..12).map(|n| format!("infra/{n}/.terraform.lock.hcl")).collect();
+        let files: Vec<_> =
+            modules.iter().map(String::as_str).chain(["renv.lock", "docs/renv.lock", "web/uv.lock"]).collect();
+
+        let (commands, notes) = chosen(&files, &ALL);
+
+        assert_eq!(commands, ["web/uv.lock: uv"]);
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        assert!(notes[0].contains("no default set-up for renv.lock; ") && notes[0].contains("renv::restore()"));
+        assert!(notes[1].contains("infra/4/.terraform.lock.hcl and 7 more; ") && notes[1].contains("terraform init"));
+        assert!(notes[2].contains("not installed into work trees: docs/renv.lock; "), "{notes:?}");
+        let known: Vec<_> = locks().collect();
+        assert!(NOTED.iter().all(|(lock, _)| known.iter().filter(|name| name == &lock).count() == 1));
     }
 
     #[test]

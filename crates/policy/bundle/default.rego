@@ -194,7 +194,7 @@ is_proven_self if {
 
 present_hint := "run it in the foreground of a terminal; in CI set CI=1 and add --yes"
 
-person_hint := sprintf("ask a person to run `switchboard call %s`", [input.verb])
+person_hint := sprintf("a person runs it in the foreground of a terminal (`switchboard call %s`); in CI set CI=1 and add --yes", [input.verb])
 
 build_hint := sprintf("ask a person to run `switchboard %s`", [input.verb])
 

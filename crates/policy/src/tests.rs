@@ -232,7 +232,9 @@ fn a_refusal_is_a_failure_with_its_rule_and_hint() {
     assert_eq!(refused.code, "policy.denied");
     assert_eq!(refused.what, "the policy does not allow merge_run: only a person decides this");
     assert_eq!(refused.place, "rule only-people-decide");
-    assert_eq!(refused.hint, "ask a person to run `switchboard call merge_run`");
+    let hint =
+        "a person runs it in the foreground of a terminal (`switchboard call merge_run`); in CI set CI=1 and add --yes";
+    assert_eq!(refused.hint, hint);
     assert_eq!(ask(person(), "merge_run", json!({}), None).refused("merge_run"), None);
 }
 

@@ -1,15 +1,18 @@
-//! State of a conversation that the bridge keeps: the handshake, and the requests that wait for an answer.
+//! State of a conversation that the bridge keeps: the handshake, and the lines that wait for an answer.
 
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::Answer;
 
 /// Maximum number of requests that wait at once; further ones are refused.
 const MOST_WAITING: usize = 1024;
 
-/// A request as the client sent it.
+/// Id of the answer to a line whose id can't be read (JSON-RPC 2.0, section 5).
+const NO_ID: &str = "null";
+
+/// A line of the client that the daemon answers.
 #[derive(Debug, Clone)]
 struct Request {
     id: String,
@@ -30,13 +33,18 @@ pub(super) struct Memory {
 }
 
 /// The fields of a JSON-RPC line that the bridge reads.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Peek<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
-    method: Option<String>,
+    /// A method is a string; a line with another one is refused.
+    method: Option<Value>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -50,33 +58,55 @@ struct Cancelled<'a> {
 impl Memory {
     /// Records a line of the client; returns a refusal if the line must not be sent on.
     pub(super) fn hear_client(&mut self, line: &[u8]) -> Option<Vec<u8>> {
-        let peek: Peek<'_> = serde_json::from_slice(line).ok()?;
-        match (peek.method.as_deref()?, peek.id) {
-            ("notifications/initialized", _) => self.confirmed = Some(line.to_vec()),
-            ("notifications/cancelled", _) => self.forget_cancelled(peek.params?),
-            (_, None) => {}
-            (_, Some(id)) if self.waiting.len() >= MOST_WAITING => return Some(busy(id.get())),
-            (method, Some(id)) => {
-                let request = Request { id: id.get().to_owned(), line: line.to_vec() };
-                if method == "initialize" {
-                    self.handshake = Some(request.clone());
+        let peek: Peek<'_> = serde_json::from_slice(line).unwrap_or_default();
+        let id = peek.id.map(RawValue::get).filter(|id| id.starts_with('"') || id.parse::<i64>().is_ok());
+        match (peek.method.as_ref().and_then(Value::as_str), id) {
+            (None, _) if is_unanswered(line, &peek) => None,
+            (None, id) => self.wait_for(id.unwrap_or(NO_ID), line),
+            (Some("initialize"), Some(id)) => {
+                let refusal = self.wait_for(id, line);
+                if refusal.is_none() {
+                    self.handshake = self.waiting.last().cloned();
                     self.confirmed = None;
                 }
-                self.waiting.push(request);
+                refusal
+            }
+            (Some(_), Some(id)) => self.wait_for(id, line),
+            (Some(method), None) => {
+                self.hear_notification(method, &peek, line);
+                None
             }
         }
+    }
+
+    fn hear_notification(&mut self, method: &str, peek: &Peek<'_>, line: &[u8]) {
+        match (method, peek.params) {
+            ("notifications/initialized", _) => self.confirmed = Some(line.to_vec()),
+            ("notifications/cancelled", Some(params)) => self.forget_cancelled(params),
+            _ => {}
+        }
+    }
+
+    /// Records a line that the daemon answers; returns a refusal if too many wait.
+    fn wait_for(&mut self, id: &str, line: &[u8]) -> Option<Vec<u8>> {
+        if self.waiting.len() >= MOST_WAITING {
+            return Some(busy(id));
+        }
+        self.waiting.push(Request { id: id.to_owned(), line: line.to_vec() });
         None
     }
 
     /// Records a line of the daemon. Returns true if it is to be forwarded to the client.
     pub(super) fn hear_answer(&mut self, line: &[u8]) -> bool {
-        let Ok(Peek { id: Some(id), method: None, .. }) = serde_json::from_slice(line) else { return true };
-        let id = id.get();
+        let Ok(Peek { id, method: None, .. }) = serde_json::from_slice(line) else { return true };
+        let id = id.map_or(NO_ID, RawValue::get);
         if self.duplicate_answer_id.as_deref() == Some(id) {
             self.duplicate_answer_id = None;
             return false;
         }
-        self.waiting.retain(|request| request.id != id);
+        if let Some(at) = self.waiting.iter().position(|request| request.id == id) {
+            self.waiting.remove(at);
+        }
         true
     }
 
@@ -112,6 +142,11 @@ impl Memory {
             self.waiting.retain(|request| request.id != id.get());
         }
     }
+}
+
+/// Returns true if a line without a method gets no answer: it is empty, or itself an answer.
+fn is_unanswered(line: &[u8], peek: &Peek<'_>) -> bool {
+    line.iter().all(u8::is_ascii_whitespace) || peek.result.is_some() || peek.error.is_some()
 }
 
 /// Returns the failure with which the daemon refuses the whole connection, if the line is one: such a line is not JSON-RPC.

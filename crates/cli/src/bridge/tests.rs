@@ -191,3 +191,39 @@ fn a_line_that_is_not_json_is_left_to_the_daemon() {
 
     assert_eq!(daemon.lines.next().unwrap().unwrap(), "{nonsense");
 }
+
+#[test]
+fn a_line_that_is_not_json_is_answered_though_its_daemon_dies_and_the_client_ends() {
+    for malformed in ["{nonsense", "[1, 2]", r#"{"jsonrpc":"2.0"}"#, "\"text\""] {
+        let mut setup = bridge(2);
+        let mut first = setup.connections.recv().unwrap();
+        write!(setup.client, "{malformed}").unwrap();
+        drop(setup.client);
+        assert_eq!(first.lines.next().unwrap().unwrap(), malformed);
+
+        drop(first);
+        let mut second = setup.connections.recv().unwrap();
+
+        assert_eq!(second.lines.next().unwrap().unwrap(), malformed);
+        let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}});
+        second.says(&refused);
+        setup.bridge.join().unwrap().unwrap();
+        assert_eq!(setup.written.lines(), [refused]);
+    }
+}
+
+#[test]
+fn a_line_that_gets_no_answer_holds_nothing_up() {
+    let mut setup = bridge(1);
+    let mut daemon = setup.connections.recv().unwrap();
+    let ping = request(1, "ping");
+
+    write!(setup.client, "  \n{}\n{ping}", answer(9)).unwrap();
+    drop(setup.client);
+    assert_eq!(daemon.lines.next().unwrap().unwrap(), "  ");
+    assert_eq!((daemon.hears(), daemon.hears()), (answer(9), ping));
+    daemon.says(&answer(1));
+
+    setup.bridge.join().unwrap().unwrap();
+    assert_eq!(setup.written.lines(), [answer(1)]);
+}

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     if context.json {
         context.out.json(&serde_json::json!({ "root": place.root, "state": state, "asked": is_asked }));
     } else if is_asked {
-        context.out.line(format!("the record of {root} lies in {state}"));
+        context.out.line(format!("the record of {root} is in {state}"));
     } else {
         context.out.line(format!("nothing to do: {root} has its own record, in {state}"));
     }

@@ -160,7 +160,7 @@ fn baseline_place(path: PathBuf, folder: &Path) -> Result<PathBuf, Failure> {
     if is_below {
         return Ok(path);
     }
-    let what = format!("`{}` lies in no folder below the one that is checked", path.display());
+    let what = format!("`{}` is in no folder below the one that is checked", path.display());
     Err(Failure::new("check.bad-baseline", what).hint("name a file in the work tree, and commit it"))
 }
 

@@ -76,7 +76,7 @@ fn restore(name: &str, context: &mut Context) -> Outcome {
     if context.json {
         context.out.json(&done);
     } else if let Some(Restored { branch, commit, .. }) = &done.restored {
-        context.out.line(format!("{branch} stands at {commit}"));
+        context.out.line(format!("{branch} is at {commit}"));
     }
     Ok(())
 }

@@ -71,12 +71,13 @@ fn try_end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply
 }
 
 fn running(context: &Context) -> Result<Client, Failure> {
-    match (context.running_daemon(), context.place()) {
-        (Err(failure), Ok(place)) if failure.code == "daemon.not-running" => {
+    match context.running_daemon() {
+        Err(failure) if failure.code == "daemon.not-running" => {
+            let Ok(place) = context.place() else { return Err(failure) };
             switchboard_daemon::wait_for_start(&place)?;
             context.running_daemon()
         }
-        (client, _) => client,
+        client => client,
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         return Ok(());
     }
     if reply.leases.is_empty() {
-        context.out.line("nobody holds anything");
+        context.out.line("no file is reserved");
         return Ok(());
     }
     let mut table = Table::new(&["LEASE", "HOLDER", "MODE", "LEFT", "ON", "WHY"]);

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     }
     context.out.line(format!("{} events are back, verified; head {}", restored.events, restored.head));
     if let Some(replaced) = &restored.replaced {
-        context.out.line(format!("what was there before lies in {}", replaced.display()));
+        context.out.line(format!("what was there before is in {}", replaced.display()));
     }
     Ok(())
 }

@@ -104,7 +104,8 @@ fn expect_person(context: &Context) -> Result<(), Failure> {
     if is_person && !is_below_a_worker() {
         return Ok(());
     }
-    Err(Failure::new("policy.denied", "only a person signals a run").hint("ask a person to run this command"))
+    Err(Failure::new("policy.denied", "only a person signals a run")
+        .hint("run it in the foreground of a terminal; in CI set CI=1 and add --yes"))
 }
 
 /// Returns the live workers, and whether each has carried out the signals, after waiting for that.

@@ -85,7 +85,7 @@ fn rotate(context: &mut Context) -> Outcome {
     if context.json {
         context.out.json(&serde_json::json!({ "file": file }));
     } else {
-        context.out.line(format!("a new token lies in {}; the old one is worth nothing any more", file.display()));
+        context.out.line(format!("the new token is in {}; the old one is no longer valid", file.display()));
     }
     Ok(())
 }

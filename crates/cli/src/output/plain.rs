@@ -19,6 +19,15 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     out
 }
 
+/// Returns a text without the Markdown fence in front of it: some agents fence what their tools print.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let text = text.trim_start();
+    match text.strip_prefix("```").and_then(|rest| rest.split_once('\n')) {
+        Some((_, inside)) => inside,
+        None => text,
+    }
+}
+
 /// Returns a number with its noun: `1 file`, `2 files`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -36,6 +45,14 @@ mod tests {
     #[test]
     fn takes_escape_sequences_out_of_untrusted_text() {
         assert_eq!(plain("a\x1b[31mb\nc\u{202e}"), "a\u{fffd}[31mb\nc\u{fffd}");
+    }
+
+    #[test]
+    fn a_fence_hides_no_first_line() {
+        assert_eq!(one_line(unfenced("```\nPermission denied\n```"), 30), "Permission denied…");
+        assert_eq!(unfenced("```sh\nfalse"), "false");
+        assert_eq!(unfenced("no fence"), "no fence");
+        assert_eq!(unfenced("```"), "```");
     }
 
     #[test]

@@ -118,5 +118,8 @@ impl Repo {
 }
 
 fn unreadable(path: &Path) -> Error {
-    Error::BadName { text: cut(&path.display().to_string(), 100), expected: "a folder whose path git can print" }
+    Error::BadName {
+        text: cut(&path.display().to_string(), 100),
+        expected: "a folder whose path is UTF-8 without line breaks: rename it",
+    }
 }

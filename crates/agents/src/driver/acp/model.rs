@@ -1,6 +1,8 @@
 //! The choice of a model when a session opens. Agents offer it in one of two ways.
 
 use serde_json::{Value, json};
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::id::fold;
 
 use crate::beginning;
 use crate::driver::Model;
@@ -60,6 +62,10 @@ pub(super) fn choose(opened: &Value, wanted: &Model) -> Choice {
     if offered.is_empty() {
         return Choice::Refused(format!("the agent has no way to choose the model {:?}", beginning(model, 100)));
     }
+    // An agent may offer hundreds: the similar ones come first.
+    let near =
+        near_matches(model, offered.iter().map(String::as_str)).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    offered.sort_by_key(|name| !near.contains(name) && !fold(name).contains(&fold(model)));
     let names: Vec<_> = offered.iter().take(MAX_NAMED.0).map(|name| beginning(name, MAX_NAMED.1)).collect();
     Choice::Refused(format!("the agent does not offer the model {:?}, but {}", beginning(model, 100), names.join(", ")))
 }
@@ -90,6 +96,20 @@ mod tests {
         assert_eq!(choose(&current, &given), Choice::Chosen);
         let Choice::Refused(why) = choose(&listed, &given) else { panic!("chosen") };
         assert_eq!(why, "the agent does not offer the model \"x\", but m");
+    }
+
+    #[test]
+    fn a_refusal_names_the_models_like_the_wanted_one_first() {
+        let models = ["a/one", "b/two", "c/small-3", "c/small-4-large", "d/five"].map(|id| json!({ "modelId": id }));
+        let models = json!({ "models": { "availableModels": models } });
+        let first = |model: &str| match choose(&models, &wanted(model)) {
+            Choice::Refused(why) => why.split("but ").nth(1).unwrap().split(", ").next().unwrap().to_owned(),
+            chosen => panic!("{chosen:?}"),
+        };
+
+        assert_eq!(first("c/smal-3"), "c/small-3");
+        assert_eq!(first("Five"), "d/five");
+        assert_eq!(first("nothing-like-it"), "a/one");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) const HELLO: Example = Example {
     message: "Say hello in two languages",
     tests_with: Tool { program: "cargo", is_needed: false },
     look: &[
-        ("switchboard status", "how everything stands"),
+        ("switchboard status", "the state of everything"),
         ("switchboard show 1.2", "the task that was refused, and why"),
         ("switchboard diff 2.1", "what a task changed"),
         ("switchboard messages", "what cleo asked and ada answered"),

@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use switchboard_process::env::Env;
+use switchboard_process::git::Git;
 use switchboard_process::spawn::Spawn;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
@@ -179,6 +180,7 @@ fn exports(folder: &Path, context: &Context) -> String {
 
 /// Creates the repository with one commit, under a committer name of its own.
 fn commit(example: &Example, repo: &Path, env: &Env) -> Result<(), Failure> {
+    Git::find(env.clone()).map_err(|error| error.failure())?;
     let who = ["-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgSign=false"];
     let message = format!("--message={}", example.message);
     for args in [

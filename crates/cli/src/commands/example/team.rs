@@ -35,7 +35,7 @@ pub(super) const TEAM: Example = Example {
     message: "Print receipts of tram rides",
     tests_with: Tool { program: "python3", is_needed: true },
     look: &[
-        ("switchboard status", "how everything stands"),
+        ("switchboard status", "the state of everything"),
         ("switchboard show", "what each mode came to"),
         ("switchboard show 1.1", "the task whose first change deleted the tests"),
         ("switchboard show 2.1", "the task that the reviewer sent back"),

@@ -216,7 +216,7 @@ fn of_run(fact: RunEvent) -> Option<EntryText> {
         RunEvent::TaskStopRequested { .. } => entry_text(Some(Tone::Notice), "is to stop"),
         RunEvent::TaskRebaseRequested { .. } => entry_text(Some(Tone::Notice), "its tree is to be rebased"),
         RunEvent::TreeRebased { onto, .. } => {
-            entry_text(None, format!("its tree stands on {} now", onto.get(..9).unwrap_or(&onto)))
+            entry_text(None, format!("its tree is based on {} now", onto.get(..9).unwrap_or(&onto)))
         }
         RunEvent::TreeNotRebased { files, .. } => {
             with_text(Some(Tone::Notice), "its tree was not rebased and is as it was; in conflict:", &files.join("\n"))

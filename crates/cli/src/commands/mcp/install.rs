@@ -88,7 +88,7 @@ fn say(
     match outcome {
         "printed" => context.out.line(format!("# {}", file.display())),
         "unchanged" => context.out.line(format!("{} has it already", file.display())),
-        _ => context.out.line(format!("switchboard stands in the settings of {name} now: {}", file.display())),
+        _ => context.out.line(format!("switchboard is in the settings of {name} now: {}", file.display())),
     }
     if let Some(backup) = backup {
         context.out.line(format!("the file as it was: {}", backup.display()));
@@ -99,7 +99,7 @@ fn say(
             context.out.line(format!("left to do: {left}"));
         }
     } else if outcome != "printed" && !args.no_ask {
-        context.out.line(format!("{name} is not on your PATH, so nobody could be asked whether it takes that"));
+        context.out.line(format!("not checked: {name} is not on your PATH"));
     }
 }
 

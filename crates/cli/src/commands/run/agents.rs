@@ -57,10 +57,12 @@ pub(crate) struct Named<'a> {
 /// Chooses the agents; asks a person at the terminal if several are possible.
 ///
 /// # Errors
-/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
+/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`,
+/// `plan.no-agent`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
     let mut wanted = needed_agents(plan, named.debates);
+    let lacks_agent = wanted.has_unassigned_task;
     wanted.has_unassigned_task |= named.plans;
     let mut lacking = SOME_TASKS.to_owned();
     if let Some(roles) = named.roles {
@@ -77,6 +79,11 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
         None if wanted.has_unassigned_task => one(&available, context, &lacking)?,
         None => None,
     };
+    if lacks_agent && default.is_none() {
+        let what = format!("{lacking}, and no agent is installed here");
+        let hint = "`switchboard doctor` lists the known agents and how to install them; then: --agent NAME";
+        return Err(Failure::new("plan.no-agent", what).hint(hint));
+    }
     if let Some(name) = named.agent {
         has_work(name, &wanted, &available)?;
     }
@@ -85,7 +92,11 @@ pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result
     let mut lacks = Vec::new();
     let candidates = available.candidates(context);
     for name in wanted.names.iter().chain(&wanted.of_commands).chain(&default) {
-        let (choice, base) = choice(&agent_name(name)?, default.as_deref(), &available, context)?;
+        let chosen = agent_name(name).and_then(|name| choice(&name, default.as_deref(), &available, context));
+        let (choice, base) = chosen.map_err(|failure| match default.as_ref() == Some(name) {
+            true => failure,
+            false => named_by(plan, name, failure),
+        })?;
         // A command of the plan runs in place of the agent's program, and costs nothing.
         let is_program_run = wanted.names.contains(name) || default.as_ref() == Some(name);
         let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded();
@@ -286,6 +297,15 @@ fn agent_of<'a>(plan: &'a Plan, phase: &'a Phase, task: &'a Task) -> Option<&'a 
     let of_phase = phase.switchboard.as_ref().and_then(|settings| settings.agent.as_deref());
     let of_plan = plan.switchboard.as_ref().and_then(|settings| settings.agent.as_deref());
     of_task.or(of_phase).or(of_plan)
+}
+
+/// Adds the task that names an unknown agent.
+fn named_by(plan: &Plan, name: &str, failure: Failure) -> Failure {
+    let mut tasks = plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(move |task| (phase, task)));
+    match tasks.find(|(phase, task)| agent_of(plan, phase, task) == Some(name)) {
+        Some((_, task)) if failure.code == "agent.unknown" => failure.at(format!("task {}", task.id)),
+        _ => failure,
+    }
 }
 
 fn agent_name(name: &str) -> Result<AgentName, Failure> {

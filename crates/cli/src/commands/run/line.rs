@@ -17,7 +17,7 @@ use switchboard_protocol::run::{
 };
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
-use crate::output::{Output, Tone, counted, money, one_line};
+use crate::output::{Output, Tone, counted, money, one_line, unfenced};
 use crate::run_report::{paused, why_paused};
 
 use super::checklist::Checklists;
@@ -41,6 +41,8 @@ pub(super) struct Printer {
     has_ended: bool,
     /// Gates already reported as not configured.
     not_configured: BTreeSet<String>,
+    /// Reason for which the last worker of a task was lost, which is said once.
+    lost: BTreeMap<String, String>,
     checklists: Checklists,
 }
 
@@ -70,6 +72,7 @@ impl Printer {
             merged: 0,
             has_ended: false,
             not_configured: BTreeSet::new(),
+            lost: BTreeMap::new(),
             checklists: Checklists::default(),
         }
     }
@@ -229,12 +232,18 @@ impl Printer {
         }
     }
 
+    /// Returns true if the loss of a task's worker was already reported with this text.
+    fn has_told(&self, task: &str, text: &str) -> bool {
+        !text.is_empty() && self.lost.get(task).is_some_and(|reason| reason.contains(text))
+    }
+
     fn of_report(&self, task: &str, what: &WorkerEvent, text: &str, out: &Output) -> Vec<String> {
         match what {
             WorkerEvent::ToolCalled { title, status, .. } => match status.as_str() {
                 "completed" => vec![format!("{} did: {}", self.head(task), one_line(title, WIDTH))],
                 "failed" => {
-                    let why = if text.is_empty() { String::new() } else { format!(": {}", one_line(text, WIDTH)) };
+                    let why = one_line(unfenced(text), WIDTH);
+                    let why = if why.is_empty() { why } else { format!(": {why}") };
                     vec![format!("{} could not: {}{why}", self.head(task), one_line(title, WIDTH))]
                 }
                 _ => Vec::new(),
@@ -242,6 +251,7 @@ impl Printer {
             WorkerEvent::PauseChanged { state } => {
                 vec![out.paint(Tone::Notice, &format!("{} {}", self.head(task), paused(*state)))]
             }
+            WorkerEvent::Faulted { .. } if self.has_told(task, text) => Vec::new(),
             WorkerEvent::Faulted { code, .. } => {
                 let text = format!("{} {code}: {}", self.head(task), one_line(text, WIDTH));
                 vec![out.paint(Tone::Bad, &text)]
@@ -478,13 +488,17 @@ impl Printer {
             RunEvent::MergeReleased { .. } => vec![format!("{head} is no longer held")],
             RunEvent::TaskBlocked { reason, .. } => {
                 leave();
-                vec![out.paint(Tone::Bad, &format!("{head} is blocked: {}", one_line(&reason, WIDTH)))]
+                let is_told = self.lost.get(&task) == Some(&reason);
+                let why = if is_told { String::new() } else { format!(": {}", one_line(&reason, WIDTH)) };
+                vec![out.paint(Tone::Bad, &format!("{head} is blocked{why}"))]
             }
             RunEvent::TaskDepFailed { root, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
             }
             RunEvent::WorkerLost { reason, .. } => {
-                vec![out.paint(Tone::Bad, &format!("{head} was lost: {}", one_line(&reason, WIDTH)))]
+                let what = format!("{head} was lost: {}", one_line(&reason, WIDTH));
+                self.lost.insert(task, reason);
+                vec![out.paint(Tone::Bad, &what)]
             }
             RunEvent::ChangeFixed { files_total, files, told, .. } => {
                 let names = files.iter().chain(&told).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -499,7 +513,7 @@ impl Printer {
             RunEvent::StepBegun { step, by, .. } => vec![begun(&head, step.as_str(), by.as_ref())],
             RunEvent::ScopeDeclared { files, .. } => vec![format!("{head} its files are {}", files.join(", "))],
             RunEvent::TaskRebaseRequested { .. } => vec![format!("{head} its tree is to be rebased")],
-            RunEvent::TreeRebased { onto, .. } => vec![format!("{head} its tree stands on {} now", short(&onto))],
+            RunEvent::TreeRebased { onto, .. } => vec![format!("{head} its tree is based on {} now", short(&onto))],
             RunEvent::TreeNotRebased { files, .. } => {
                 let what = format!("{head} its tree was not rebased, these files conflict: {}", files.join(", "));
                 vec![out.paint(Tone::Notice, &one_line(&what, WIDTH * 2))]
