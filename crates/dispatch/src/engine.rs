@@ -115,8 +115,7 @@ impl Engine {
         world.plans.keep(&plan);
         let recorded = Recorded::fold(&world.store, run)?;
         let last = history::last_workers(&world, run)?;
-        let tasks = recorded.state().tasks().map(|view| view.task);
-        let assignees = TaskAssignees::of(&plan, tasks)?;
+        let assignees = TaskAssignees::of(&plan, recorded.state().task_ids().cloned())?;
         let was_live = recorded.state().outcome().is_none();
         world.retain(run, |task| !recorded.state().is_settled(task));
         let (claimed, claims_seen) = world.worker_names.claimed_after(run, 0);
@@ -243,7 +242,7 @@ impl Engine {
 
     /// Takes up what the last daemon left between intent and outcome: watches workers, continues a merge.
     pub(crate) fn adopt(&mut self) {
-        let views: Vec<_> = self.recorded.state().tasks().collect();
+        let views: Vec<_> = self.recorded.state().under_way().collect();
         for view in views {
             match view.state {
                 #[cfg(any(test, feature = "sim"))]

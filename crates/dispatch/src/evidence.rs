@@ -97,14 +97,9 @@ pub(crate) fn keep(
     judged: &[(String, GateVerdict)],
 ) -> Result<(), Error> {
     write_record(world, run, id, judged)?;
-    let mut bundle = read(world, run, id)?;
-    for found in found {
-        let entry = entry(id, attempt, &world.store.now().to_string(), found);
-        let appended = switchboard_pipeline::evidence::append(bundle.take(), entry);
-        bundle = Some(appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?);
-    }
-    let Some(bundle) = bundle else { return Ok(()) };
-    write(world, run, id, &bundle)
+    let bundle = read(world, run, id)?;
+    let entries = found.into_iter().map(|found| entry(id, attempt, &world.store.now().to_string(), found));
+    append(world, run, id, bundle, entries)
 }
 
 /// Converts the answer of a worker that judges into evidence.
@@ -169,9 +164,19 @@ pub(crate) fn add(
     if bundle.as_ref().is_some_and(|bundle| bundle.entries.iter().any(is_same)) {
         return Ok(());
     }
-    let appended = switchboard_pipeline::evidence::append(bundle, entry);
+    append(world, run, id, bundle, [entry])
+}
+
+fn append(
+    world: &World,
+    run: &RunId,
+    id: &TaskId,
+    bundle: Option<Bundle>,
+    entries: impl IntoIterator<Item = Evidence>,
+) -> Result<(), Error> {
+    let appended = switchboard_pipeline::evidence::append(bundle, entries);
     let bundle = appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?;
-    write(world, run, id, &bundle)
+    bundle.map_or(Ok(()), |bundle| write(world, run, id, &bundle))
 }
 
 fn write(world: &World, run: &RunId, id: &TaskId, bundle: &Bundle) -> Result<(), Error> {

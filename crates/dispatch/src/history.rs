@@ -53,6 +53,15 @@ pub(crate) fn events(
     })
 }
 
+/// As [`events`] from the first, for readers that look at few of them: their facts are still text.
+pub(crate) fn raw_events(store: &Store, run: &RunId, mut visit: impl FnMut(&RawEvent) -> bool) -> Result<(), Error> {
+    let subject = subject(run);
+    by_page(0, |after, limit| {
+        let page = store.raw_events_of(&subject, after, limit)?;
+        Ok((page.len(), page.last().filter(|_| page.iter().all(&mut visit)).map(|last| last.rev)))
+    })
+}
+
 /// Visits a worker's events, oldest first.
 pub(crate) fn events_of_worker(store: &Store, worker: &str, mut visit: impl FnMut(&Event)) -> Result<(), Error> {
     let subject = format!("worker/{worker}");
@@ -101,10 +110,24 @@ pub(crate) fn fold_onto(store: &Store, run: &RunId, state: &mut RunState, rev: &
 }
 
 fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &RawEvent) -> Result<(), Error> {
-    for step in reader.read(event).map_err(|error| older(run, &error.to_string()))? {
+    let read = reader.read(event);
+    if read.as_ref().map_or(true, Vec::is_empty) {
+        expect_json(run, event)?;
+    }
+    for step in read.map_err(|error| older(run, &error.to_string()))? {
         state.step(&step, event.ts).map_err(|refused| unfoldable(run, event.rev, &refused))?;
     }
     Ok(())
+}
+
+/// Checks that an event that was not read is not damaged.
+fn expect_json(run: &RunId, event: &RawEvent) -> Result<(), Error> {
+    let is_json: Result<serde::de::IgnoredAny, _> = serde_json::from_str(&event.facts);
+    let damaged = |error| {
+        let place = format!("event {} ({} of {})", event.lsn, event.kind, subject(run));
+        Error::Store(switchboard_store::Error::Corrupt { place, what: format!("its facts do not parse: {error}") })
+    };
+    is_json.map(drop).map_err(damaged)
 }
 
 /// Returns the error for a recorded event that its own rules refuse.
@@ -125,8 +148,9 @@ fn older(run: &RunId, why: &str) -> Error {
 /// is now.
 fn texts(world: &World, run: &RunId, configured: Lsn) -> Result<(String, String), Error> {
     let (mut text, mut left) = (String::new(), u32::MAX);
-    events(&world.store, run, 0, |event| {
-        if let Some(RunEvent::PlanRecorded { part, of, text: more }) = event.fact::<RunEvent>() {
+    raw_events(&world.store, run, |event| {
+        let fact = (event.kind == "plan_recorded").then(|| event.fact::<RunEvent>()).flatten();
+        if let Some(RunEvent::PlanRecorded { part, of, text: more }) = fact {
             text.push_str(&more);
             left = of.saturating_sub(part);
         }
@@ -282,4 +306,25 @@ pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId
         last.insert(task, LastWorker { base, start });
     }
     Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::time::Millis;
+
+    use super::*;
+
+    #[test]
+    fn a_damaged_event_is_not_passed_over() {
+        let run = RunId::from_bits(1);
+        let fold = |kind: &str, facts: &str| {
+            let event = RawEvent { lsn: 7, ts: Millis(0), kind: kind.to_owned(), rev: 2, facts: facts.to_owned() };
+            take(&mut RunState::default(), &mut Reader::new(), &run, &event).map_err(|error| error.to_failure().code)
+        };
+
+        for kind in ["plan_recorded", "task_added", "run_resumed", "of_another_version"] {
+            assert_eq!(fold(kind, "{\"part\":1"), Err("store.corrupt".into()), "{kind}");
+        }
+        assert_eq!(fold("of_another_version", "{\"part\":1}"), Ok(()));
+    }
 }

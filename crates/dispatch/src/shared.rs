@@ -95,7 +95,7 @@ fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
         }
         // Cost of each worker before the day began, and now.
         let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
-        history::events(store, &run_id(&row)?, 0, |event| {
+        history::raw_events(store, &run_id(&row)?, |event| {
             let counted = (event.kind == "cost_counted").then(|| event.fact::<RunEvent>()).flatten();
             if let Some(RunEvent::CostCounted { worker, total_micro_usd, .. }) = counted {
                 let cost = costs.entry(worker).or_default();

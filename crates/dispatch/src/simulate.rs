@@ -46,7 +46,7 @@ use switchboard_protocol::frame::WorkerLimits;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskState;
-use switchboard_store::{Filter, Query, Row, Store};
+use switchboard_store::{Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::approval::approval;
@@ -143,7 +143,7 @@ async fn live(
     });
     let daemon = Dispatch::with(world);
     *lock(&stage.daemon) = Some(daemon.clone());
-    let mut folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();
+    let mut folders: Vec<PathBuf> = lock(&stage.shims).paths().collect();
     folders.sort_unstable();
     folders.into_iter().for_each(|folder| connection::keep(stage, folder));
     let left = u64::try_from(MAX_SIMULATED_MS - stage.clock.ms()).unwrap_or(0);
@@ -201,7 +201,8 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
 /// Checks the state after one run; returns its outcome and its number of tasks.
 fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHasher) -> Result<(String, u64), String> {
     let run = run_id(row).map_err(|error| error.to_string())?;
-    let state = history::fold(store, &run).map_err(|error| error.to_string())?;
+    let folded = lock(&stage.folded).remove(&run).unwrap_or_default();
+    let state = folded.into_end(store, &run).map_err(|error| error.to_string())?;
     let outcome = state.outcome().ok_or_else(|| format!("{run} has no outcome"))?;
     let repo = lock(&stage.repo);
     let base = repo.branch(repo::MAIN).ok_or("the user's branch is gone")?;
@@ -266,11 +267,11 @@ fn digest(store: &Store) -> Result<u64, Error> {
     let mut hasher = DefaultHasher::new();
     let mut after = 0;
     loop {
-        let page = store.events(after, &Filter::all(), 1000)?;
-        let Some(last) = page.last() else { return Ok(hasher.finish()) };
+        let page = store.raw_events(after, 1000)?;
+        let Some((_, last)) = page.last() else { return Ok(hasher.finish()) };
         after = last.lsn;
-        for event in &page {
-            (event.ts.0, &event.kind, &event.subject, event.facts.to_string()).hash(&mut hasher);
+        for (subject, event) in &page {
+            (event.ts.0, &event.kind, subject, &event.facts).hash(&mut hasher);
         }
     }
 }

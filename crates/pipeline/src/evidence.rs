@@ -73,34 +73,50 @@ pub fn subject(id: &str) -> Result<Subject, EvidenceError> {
     }
 }
 
-/// Adds an entry to a bundle, or starts a bundle. Keeps the newest [`MAX_ENTRIES`] entries, fewer if the file would
-/// exceed [`MAX_BUNDLE_BYTES`].
+/// Adds entries about one task to its bundle, or starts a bundle; returns `None` if there is neither. Keeps the newest
+/// [`MAX_ENTRIES`] entries, fewer if the file would exceed [`MAX_BUNDLE_BYTES`].
 ///
 /// # Errors
-/// When the id is unsafe, the entry belongs to another task, a field is out of range, or the entry alone is too large.
-pub fn append(bundle: Option<Bundle>, entry: Evidence) -> Result<Bundle, EvidenceError> {
-    subject(&entry.task_id)?;
-    check(&entry)?;
-    let mut bundle = bundle.unwrap_or_else(|| Bundle {
-        schema_version: SchemaVersion::V1,
-        task_id: entry.task_id.clone(),
-        entries: Vec::new(),
-        created_at: entry.timestamp.clone(),
-        updated_at: entry.timestamp.clone(),
-    });
-    if bundle.task_id != entry.task_id {
-        return Err(EvidenceError::OtherTask { expected: bundle.task_id, found: entry.task_id });
+/// When the id is unsafe, an entry belongs to another task, a field is out of range, or an entry alone is too large.
+pub fn append(
+    bundle: Option<Bundle>,
+    entries: impl IntoIterator<Item = Evidence>,
+) -> Result<Option<Bundle>, EvidenceError> {
+    let mut appended = bundle;
+    let mut added = 0;
+    for entry in entries {
+        subject(&entry.task_id)?;
+        check(&entry)?;
+        let bundle = appended.get_or_insert_with(|| Bundle {
+            schema_version: SchemaVersion::V1,
+            task_id: entry.task_id.clone(),
+            entries: Vec::new(),
+            created_at: entry.timestamp.clone(),
+            updated_at: entry.timestamp.clone(),
+        });
+        if bundle.task_id != entry.task_id {
+            return Err(EvidenceError::OtherTask { expected: bundle.task_id.clone(), found: entry.task_id });
+        }
+        bundle.updated_at.clone_from(&entry.timestamp);
+        bundle.entries.push(Entry::Known(Box::new(entry)));
+        added += 1;
     }
-    bundle.updated_at.clone_from(&entry.timestamp);
-    bundle.entries.push(Entry::Known(Box::new(entry)));
-    shorten(&mut bundle)?;
-    Ok(bundle)
+    if let Some(bundle) = appended.as_mut().filter(|_| added > 0) {
+        shorten(bundle, added)?;
+    }
+    Ok(appended)
 }
 
-/// Drops the oldest entries until the bundle is within its limits.
-fn shorten(bundle: &mut Bundle) -> Result<(), EvidenceError> {
+/// Drops the oldest entries until the bundle is within its limits. Each of the last `added` entries must fit alone.
+fn shorten(bundle: &mut Bundle, added: usize) -> Result<(), EvidenceError> {
     let sizes: Vec<_> = bundle.entries.iter().map(|entry| json(entry).len() + 1).collect();
-    let frame = json(&Bundle { entries: Vec::new(), ..bundle.clone() }).len();
+    let entries = std::mem::take(&mut bundle.entries);
+    let frame = json(bundle).len();
+    bundle.entries = entries;
+    if let Some(size) = sizes.iter().rev().take(added).map(|entry| frame + entry).find(|size| *size > MAX_BUNDLE_BYTES)
+    {
+        return Err(EvidenceError::TooLarge { what: "the entry", size, limit: MAX_BUNDLE_BYTES });
+    }
     let (mut kept, mut size) = (0, frame);
     for entry in sizes.iter().rev().take(MAX_ENTRIES) {
         if size + entry > MAX_BUNDLE_BYTES {
@@ -108,10 +124,6 @@ fn shorten(bundle: &mut Bundle) -> Result<(), EvidenceError> {
         }
         size += entry;
         kept += 1;
-    }
-    if kept == 0 {
-        let size = frame + sizes.last().copied().unwrap_or(0);
-        return Err(EvidenceError::TooLarge { what: "the entry", size, limit: MAX_BUNDLE_BYTES });
     }
     bundle.entries.drain(..bundle.entries.len() - kept);
     Ok(())

@@ -45,7 +45,7 @@ use std::sync::Arc;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskView};
+use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskPauseCause, TaskView};
 use switchboard_protocol::time::Millis;
 
 pub use attempt::{describe, words_of};
@@ -210,6 +210,11 @@ impl RunState {
         self.tasks.get(id).is_some_and(|at| self.records[*at].paused.is_some())
     }
 
+    /// Returns the paused tasks in their natural order, each with the cause of its pause.
+    pub fn paused_tasks(&self) -> impl Iterator<Item = (&TaskId, TaskPauseCause)> {
+        self.tasks.iter().filter_map(|(id, at)| Some((id, self.records[*at].paused?)))
+    }
+
     /// Returns the budget of the run, if it has a ceiling.
     #[must_use]
     pub const fn budget(&self) -> Option<&Budget> {
@@ -328,12 +333,25 @@ impl RunState {
     /// what became of each and records it as `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or
     /// repeats the merge.
     pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {
-        let in_doubt = |record: &&Record| record.is_in_doubt();
+        self.at_work(Record::is_in_doubt)
+    }
+
+    /// Returns the tasks with a worker, and the one that has its turn at the run's branch, in their natural order.
+    pub fn under_way(&self) -> impl Iterator<Item = TaskView> {
+        self.at_work(|_| true)
+    }
+
+    fn at_work(&self, is_wanted: fn(&Record) -> bool) -> impl Iterator<Item = TaskView> {
         let begun: BTreeSet<_> = self.queue.live().chain(self.queue.turn()).collect();
-        let mut views: Vec<_> =
-            begun.into_iter().map(|at| &self.records[at]).filter(in_doubt).filter_map(Record::view).collect();
+        let records = begun.into_iter().map(|at| &self.records[at]).filter(|record| is_wanted(record));
+        let mut views: Vec<_> = records.filter_map(Record::view).collect();
         views.sort_by(|a, b| a.task.cmp(&b.task));
         views.into_iter()
+    }
+
+    /// Returns the ids of all tasks in their natural order.
+    pub fn task_ids(&self) -> impl Iterator<Item = &TaskId> {
+        self.tasks.keys()
     }
 
     /// Returns the next time at which [`decide`](Self::decide) can return something new without an event: the next time

@@ -9,6 +9,7 @@
 mod compile;
 mod graph;
 mod parts;
+mod recorded;
 mod unit;
 mod walk;
 
@@ -16,6 +17,7 @@ pub(crate) use compile::recorded_before_ways;
 pub use compile::{Compiled, UnitPlan, WayRefusal, WayRefusalCode, compile, failure, usual_attempts};
 pub use graph::{BadWay, Graph};
 pub use parts::{part_count, parts};
+pub(crate) use recorded::recorded;
 pub use unit::{Assignee, Hold, Slot, Spent, Unit};
 pub use walk::{Judgement, Moved, NotNow};
 

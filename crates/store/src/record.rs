@@ -134,8 +134,6 @@ impl Record {
             let facts = serde_json::from_str(&self.facts).map_err(|error| self.unreadable(&error))?;
             schema.lift(&self.kind, self.v, facts).1.to_string()
         } else {
-            let is_json: Result<serde::de::IgnoredAny, _> = serde_json::from_str(&self.facts);
-            is_json.map_err(|error| self.unreadable(&error))?;
             self.facts
         };
         Ok(RawEvent { lsn: self.lsn, ts: self.ts, kind: self.kind, rev: self.rev, facts })

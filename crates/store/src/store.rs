@@ -187,6 +187,23 @@ impl Store {
         Ok(events)
     }
 
+    /// Returns events after `from`, oldest first, at most `limit`, each with its subject, and with the facts as text.
+    ///
+    /// # Errors
+    /// Those of [`raw_events_of`](Self::raw_events_of).
+    pub fn raw_events(&self, from: Lsn, limit: usize) -> Result<Vec<(String, RawEvent)>, Error> {
+        let mut events = Vec::new();
+        if limit == 0 {
+            return Ok(events);
+        }
+        self.inner.scan_short(from, self.head().lsn, false, &mut |mut record, _| {
+            let subject = std::mem::take(&mut record.subject);
+            events.push((subject, record.into_raw(&self.inner.core.schema)?));
+            Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok(events)
+    }
+
     /// Returns the events of one subject after its revision `after` (0: from the first), oldest first, at most `limit`,
     /// without their bodies. The cost depends on their number, not on the length of the log.
     ///
@@ -197,10 +214,11 @@ impl Store {
         records.into_iter().map(|record| record.into_event(&self.inner.core.schema, None)).collect()
     }
 
-    /// As [`events_of`](Self::events_of), with the facts as text, for readers of many events of one type.
+    /// As [`events_of`](Self::events_of), with the facts as text, for readers of many events of one type. What can't be
+    /// parsed is found by its reader.
     ///
     /// # Errors
-    /// As for [`events_of`](Self::events_of).
+    /// [`Error::Corrupt`] when facts of an older version don't parse; [`Error::Busy`] as for [`read`](Self::read).
     pub fn raw_events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>, Error> {
         let records = self.records_of(subject, after, limit)?;
         records.into_iter().map(|record| record.into_raw(&self.inner.core.schema)).collect()

@@ -2,14 +2,23 @@
 
 use switchboard_pipeline::run::RunState;
 use switchboard_protocol::id::RunId;
+use switchboard_store::Store;
 
-use crate::{Dispatch, history};
+use crate::{Dispatch, Error, history};
 
 /// State of a run, folded from its log up to the last comparison.
 #[derive(Default)]
 pub(super) struct Folded {
     state: RunState,
     rev: u64,
+}
+
+impl Folded {
+    /// Returns the state after all events of the run.
+    pub(super) fn into_end(mut self, store: &Store, run: &RunId) -> Result<RunState, Error> {
+        history::fold_onto(store, run, &mut self.state, &mut self.rev)?;
+        Ok(self.state)
+    }
 }
 
 /// Compares the state in a run's engine with the one in its log.

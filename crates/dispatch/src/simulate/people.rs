@@ -235,14 +235,16 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
         None => {}
     }
     let Some(engine) = daemon.engine(run) else { return Ok(()) };
-    let Ok(views) = engine.view().await else { return Ok(()) };
-    if views.iter().any(|view| view.paused == Some(TaskPauseCause::Budget)) {
+    let Ok(views) = engine.state().await else { return Ok(()) };
+    let paused: Vec<_> = views.paused_tasks().map(|(task, cause)| (task.clone(), cause)).collect();
+    drop(views);
+    if paused.iter().any(|(_, cause)| *cause == TaskPauseCause::Budget) {
         let request = SetBudgetRequest { run: Some(run.to_string()), budget: None, plan: None, task: None };
         repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
     }
-    for view in views.iter().filter(|view| view.paused.is_some()) {
+    for (task, _) in paused {
         let request = ResumeRunRequest {
-            run: Some(format!("{run}/{}", view.task)),
+            run: Some(format!("{run}/{task}")),
             tasks: Vec::new(),
             ends_daemon: false,
             env: Vec::new(),

@@ -2,7 +2,8 @@
 //! checks the invariants.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -32,10 +33,10 @@ pub(super) struct Stage {
     pub(super) limits: Mutex<Limits>,
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
-    pub(super) shims: Mutex<HashMap<PathBuf, SimShim>>,
+    pub(super) shims: Mutex<ByPath<SimShim>>,
     /// Folders of the shims of which a process existed when one was started last, and the folder of that one.
     pub(super) here: Mutex<BTreeSet<PathBuf>>,
-    pub(super) files: Mutex<HashMap<PathBuf, Vec<u8>>>,
+    pub(super) files: Mutex<ByPath<Vec<u8>>>,
     /// Work trees whose set-up has succeeded.
     pub(super) set_up: Mutex<BTreeSet<PathBuf>>,
     pub(super) observer: Mutex<Observer>,
@@ -53,6 +54,43 @@ pub(super) struct Stage {
     crash: Notify,
     refuse_until: Mutex<i64>,
     disk_full_until: Mutex<i64>,
+}
+
+/// Values by path. The hash of a path reads it part by part; here its bytes are hashed at once.
+pub(super) struct ByPath<T>(HashMap<OsString, T>);
+
+// === impl ByPath ===
+
+impl<T> Default for ByPath<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> ByPath<T> {
+    pub(super) fn get(&self, path: &Path) -> Option<&T> {
+        self.0.get(path.as_os_str())
+    }
+
+    pub(super) fn get_mut(&mut self, path: &Path) -> Option<&mut T> {
+        self.0.get_mut(path.as_os_str())
+    }
+
+    pub(super) fn insert(&mut self, path: PathBuf, value: T) {
+        self.0.insert(path.into_os_string(), value);
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.0.remove(path.as_os_str());
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.keys().map(PathBuf::from)
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.values_mut()
+    }
 }
 
 // === impl Stage ===

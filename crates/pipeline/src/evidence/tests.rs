@@ -20,6 +20,10 @@ fn note(summary: String) -> Evidence {
     Evidence { summary, ..evidence("note", "info", json!({})) }
 }
 
+fn append(bundle: Option<Bundle>, entry: Evidence) -> Result<Bundle, EvidenceError> {
+    super::append(bundle, [entry]).map(Option::unwrap)
+}
+
 fn retrospective() -> Value {
     json!({ "phase_number": 1, "total_tool_calls": 1, "coder_revisions": 0, "reviewer_rejections": 0, "test_failures": 0,
         "security_findings": 0, "integration_issues": 0, "task_count": 3, "task_complexity": "moderate",
@@ -120,6 +124,11 @@ fn a_bundle_never_outgrows_its_file() {
     assert_eq!(bundle.entries.len(), 2);
     assert!(write(&bundle).len() <= MAX_BUNDLE_BYTES);
 
+    let several = [note("x".repeat(MAX_BUNDLE_BYTES)), note("small".to_owned())];
+    assert!(
+        super::append(Some(bundle.clone()), several).is_err(),
+        "an entry that is too large is not dropped silently"
+    );
     let refused = append(Some(bundle), note("x".repeat(MAX_BUNDLE_BYTES))).unwrap_err();
 
     assert!(matches!(refused, EvidenceError::TooLarge { .. }), "{refused}");

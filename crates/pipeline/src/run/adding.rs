@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Join, StepAction, UnitId, Way};
+use switchboard_protocol::run::way::{Join, StepAction, UnitId};
 
 use super::consequences::Consequences;
 use super::record::Record;
@@ -69,8 +69,8 @@ impl RunState {
         let earlier = self.way_text.as_ref().filter(|_| known > 0).map_or("", |text| text.text.as_str());
         let text = format!("{earlier}{}", part.text);
         if part.part == part.of {
-            let graph = read_way(&text, way)?;
-            self.ways.insert(way, Arc::new(graph));
+            let unreadable = |why| Refused::illegal(format!("a recorded way can't be read: {why}"));
+            self.ways.insert(way, crate::way::recorded(&text, way).map_err(unreadable)?);
             self.way_text = None;
         } else {
             self.way_text = Some(WayText { way, parts: part.part, text });
@@ -218,15 +218,6 @@ impl RunState {
 struct Lists {
     after: Vec<usize>,
     claims: Claims,
-}
-
-fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
-    let unreadable = |why: String| Refused::illegal(format!("a recorded way can't be read: {why}"));
-    if Digest::of(text.as_bytes()) != digest {
-        return Err(unreadable("its digest is another".to_owned()));
-    }
-    let way: Way = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
-    Graph::recorded(way, digest).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Rejects ways with steps that a run can't carry out.

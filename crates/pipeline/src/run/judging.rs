@@ -115,9 +115,12 @@ impl RunState {
             keep(&mut self.records[at], &report, false);
             return Ok(Vec::new());
         };
-        let required = record.unit.way().steps()[step].need != Need::Advisory;
+        let need = &record.unit.way().steps()[step].need;
+        let required = *need != Need::Advisory;
         let judgement = Judgement { input: report.input, verdict: report.verdict, output: None };
-        let before = self.records[at].unit.clone();
+        // Without a refusal, nothing sends the unit back.
+        let may_go_back = !need.accepts(report.verdict) || record.unit.is_refused();
+        let before = may_go_back.then(|| record.unit.clone());
         let moved = self.records[at].unit.judge(step, judgement).map_err(|why| match why {
             NotNow::Stale => Refused::stale(format!("gate {} judged an earlier change of task {id}", report.gate)),
             NotNow::NotOpen | NotNow::Over => not_waiting(),

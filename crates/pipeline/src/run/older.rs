@@ -61,15 +61,17 @@ impl Reader {
     pub fn read(&mut self, event: &RawEvent) -> Result<Vec<RunEvent>, Unreadable> {
         match event.kind.as_str() {
             "task_added" | "task_extended" => self.read_old(&event.kind, &event.facts),
+            "plan_recorded" => Ok(self.progress(plan_part(&event.facts).or_else(|| event.fact()))),
             // The first task shows that a run is an older one; until then its start is held back.
             "run_started" if !self.is_open => Ok(self.hold_start(event.fact::<RunEvent>())),
-            _ => {
-                let fact = event.fact::<RunEvent>();
-                let Some(fact) = fact.filter(RunEvent::is_progress) else { return Ok(Vec::new()) };
-                self.is_open = true;
-                Ok(self.started.take().into_iter().chain([fact]).collect())
-            }
+            _ => Ok(self.progress(event.fact::<RunEvent>())),
         }
+    }
+
+    fn progress(&mut self, fact: Option<RunEvent>) -> Vec<RunEvent> {
+        let Some(fact) = fact.filter(RunEvent::is_progress) else { return Vec::new() };
+        self.is_open = true;
+        self.started.take().into_iter().chain([fact]).collect()
     }
 
     fn hold_start(&mut self, fact: Option<RunEvent>) -> Vec<RunEvent> {
@@ -142,6 +144,19 @@ impl Reader {
         events.insert(0, RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
         Ok(events)
     }
+}
+
+/// Reads a part of a plan without its text, which is no part of the state; `None` if it has another shape.
+fn plan_part(facts: &str) -> Option<RunEvent> {
+    #[derive(Deserialize)]
+    struct PlanPart {
+        part: u32,
+        of: u32,
+        #[serde(rename = "text")]
+        _text: serde::de::IgnoredAny,
+    }
+    let PlanPart { part, of, .. } = serde_json::from_str(facts).ok()?;
+    Some(RunEvent::PlanRecorded { part, of, text: String::new() })
 }
 
 fn recorded(gates: &[String]) -> Result<(switchboard_protocol::id::Digest, RunEvent), String> {

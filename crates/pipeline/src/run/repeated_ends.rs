@@ -60,17 +60,17 @@ impl RunState {
     }
 
     /// Holds a task whose gates repeated a refusal. The unit is reset to its state before the last verdict.
-    pub(super) fn hold_if_alike(&mut self, at: usize, before: crate::way::Unit, moved: Moved) -> Moved {
+    pub(super) fn hold_if_alike(&mut self, at: usize, before: Option<crate::way::Unit>, moved: Moved) -> Moved {
         let hold = match moved {
             Moved::Back { .. } | Moved::Held => self.gates_refused(at),
             Moved::On | Moved::Done => None,
         };
-        match (moved, hold) {
-            (Moved::Back { .. }, Some(hold)) => {
+        match (moved, hold, before) {
+            (Moved::Back { .. }, Some(hold), Some(before)) => {
                 self.records[at].unit = before;
                 self.records[at].unit.hold(hold)
             }
-            (Moved::Back { .. } | Moved::Held | Moved::On | Moved::Done, _) => moved,
+            (Moved::Back { .. } | Moved::Held | Moved::On | Moved::Done, _, _) => moved,
         }
     }
 }

@@ -9,6 +9,8 @@ use switchboard_protocol::run::way::{Input, Step, StepAction, StepId, Way, Zone}
 #[derive(Debug, Clone)]
 pub struct Graph {
     digest: Digest,
+    /// Text of the way as recorded; empty for a way that was compiled.
+    text: Box<str>,
     steps: Vec<Step>,
     after: Vec<Vec<usize>>,
     back: Vec<Option<usize>>,
@@ -68,17 +70,18 @@ impl Graph {
     /// The first rule that the way breaks.
     pub fn new(way: Way) -> Result<Self, BadWay> {
         let digest = way.digest().map_err(|error| BadWay::Json(error.to_string()))?;
-        Self::recorded(way, digest)
+        Self::recorded(way, digest, "")
     }
 
-    /// As [`new`](Self::new), for a way that was recorded under this digest.
-    pub(crate) fn recorded(way: Way, digest: Digest) -> Result<Self, BadWay> {
+    /// As [`new`](Self::new), for a way that was recorded as this text under this digest.
+    pub(super) fn recorded(way: Way, digest: Digest, text: &str) -> Result<Self, BadWay> {
         if way.steps.is_empty() {
             return Err(BadWay::Empty);
         }
         let mut known = BTreeMap::new();
         let mut graph = Self {
             digest,
+            text: text.into(),
             steps: Vec::new(),
             after: Vec::new(),
             back: Vec::new(),
@@ -151,6 +154,10 @@ impl Graph {
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the steps.

@@ -99,6 +99,31 @@ fn a_step_that_writes_does_not_chase_itself_and_readers_go_beside_each_other() {
 }
 
 #[test]
+fn inputs_that_are_kept_are_those_that_would_be_computed_again() {
+    let mut unit = team();
+    let expect_same = |unit: &Unit, when: &str| {
+        let again = unit.with_unknown_inputs();
+        (0..unit.slots().len()).for_each(|at| assert_eq!(unit.input(at), again.input(at), "step {at} {when}"));
+    };
+
+    expect_same(&unit, "at the beginning");
+    do_work(&mut unit, 0, "1");
+    expect_same(&unit, "after a change");
+    say(&mut unit, 1, Verdict::Pass);
+    say(&mut unit, 2, Verdict::Fail);
+    expect_same(&unit, "after a refusal");
+    do_work(&mut unit, 0, "2");
+    say(&mut unit, 1, Verdict::Pass);
+    say(&mut unit, 2, Verdict::Pass);
+    do_work(&mut unit, 3, "3");
+    expect_same(&unit, "after new tests");
+    unit.move_head("later");
+    expect_same(&unit, "on another head");
+    unit.resume_at(0).unwrap();
+    expect_same(&unit, "after a retry");
+}
+
+#[test]
 fn new_tests_make_stale_what_reads_the_tree_and_not_what_reads_the_source() {
     let mut unit = team();
     do_work(&mut unit, 0, "1");

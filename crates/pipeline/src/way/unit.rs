@@ -148,7 +148,15 @@ pub enum Hold {
 /// Inputs of a unit's steps. They follow from the unit's other fields, so each is computed on demand, and units are
 /// equal regardless of which inputs were computed.
 #[derive(Debug, Clone)]
-struct Inputs(Box<[OnceLock<Digest>]>);
+struct Inputs {
+    known: Box<[OnceLock<Digest>]>,
+    /// What the inputs were made from at the last call of [`Unit::refresh`], besides the outputs and what never changes.
+    salt: Vec<u32>,
+    source: Digest,
+    tests: Digest,
+    tree: Option<String>,
+    head: String,
+}
 
 /// A unit and its position on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +181,14 @@ pub struct Unit {
 
 impl Inputs {
     fn unknown(steps: usize) -> Self {
-        Self(std::iter::repeat_n(OnceLock::new(), steps).collect())
+        Self {
+            known: std::iter::repeat_n(OnceLock::new(), steps).collect(),
+            salt: vec![0; steps],
+            source: Digest::ZERO,
+            tests: Digest::ZERO,
+            tree: None,
+            head: String::new(),
+        }
     }
 }
 
@@ -263,7 +278,7 @@ impl Unit {
     /// reopened.
     #[must_use]
     pub fn input(&self, at: usize) -> Digest {
-        *self.inputs.0[at].get_or_init(|| self.work_out(at))
+        *self.inputs.known[at].get_or_init(|| self.work_out(at))
     }
 
     /// Returns true if the step has a verdict on its current input.
@@ -296,6 +311,12 @@ impl Unit {
         self.verdict(at).is_some_and(|verdict| !self.way.steps()[at].need.accepts(verdict))
     }
 
+    /// Returns true if any step has a verdict on its current input that stops the unit.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        (0..self.slots.len()).any(|at| self.refuses(at))
+    }
+
     /// Returns true if the step can begin: it has no verdict on its input, it is not in progress, and all steps before
     /// it have passed.
     #[must_use]
@@ -312,25 +333,65 @@ impl Unit {
         if self.held.is_some() || self.is_done {
             return Vec::new();
         }
-        let writes = |at: usize| !self.way.steps()[at].does.writes().is_empty();
+        let steps = self.way.steps();
+        let writes = |at: usize| !steps[at].does.writes().is_empty();
         let under_way = || (0..self.slots.len()).filter(|at| self.slots[*at].is_under_way());
         if under_way().any(writes) {
             return Vec::new();
         }
-        let (writers, readers): (Vec<_>, Vec<_>) =
-            (0..self.slots.len()).filter(|at| self.is_due(*at)).partition(|at| writes(*at));
+        let (mut passed, mut writer, mut readers) = (Vec::with_capacity(steps.len()), None, Vec::new());
+        for (at, step) in steps.iter().enumerate() {
+            let verdict = self.verdict(at);
+            passed.push(verdict.is_some_and(|verdict| step.need.accepts(verdict)));
+            // As `is_due`. A step comes after those that it waits for.
+            let may_begin = verdict.is_none() && !self.slots[at].is_under_way();
+            if may_begin && self.way.after(at).iter().all(|before| passed[*before]) {
+                if writes(at) {
+                    writer = writer.or(Some(at));
+                } else {
+                    readers.push(at);
+                }
+            }
+        }
         if readers.is_empty() && under_way().next().is_none() {
-            return writers.into_iter().take(1).collect();
+            return writer.into_iter().collect();
         }
         readers
     }
 
-    /// Recomputes the inputs, each on demand.
+    /// Recomputes the inputs that are made from something that has changed, each on demand.
     pub(super) fn refresh(&mut self) {
+        let mut moved = Vec::with_capacity(self.outputs.len());
         for at in 0..self.outputs.len() {
-            self.outputs[at] = self.output(at);
+            let output = self.output(at);
+            moved.push(self.inputs.salt[at] != self.salt[at] || self.outputs[at] != output);
+            self.outputs[at] = output;
         }
-        self.inputs = Inputs::unknown(self.outputs.len());
+        let tree = self.change.as_ref().map(|change| change.tree.as_str());
+        let (source, tests) = (self.inputs.source != self.source, self.inputs.tests != self.tests);
+        let (is_other_tree, is_other_head) = (self.inputs.tree.as_deref() != tree, self.inputs.head != self.head);
+        let has_changed = |input: &Input| match input {
+            Input::Source => source,
+            Input::Tests => tests,
+            Input::Tree => is_other_tree,
+            Input::Head => is_other_head,
+            // The first two never change; outputs are below.
+            Input::Spec | Input::Plan | Input::Output(_) => false,
+        };
+        for (at, step) in self.way.steps().iter().enumerate() {
+            let mut others = self.way.outputs(at).iter().copied().chain(self.way.back(at)).chain([at]);
+            if others.any(|other| moved[other]) || step.reads.iter().any(has_changed) {
+                self.inputs.known[at] = OnceLock::new();
+            }
+        }
+        self.inputs.salt.clone_from(&self.salt);
+        (self.inputs.source, self.inputs.tests) = (self.source, self.tests);
+        if is_other_tree {
+            self.inputs.tree = tree.map(str::to_owned);
+        }
+        if is_other_head {
+            self.inputs.head.clone_from(&self.head);
+        }
     }
 
     /// Recomputes the inputs if the output of a step has changed. Sufficient if only slots have changed.
@@ -338,6 +399,12 @@ impl Unit {
         if (0..self.outputs.len()).any(|at| self.outputs[at] != self.output(at)) {
             self.refresh();
         }
+    }
+
+    /// Returns the same unit, all of whose inputs are computed again.
+    #[cfg(test)]
+    pub(super) fn with_unknown_inputs(&self) -> Self {
+        Self { inputs: Inputs::unknown(self.outputs.len()), ..self.clone() }
     }
 
     fn work_out(&self, at: usize) -> Digest {

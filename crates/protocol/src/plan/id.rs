@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,9 +10,13 @@ use schemars::JsonSchema;
 use super::MAX_TASK_ID_BYTES;
 
 /// The id of a task, `1.2`: unique in its plan, ordered by its numbers (1.2 before 1.10).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
-pub struct TaskId(Arc<str>);
+pub struct TaskId {
+    /// First numbers of the text: most ids differ in them.
+    rank: u64,
+    text: Arc<str>,
+}
 
 crate::text_serde!(TaskId);
 
@@ -39,19 +44,19 @@ impl TaskId {
             && !text.contains("..")
             && !text.ends_with('.')
             && !text.ends_with(".lock");
-        if safe { Ok(Self(text.into())) } else { Err(BadTaskId) }
+        if safe { Ok(Self { rank: rank(text), text: text.into() }) } else { Err(BadTaskId) }
     }
 
     /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -64,7 +69,7 @@ impl TryFrom<String> for TaskId {
 
 impl From<TaskId> for String {
     fn from(id: TaskId) -> Self {
-        id.0.to_string()
+        id.text.to_string()
     }
 }
 
@@ -77,11 +82,35 @@ impl PartialOrd for TaskId {
 impl Ord for TaskId {
     /// Compares by [`natural_order`], then by text, so that `1.1` and `1.1.0` stay two ids.
     fn cmp(&self, other: &Self) -> Ordering {
-        if self.0 == other.0 {
+        if self.rank != other.rank {
+            return self.rank.cmp(&other.rank);
+        }
+        if self.text == other.text {
             return Ordering::Equal;
         }
-        natural_order(&self.0, &other.0).then_with(|| self.0.cmp(&other.0))
+        natural_order(&self.text, &other.text).then_with(|| self.text.cmp(&other.text))
     }
+}
+
+impl Hash for TaskId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+/// Returns a number that orders ids as [`natural_order`] does, or is the same for two ids: their first three numbers in
+/// 21 bits each, up to the first that needs more.
+fn rank(text: &str) -> u64 {
+    const MOST: u64 = (1 << 21) - 1;
+    let (mut rest, mut rank) = (text.as_bytes(), 0);
+    for left in [42, 21, 0] {
+        let number = next_number(&mut rest);
+        if number >= MOST {
+            return rank | ((1 << (left + 21)) - 1);
+        }
+        rank |= number << left;
+    }
+    rank
 }
 
 /// Compares ids part by part as numbers: `1.2` before `1.10`; a missing or non-numeric part counts as 0.
@@ -125,6 +154,31 @@ fn next_number(rest: &mut &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_with_equal_or_large_first_numbers_are_ordered_by_the_others() {
+        let large = (1_u64 << 21) - 1;
+        let texts = [
+            "1.2.3.4".to_owned(),
+            "1.2.3.10".to_owned(),
+            "1.2.4".to_owned(),
+            format!("1.{}.9", large - 1),
+            format!("1.{large}.2"),
+            format!("1.{large}.10"),
+            format!("1.{}.1", large + 1),
+            "2.a.1".to_owned(),
+            "2.1".to_owned(),
+            format!("{large}.1"),
+            format!("{}.0", large + 1),
+        ];
+        let ids: Vec<_> = texts.iter().map(|text| TaskId::new(text.as_str()).unwrap()).collect();
+
+        for (at, id) in ids.iter().enumerate() {
+            for (other_at, other) in ids.iter().enumerate() {
+                assert_eq!(id.cmp(other), at.cmp(&other_at), "{id} and {other}");
+            }
+        }
+    }
 
     #[test]
     fn orders_ids_by_their_numbers() {

@@ -81,14 +81,16 @@ impl Stored {
     /// Returns the rows that a query matches, sorted by key.
     fn matching<'a>(&'a self, query: &'a Query) -> Vec<&'a Row> {
         let matches = |row: &&Row| query.filter.iter().all(|condition| holds(condition, row));
-        let best =
-            self.indexes.iter().map(|index| (first(query, index.columns), index)).max_by_key(|(first, _)| first.len());
-        let of_key = first(query, self.table.key);
+        let required = |columns: &[&str]| first(query, columns).count();
+        let best = self.indexes.iter().map(|index| (required(index.columns), index)).max_by_key(|(count, _)| *count);
+        let of_key = required(self.table.key);
         match best {
-            Some((first, index)) if first.len() > of_key.len() => {
+            Some((count, index)) if count > of_key => {
+                let first: Vec<_> = first(query, index.columns).cloned().collect();
                 index.keys(&first).into_iter().filter_map(|key| self.rows.get(key)).filter(matches).collect()
             }
-            _ if !of_key.is_empty() => {
+            _ if of_key > 0 => {
+                let of_key: Vec<_> = first(query, self.table.key).cloned().collect();
                 let from = self.rows.range(of_key.clone()..).take_while(|(key, _)| key.starts_with(&of_key));
                 from.map(|(_, row)| row).filter(matches).collect()
             }
@@ -98,14 +100,14 @@ impl Stored {
 }
 
 /// Returns the values that a query requires of the leading columns, as many as it has.
-fn first(query: &Query, columns: &[&str]) -> Vec<Cell> {
+fn first<'a>(query: &'a Query, columns: &[&str]) -> impl Iterator<Item = &'a Cell> {
     let value = |column: &&str| {
         query.filter.iter().find_map(|condition| match &condition.op {
-            Op::Eq(cell) if condition.column == *column => Some(cell.clone()),
+            Op::Eq(cell) if condition.column == *column => Some(cell),
             Op::Eq(_) | Op::Ne(_) | Op::Lt(_) | Op::Le(_) | Op::Gt(_) | Op::Ge(_) | Op::In(_) => None,
         })
     };
-    columns.iter().map_while(value).collect()
+    columns.iter().map_while(value)
 }
 
 // === impl Tables ===

@@ -24,6 +24,18 @@ fn tails_from_a_cursor_with_filters_and_without_bodies(it: &Fixture) {
     assert!(it.store.events(0, &Filter::all(), 10).unwrap().iter().all(|event| event.body.is_none()));
 }
 
+fn events_as_text_are_the_same_events(it: &Fixture) {
+    filled(it);
+    for (from, limit) in [(0, 10), (1, 2), (4, 10), (0, 0)] {
+        let events = it.store.events(from, &Filter::all(), limit).unwrap().into_iter();
+        let events = events.map(|event| (event.subject, event.lsn, event.kind, event.rev, event.facts.to_string()));
+        let texts = it.store.raw_events(from, limit).unwrap().into_iter();
+        let texts = texts.map(|(subject, event)| (subject, event.lsn, event.kind, event.rev, event.facts));
+
+        assert_eq!(texts.collect::<Vec<_>>(), events.collect::<Vec<_>>(), "{limit} from {from}");
+    }
+}
+
 fn events_of_a_subject_are_exactly_its_own_in_order(it: &Fixture) {
     filled(it);
     it.commit(Batch::written().event(post("ann", 3).with_body("third")).event(post("anna", 4))).unwrap();
@@ -181,6 +193,7 @@ fn a_cut_export_is_found(it: &Fixture) {
 
 on_every_backend!(
     tails_from_a_cursor_with_filters_and_without_bodies,
+    events_as_text_are_the_same_events,
     events_of_a_subject_are_exactly_its_own_in_order,
     events_of_a_subject_go_on_where_the_disk_has_the_first_of_them,
     a_cursor_ahead_of_the_log_is_an_error,
