@@ -330,7 +330,7 @@ impl RunPlan {
             false => switchboard_pipeline::way::usual_attempts(settings),
         };
         match self.agent_name(settings).and_then(|name| self.configured(&name)) {
-            Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
+            Some(AgentChoice { attempts: Some(attempts), .. }) => attempts,
             Some(_) if settings.command.is_some() => usual,
             Some(AgentChoice { driver: DriverSpec::Exec { .. }, .. }) => MAX_COMMAND_ATTEMPTS,
             Some(AgentChoice { driver: DriverSpec::Acp { .. }, .. }) | None => usual,
