@@ -69,7 +69,7 @@ fn what_no_task_can_be_given_to_is_listed_apart_with_the_reason_and_what_to_do()
     define(&sandbox, "lost.md", "name: lost\ndescription: d\nagent: ecoh\n", "Look.");
     define(&sandbox, "handless.md", "name: handless\ndescription: d\nagent: echo\ntools: read\n", "Look.");
     define(&sandbox, "second.md", "name: second\ndescription: d\nagent: scout\n", "Look.");
-    define(&sandbox, "named.md", "name: echo\ndescription: d\n", "Look.");
+    define(&sandbox, "named.md", "name: claude\ndescription: d\n", "Look.");
     define(&sandbox, "roled.md", "name: roled\ndescription: d\nrole: coder\n", "Look.");
     define(&sandbox, "open.md", "name: open\ndescription: d\nisolation: loose\n", "Look.");
     let own = "name: own\ndescription: d\nagent: echo\n";
