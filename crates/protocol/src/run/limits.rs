@@ -38,8 +38,7 @@ pub struct TeamLimits {
     pub lost_workers: u32,
     /// Maximum number of transient model errors in a row that are waited out or passed to a fallback model: 1 to 20. Default: 5.
     pub transient_errors: u32,
-    /// Minutes without a sign of life after which a delegated step is taken back from its worker, which then counts as lost: 1 to 240.
-    /// Default: 20.
+    /// Minutes without a sign of life after which a worker's step is taken back, and the worker counts as lost: 1 to 240. Default: 20.
     pub stale_minutes: u32,
     /// Minutes without a successful tool call after which a worker is stopped: 5 to 600. Default: 60.
     pub idle_minutes: u32,
