@@ -20,7 +20,10 @@ fn a_worker_of_a_team_without_a_sign_of_life_is_taken_back_and_counts_as_lost_an
         });
         for (lsn, worker, stops, words) in flagged {
             assert!(stops && words.contains("has shown no sign of life for 20 minutes"), "seed {seed}: {words}");
-            let is_end = |event: &RunEvent| matches!(event, RunEvent::WorkerLost { worker: of, .. } | RunEvent::TurnEnded { worker: of, .. } if *of == worker);
+            let is_end = |event: &RunEvent| {
+                matches!(event, RunEvent::WorkerLost { worker: of, .. } | RunEvent::TurnEnded { worker: of, .. }
+                    if *of == worker)
+            };
             let mut later = events.iter().filter(|event| event.lsn > lsn).filter_map(|event| event.fact::<RunEvent>());
             let end = later.find(is_end).unwrap();
             // A person may have stopped it meanwhile.
