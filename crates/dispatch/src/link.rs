@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use switchboard_pipeline::run::Waits;
 use switchboard_protocol::frame::{Frame, ShimCommand};
-use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::run::StopCause;
 use tokio::sync::{mpsc, watch};
 
@@ -34,8 +34,8 @@ pub(crate) enum Signal {
     Detached,
     /// A command for the shim.
     Tell(ShimCommand),
-    /// The agent that does the step by hand has lost the architect's seat.
-    Stale,
+    /// This agent, which does the step by hand, has lost the architect's seat.
+    SeatLost(AgentName),
     /// Ends the worker: the cause, and the milliseconds until its process group is ended.
     Stop { cause: StopCause, grace_ms: u64 },
 }
@@ -106,9 +106,9 @@ impl Link {
         self.waits.send_if_modified(|was| std::mem::replace(was, waits) != waits);
     }
 
-    /// Takes the step back from the agent that does it by hand.
-    pub(crate) async fn take_back(&self) {
-        if self.send(Signal::Stale).await.is_err() {
+    /// Takes the step back from the agent that does it by hand and has lost the architect's seat.
+    pub(crate) async fn take_back(&self, agent: AgentName) {
+        if self.send(Signal::SeatLost(agent)).await.is_err() {
             tracing::debug!(worker = %self.worker, "the worker is gone already");
         }
     }

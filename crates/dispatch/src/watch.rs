@@ -378,7 +378,7 @@ impl Watch {
                 self.tell(command).await;
                 Ok(())
             }
-            Signal::Stale => self.act_on(&[Finding::stale_seat(self.agent.as_str())]).await,
+            Signal::SeatLost(agent) => self.act_on(&[Finding::stale_seat(agent.as_str())]).await,
             Signal::Stop { cause, grace_ms } => {
                 self.stopping = Some((cause, grace_ms));
                 self.tell(ShimCommand::Stop { grace_ms }).await;

@@ -26,13 +26,13 @@ use way::StepId;
 pub use auto::{AutoTurn, AutoTurnKind, MAX_AUTO_TURNS};
 pub use budget::{
     ALERTS, AVERAGE_WINDOW_TASKS, AtCeiling, Budget, BudgetScope, Ceiling, DEFAULT_RESERVE, EXPENSIVE_FACTOR, Limits,
-    MIN_TASKS_FOR_AVERAGE, MIN_TURNS_FOR_RESERVE, PauseCause, TaskPauseCause, Wait,
+    LoopLimits, MIN_TASKS_FOR_AVERAGE, MIN_TURNS_FOR_RESERVE, PauseCause, TaskPauseCause, Wait,
 };
 pub use change::Change;
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StepWork, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
-pub use limits::{LoopLimits, TeamLimits};
+pub use limits::TeamLimits;
 pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Access, Conflict, DerivedEdge, Prepared, SharedPath, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};

@@ -108,7 +108,7 @@ impl Driver {
             for (_, worker) in state.leader_workers() {
                 match (self.dispatch.world.link(worker), form) {
                     // The seat was lost: nobody does the step any more, which is no failure of anybody's attempt.
-                    (Some(link), Form::Vacant(_)) => link.take_back().await,
+                    (Some(link), Form::Vacant(seat)) => link.take_back(seat.agent.clone()).await,
                     (Some(link), Form::Driven | Form::Led(_)) => link.stop(StopCause::Requested, EXIT_GRACE).await,
                     (None, _) => {}
                 }

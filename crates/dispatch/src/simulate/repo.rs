@@ -1,7 +1,7 @@
 //! A repository in memory: commits, branches and work trees, without a file.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{Hash, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub(super) struct Repo {
     trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
+    /// Folders that are no work trees and in which a worker has left a file.
+    pub(super) littered: BTreeSet<PathBuf>,
     /// Commits kept outside the branches.
     pub(super) archived: BTreeMap<String, Oid>,
 }
@@ -90,6 +92,7 @@ impl Repo {
             trees: HashMap::new(),
             branches: BTreeMap::new(),
             worktrees: BTreeMap::new(),
+            littered: BTreeSet::new(),
             archived: BTreeMap::new(),
         };
         let old = (1..=REMOVERS).map(|n| (removed_by(&format!("1.{n}")).into(), "old".into()));
@@ -230,14 +233,19 @@ impl Repo {
         self.change(at, path, None);
     }
 
-    /// Writes a file in a work tree, if the tree exists.
+    /// Writes a file in a work tree, or in a folder that is none.
     pub(super) fn write(&mut self, at: &Path, path: &str, content: &str) {
         self.change(at, path, Some(content.into()));
     }
 
     fn change(&mut self, at: &Path, path: &str, content: Option<Arc<str>>) {
-        if let Some(work) = self.worktrees.get_mut(at) {
-            work.changes.insert(path.into(), content);
+        match self.worktrees.get_mut(at) {
+            Some(work) => {
+                work.changes.insert(path.into(), content);
+            }
+            None => {
+                self.littered.insert(at.to_owned());
+            }
         }
     }
 

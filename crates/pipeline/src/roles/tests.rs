@@ -39,7 +39,10 @@ fn every_role_ships_with_its_rights_and_answers() {
     assert_eq!(roles.list().len(), RoleName::ALL.len());
     for name in RoleName::ALL {
         let role = roles.of(name).unwrap();
-        assert!(role.rights.read != (name == "critic") && !role.is_disabled && !role.answers.is_empty(), "{name}");
+        assert!(
+            role.rights.read != (name == RoleName::Critic) && !role.is_disabled && !role.answers.is_empty(),
+            "{name}"
+        );
         assert!(role.description.ends_with('.') && role.origin == Origin::Shipped, "{name}");
         assert_eq!(role.rights.delegate, name == RoleName::Architect, "{name}");
     }

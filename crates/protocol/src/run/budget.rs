@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LoopLimits;
 use crate::time::Millis;
 
 /// Percentages of the ceiling at which a run reports once how much is spent.
@@ -55,6 +54,22 @@ pub struct Limits {
     /// Numbers of equal delegations of an agent that cause a warning and a refusal.
     #[serde(default)]
     pub loops: LoopLimits,
+}
+
+/// Numbers of equal delegations of an agent that cause a warning and a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopLimits {
+    /// Number that causes a warning.
+    pub warns: u32,
+    /// Number from which on they are refused.
+    pub stops: u32,
+}
+
+impl Default for LoopLimits {
+    /// Returns the numbers of other tools for the `.swarm/` format.
+    fn default() -> Self {
+        Self { warns: 3, stops: 5 }
+    }
 }
 
 /// Scope of a ceiling.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_ANSWERS, MAX_ATTEMPTS, MAX_CRITIC_CYCLES, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
+use super::{LoopLimits, MAX_ANSWERS, MAX_ATTEMPTS, MAX_CRITIC_CYCLES, MAX_FAILURES, MAX_LOSSES, MAX_RATE_WAITS};
 
 /// Minutes without a sign of life: as long as an agent may be silent in a turn elsewhere, longer than most builds.
 const STALE_MINUTES: u32 = 20;
@@ -16,10 +16,6 @@ const REPEATED_CALLS: u32 = 10;
 
 /// Number of text-only turns in a row that stops a worker: the first may be a plan, the second an excuse.
 const TEXT_TURNS: u32 = 5;
-
-/// Number of equal delegations that causes a warning, and that from which on they are refused; as in other tools for the `.swarm/` format.
-const LOOP_WARNS: u32 = 3;
-const LOOP_STOPS: u32 = 5;
 
 /// Limits of a team. Ranges and defaults of refused changes, critic cycles and transient errors are those of other tools for the `.swarm/`
 /// format, so that settings carry over. The maxima bound what one task can cost.
@@ -38,8 +34,7 @@ pub struct TeamLimits {
     pub lost_workers: u32,
     /// Maximum number of transient model errors in a row that are waited out or passed to a fallback model: 1 to 20. Default: 5.
     pub transient_errors: u32,
-    /// Minutes without a sign of life after which a delegated step is taken back from its worker, which then counts as lost: 1 to 240.
-    /// Default: 20.
+    /// Minutes without a sign of life after which a worker's step is taken back, and the worker counts as lost: 1 to 240. Default: 20.
     pub stale_minutes: u32,
     /// Minutes without a successful tool call after which a worker is stopped: 5 to 600. Default: 60.
     pub idle_minutes: u32,
@@ -51,15 +46,6 @@ pub struct TeamLimits {
     pub loop_warns: u32,
     /// Number of equal delegations of an agent among its last ten from which on they are refused: 2 to 10. Default: 5.
     pub loop_stops: u32,
-}
-
-/// Numbers of equal delegations of an agent that cause a warning and a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoopLimits {
-    /// Number that causes a warning.
-    pub warns: u32,
-    /// Number from which on they are refused.
-    pub stops: u32,
 }
 
 /// A row of the table: name, value, and range (minimum, maximum).
@@ -80,15 +66,9 @@ impl Default for TeamLimits {
             idle_minutes: IDLE_MINUTES,
             repeated_calls: REPEATED_CALLS,
             text_turns: TEXT_TURNS,
-            loop_warns: LOOP_WARNS,
-            loop_stops: LOOP_STOPS,
+            loop_warns: LoopLimits::default().warns,
+            loop_stops: LoopLimits::default().stops,
         }
-    }
-}
-
-impl Default for LoopLimits {
-    fn default() -> Self {
-        TeamLimits::default().loops()
     }
 }
 

@@ -55,7 +55,8 @@ impl Window {
     pub fn step(&mut self, now: Millis) -> Option<Finding> {
         self.due().filter(|due| now >= *due)?;
         self.is_found = true;
-        let words = format!("{} has shown no sign of life for {} minutes", self.role, self.minutes);
+        let unit = if self.minutes == 1 { "minute" } else { "minutes" };
+        let words = format!("{} has shown no sign of life for {} {unit}", self.role, self.minutes);
         Some(Finding::new(FindingKind::Stale, Reaction::Stop, words))
     }
 }
