@@ -54,8 +54,50 @@ fn a_bad_file_is_listed_and_stops_only_who_asks_for_it() {
     let failure = dispatch(&sandbox, "scuot", &["--json"]).ends_with(5).failure();
     assert!(failure["hint"].as_str().unwrap().contains("scout"), "{failure}");
     let listed = sandbox.switchboard(&["agents", "--json"]).ends_with(0).json();
-    assert_eq!(listed["bad_definitions"].as_array().map(Vec::len), Some(1), "{listed}");
-    sandbox.switchboard(&["agents"]).ends_with(0).says("did you mean `tools`?");
+    assert_eq!(listed["bad_definitions"].as_array().map(Vec::len), Some(2), "{listed}");
+    sandbox
+        .switchboard(&["agents"])
+        .ends_with(0)
+        .says("did you mean `tools`?")
+        .says("give the definition another name");
+}
+
+#[test]
+fn what_no_task_can_be_given_to_is_listed_apart_with_the_reason_and_what_to_do() {
+    let sandbox = with_echo();
+    define(&sandbox, "scout.md", SCOUT, "Look.");
+    define(&sandbox, "lost.md", "name: lost\ndescription: d\nagent: ecoh\n", "Look.");
+    define(&sandbox, "handless.md", "name: handless\ndescription: d\nagent: echo\ntools: read\n", "Look.");
+    define(&sandbox, "second.md", "name: second\ndescription: d\nagent: scout\n", "Look.");
+    define(&sandbox, "named.md", "name: claude\ndescription: d\n", "Look.");
+    define(&sandbox, "roled.md", "name: roled\ndescription: d\nrole: coder\n", "Look.");
+    define(&sandbox, "open.md", "name: open\ndescription: d\nisolation: loose\n", "Look.");
+    let own = "name: own\ndescription: d\nagent: echo\n";
+    sandbox.write(".switchboard/agents/own.md", &format!("---\n{own}---\nLook.\n"));
+
+    let listed = sandbox.switchboard(&["agents", "--json"]).ends_with(0).json();
+    let shown = sandbox.switchboard(&["agents"]).ends_with(0).out;
+
+    let names = |list: &str, key: &str| {
+        let list = listed[list].as_array().unwrap().iter();
+        list.map(|one| one[key].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("definitions", "name"), ["scout"], "{listed}");
+    let (table, apart) = shown.split_once("definitions that can't be used:").unwrap();
+    for (file, code, hint) in [
+        ("lost.md", "agent.unknown", "did you mean echo?"),
+        ("handless.md", "isolation.tools", "take another agent"),
+        ("second.md", "agent.bad-definition", "name a configured agent"),
+        ("named.md", "agent.bad-definition", "give the definition another name"),
+        ("roled.md:4", "agent.bad-definition", "the keys are name,"),
+        ("open.md:4", "agent.bad-definition", "`constrained`"),
+        (".switchboard/agents/own.md", "config.untrusted", "switchboard trust"),
+    ] {
+        let at = names("bad_definitions", "where").iter().position(|place| place.ends_with(file)).unwrap();
+        assert_eq!(listed["bad_definitions"][at]["code"], code, "{file}: {listed}");
+        assert!(apart.lines().any(|line| line.contains(file) && line.contains(hint)), "{file}: {apart}");
+    }
+    assert!(table.contains("scout") && !table.contains("handless") && !table.contains("own.md"), "{table}");
 }
 
 #[test]

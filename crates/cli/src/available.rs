@@ -111,11 +111,6 @@ impl Available {
         &self.of_project
     }
 
-    /// Returns true if the user trusts the repository's commands and files.
-    pub(crate) fn is_project_trusted(&self) -> bool {
-        self.is_project_trusted
-    }
-
     /// Returns how to start a configured agent.
     ///
     /// # Errors

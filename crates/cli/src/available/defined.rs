@@ -34,6 +34,23 @@ impl Available {
         Ok(Some(found))
     }
 
+    /// Checks whether a task can be given to an agent that a file defines. If the run's own agent plays it, that agent
+    /// is not known here.
+    ///
+    /// # Errors
+    /// As [`Available::definition`] and [`Available::defined`], with the file.
+    pub(crate) fn check_definition(&self, one: &Definition, context: &Context) -> Result<(), Failure> {
+        let checked = self.definition(&one.name).and_then(|_| match &one.agent {
+            Some(base) => self.defined(one, base, context).map(drop),
+            None => Ok(()),
+        });
+        let of_file = |failure: Failure| match failure.place.is_empty() {
+            true => failure.at(one.path.display().to_string()),
+            false => failure,
+        };
+        checked.map_err(of_file)
+    }
+
     /// Returns where an agent of a name is configured; `None` if nowhere.
     fn configured_as(&self, name: &AgentName) -> Option<String> {
         let of_file = |agents: &crate::settings::Agents| agents.path.display().to_string();

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::output::{Output, Table, one_line, when};
 use crate::report::Outcome;
 
+use definitions::Listed;
 pub(crate) use definitions::refused;
 
 /// List the team: names, roles, status, unread mail, teams within it, and agents that files define
@@ -23,15 +24,16 @@ pub(crate) struct Args {}
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let roster = context.daemon()?.call::<GetTeamRoster>(&GetTeamRosterRequest {})?;
     let available = Available::within(AgentScope::Both, context)?;
+    let definitions = Listed::of(&available, context);
     if context.json {
         let mut shown = serde_json::json!(roster);
-        definitions::add(&mut shown, &available);
+        definitions.add(&mut shown);
         context.out.json(&shown);
         return Ok(());
     }
     show_agents(&roster.agents, context);
     show_teams(&roster.teams, &mut context.out);
-    definitions::show(&available, &mut context.out);
+    definitions.show(&mut context.out);
     Ok(())
 }
 

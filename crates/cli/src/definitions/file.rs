@@ -110,8 +110,9 @@ fn known(field: &Field) -> Result<(), Problem> {
     if KEYS.contains(&field.key.as_str()) {
         return Ok(());
     }
-    let problem = Problem::at(field.line, format!("it has no key `{}`", field.key));
-    Err(problem.near(&field.key, &KEYS))
+    let mut problem = Problem::at(field.line, format!("it has no key `{}`", field.key)).near(&field.key, &KEYS);
+    problem.hint.get_or_insert_with(|| format!("the keys are {}", KEYS.join(", ")));
+    Err(problem)
 }
 
 fn text_of(document: &Document<'_>, key: &str) -> Result<Option<String>, Problem> {

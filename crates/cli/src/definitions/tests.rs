@@ -61,6 +61,8 @@ fn each_mistake_is_named_with_its_file_and_line() {
         assert!(failure.what.contains(says), "{lines}: {}", failure.what);
     }
     assert_eq!(refused("name: a\ndescription: d\ntool: read\n").hint, "did you mean `tools`?");
+    let keys = "the keys are name, description, tools, model, agent, isolation";
+    assert_eq!(refused("name: a\ndescription: d\nrole: coder\n").hint, keys);
     assert_eq!(refused("name: a\ndescription: d\ntools: reed\n").hint, "did you mean `read`?");
 }
 
