@@ -100,12 +100,21 @@ impl RunState {
     }
 
     /// Returns true if a task may start. With one worker, a task is brought to its end before the next one begins,
-    /// unless it is paused.
+    /// unless it waits for someone else.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
         let is_active = |id| self.queue.is_active(id);
         let holder = self.records[at].parent.unwrap_or(at);
-        let are_paused = || self.queue.active().all(|other| self.records[other].paused.is_some());
-        max_workers > 1 || self.records[holder].task().is_some_and(is_active) || are_paused()
+        max_workers > 1
+            || self.records[holder].task().is_some_and(is_active)
+            || self.queue.active().all(|other| self.waits_for_others(other))
+    }
+
+    /// Returns true if a begun task and its subtasks can't continue before a person or another agent has acted: it is
+    /// paused, has a question open, or its merge waits for a lease. It has no process then, unless it is paused.
+    fn waits_for_others(&self, holder: usize) -> bool {
+        let units = self.with_subtasks(holder).into_iter().map(|unit| &self.records[unit]);
+        let mut open = units.filter(|record| !record.is_settled()).peekable();
+        open.peek().is_some() && open.all(Record::waits_for_others)
     }
 
     fn start(&self, at: usize) -> Option<Effect> {

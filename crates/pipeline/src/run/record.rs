@@ -525,6 +525,14 @@ impl Record {
         }
     }
 
+    /// Returns true if it can't continue before a person, another agent or another unit has acted. A paused worker's
+    /// process may be running.
+    pub(super) fn waits_for_others(&self) -> bool {
+        let is_asked = self.paused.is_some() || self.waiting.is_some();
+        let is_idle = || !self.unit.slots().iter().any(Slot::is_under_way);
+        is_asked || (is_idle() && matches!(self.open_for(), OpenFor::Nothing | OpenFor::Lease))
+    }
+
     /// Returns what is open, by kind.
     pub(super) fn open_for(&self) -> OpenFor {
         if self.is_settled() || self.unmet > 0 || self.stopping || self.waiting.is_some() {

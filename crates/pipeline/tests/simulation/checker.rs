@@ -58,6 +58,8 @@ pub(crate) struct Checker {
     paused: BTreeSet<TaskId>,
     /// Tasks that wait for a person, with the question.
     asked: BTreeMap<TaskId, NeedId>,
+    /// Tasks whose merge another agent's lease has held.
+    leased: BTreeSet<TaskId>,
     /// Findings of gates in a tree that need a person's attention.
     notable: BTreeMap<(TaskId, u32, String), Notable>,
     /// Subject of each open question: task, attempt and findings.
@@ -207,6 +209,10 @@ impl Checker {
             RunEvent::MergeHeld { task, .. } => {
                 assert_ne!(self.merging.as_ref(), Some(task), "{task} is held before its merge is intended");
                 self.leave_turn(task);
+                self.leased.insert(task.clone());
+            }
+            RunEvent::MergeReleased { task, .. } => {
+                self.leased.remove(task);
             }
             RunEvent::TaskRetryRequested { task, .. } => self.retried(task),
             RunEvent::PersonAnswered { .. }
@@ -219,7 +225,6 @@ impl Checker {
             | RunEvent::StepAnswered { .. }
             | RunEvent::AnswerRefused { .. }
             | RunEvent::StepSkipped { .. }
-            | RunEvent::MergeReleased { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }
             | RunEvent::TaskBlocked { .. }
@@ -337,7 +342,7 @@ impl Checker {
         let holder = self.holder(task).clone();
         for other in self.begun.iter().filter(|other| **other != holder) {
             assert!(!self.clash(&holder, other), "{task} starts while {other} holds the same files");
-            let is_apart = self.begun.contains(&holder) || self.paused.contains(other);
+            let is_apart = self.begun.contains(&holder) || self.waits_for_others(other);
             assert!(self.max_workers > 1 || is_apart, "{task} starts before {other} is settled, with one worker");
         }
         assert!(!self.asked.contains_key(task), "{task} starts while it waits for a person");
@@ -524,6 +529,15 @@ impl Checker {
         meet(of_a, of_b) || meet(of_a, &self.reads[b]) || meet(&self.reads[a], of_b)
     }
 
+    /// Returns true if a begun task waits for a person or for another agent's lease, and neither it nor a subtask has a
+    /// worker that isn't paused.
+    fn waits_for_others(&self, task: &TaskId) -> bool {
+        let is_of = |other: &TaskId| self.holder(other) == task;
+        let mut waiting = self.paused.iter().chain(self.asked.keys()).chain(&self.leased);
+        let is_at_work = self.live.iter().any(|live| is_of(live) && !self.paused.contains(live));
+        waiting.any(is_of) && (self.paused.contains(task) || !is_at_work)
+    }
+
     /// Checks that no worker stays free while a task is ready and its files are not held.
     pub(crate) fn keeps_workers_busy(&self, ready: &[TaskId], effects: &[Effect]) {
         if self.budget.is_some() || self.pause.is_some() {
@@ -547,7 +561,8 @@ impl Checker {
             let others = || holders.iter().filter(|holder| **holder != whole);
             let held = others().any(|holder| self.clash(whole, holder));
             let is_first = !self.begun.contains(whole);
-            let alone = self.max_workers == 1 && is_first && others().any(|holder| !self.paused.contains(*holder));
+            let waits = |holder: &TaskId| self.paused.contains(holder) || self.asked.contains_key(holder);
+            let alone = self.max_workers == 1 && is_first && others().any(|holder| !waits(holder));
             assert!(held || alone, "{task} is ready, unhindered and not started; holders {holders:?}");
         }
     }

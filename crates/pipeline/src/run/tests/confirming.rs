@@ -10,9 +10,13 @@ use super::*;
 
 /// Returns a run with a task that asks for approval of its change, and one that doesn't.
 fn run() -> Run {
+    run_with(2)
+}
+
+fn run_with(max_workers: u32) -> Run {
     let (asks, none) = (way_with(&json!({ "confirm": "may it go live?" })), compiled::compiled_way());
     let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
-    run.tell(started(4, 2));
+    run.tell(started(4, max_workers));
     run.tell(recorded(&asks));
     run.tell(recorded(&none));
     run.tell(added(unit("1.1"), &asks, Vec::new(), &["a"]));
@@ -83,6 +87,21 @@ fn a_change_is_merged_after_a_persons_yes_and_others_are_merged_meanwhile() {
     assert_eq!(run.doing(), ["merge"], "the yes holds for the same change on another base");
     run.merge_onto("1.1", "r-1.1-m-1.2", "m-1.2");
     assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
+fn with_one_worker_the_next_task_begins_while_a_change_waits_for_a_person() {
+    let mut run = run_with(1);
+    run.pass_on("1.1", "b");
+    assert_eq!(run.starting(), [""; 0], "its change is not finished");
+    run.confirm("1.1", 1);
+
+    assert_eq!(run.starting(), ["1.2"]);
+    let worker = run.start("1.2");
+    run.say("1.1", 1, PersonAnswer::Retry, "smaller");
+    assert_eq!(run.starting(), [""; 0], "one worker at a time");
+    run.tell(RunEvent::TurnEnded { task: id("1.2"), worker, outcome: TurnOutcome::Finished, reason: String::new() });
+    assert_eq!(run.starting(), ["1.1"]);
 }
 
 #[test]

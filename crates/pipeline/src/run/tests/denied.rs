@@ -85,6 +85,19 @@ fn a_task_that_a_person_gives_up_or_nobody_answers_for_is_blocked_and_can_be_ret
 }
 
 #[test]
+fn with_one_worker_the_next_task_begins_while_one_waits_for_a_person() {
+    let mut run = Run::of(1, &[("1.1", &[], &["a"]), ("1.2", &[], &["a"]), ("1.3", &[], &["b"])]);
+
+    ask(&mut run, "1.1", 1);
+
+    assert_eq!(run.starting(), ["1.3"], "1.2 writes the same files");
+    run.merge("1.3");
+    assert_eq!(run.starting(), [""; 0]);
+    answer(&mut run, "1.1", 1, PersonAnswer::Allow);
+    assert_eq!(run.starting(), ["1.1"]);
+}
+
+#[test]
 fn a_task_that_is_stopped_takes_its_question_back_first() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     ask(&mut run, "1.1", 1);
