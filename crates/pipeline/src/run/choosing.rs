@@ -40,8 +40,11 @@ impl RunState {
         let is_new = matches!(record.ending, Some(Ending::Done { .. })) && !self.records[at].chosen.contains(id);
         let change = record.unit.change().filter(|_| is_new)?;
         let warnings = record.reports.iter().filter(|reported| reported.report.verdict == Verdict::Warn).count();
-        let cost = record.workers.iter().map(|worker| self.account.cost(worker).unwrap_or_default()).sum();
-        Some(Candidate { task: record.task()?, change, rank: (warnings, change.lines, cost, number) })
+        let costs = || record.workers.iter().map(|worker| self.account.cost(worker));
+        // An agent that reports no cost is not for free.
+        let is_cost_unknown = costs().all(|cost| cost.is_none());
+        let cost = costs().flatten().fold(0, u64::saturating_add);
+        Some(Candidate { task: record.task()?, change, rank: (warnings, change.lines, is_cost_unknown, cost, number) })
     }
 
     /// Folds the event of a choice, which was already made when its cause was folded.
@@ -102,6 +105,6 @@ impl RunState {
 struct Candidate<'a> {
     task: &'a TaskId,
     change: &'a Change,
-    /// Number of warnings from gates, changed lines, cost, and the order of the plan.
-    rank: (usize, u32, u64, usize),
+    /// Number of warnings from gates, changed lines, whether the cost is unknown, cost, and the order of the plan.
+    rank: (usize, u32, bool, u64, usize),
 }

@@ -145,6 +145,30 @@ fn of_the_changes_that_pass_the_one_with_the_fewest_warnings_then_lines_is_merge
 }
 
 #[test]
+fn of_changes_of_the_same_size_the_cheapest_is_merged_and_an_unknown_cost_comes_last() {
+    let chosen_with = |costs: [Option<u64>; 3]| {
+        let mut run = run_of(&json!({ "best_of": 3 }));
+        for (task, cost) in ["1.1.c1", "1.1.c2", "1.1.c3"].into_iter().zip(costs) {
+            run.capture_lines(task, 10);
+            if let Some(total_micro_usd) = cost {
+                let worker = WorkerId::from_bits(run.workers);
+                run.tell(RunEvent::CostCounted { task: id(task), worker, total_micro_usd, estimated: false });
+            }
+            run.answer_checks(task, Verdict::Pass);
+        }
+        let chosen = run.last.iter().find_map(|event| match event {
+            RunEvent::CandidateChosen { candidate, .. } => Some(candidate.to_string()),
+            _ => None,
+        });
+        chosen.expect("a candidate is chosen")
+    };
+
+    assert_eq!(chosen_with([None, Some(200), Some(100)]), "1.1.c3", "no report of a cost is not a low cost");
+    assert_eq!(chosen_with([None, Some(0), None]), "1.1.c2", "it said that it cost nothing");
+    assert_eq!(chosen_with([None, None, None]), "1.1.c1", "the order of the plan");
+}
+
+#[test]
 fn a_choice_that_is_refused_falls_on_the_next_best_and_without_one_the_task_is_blocked() {
     let mut run = run_of(&json!({ "best_of": 2 }));
     for (task, lines) in [("1.1.c1", 10), ("1.1.c2", 20)] {
