@@ -546,3 +546,34 @@ fn a_designer_prepares_what_touches_an_interface_and_the_coder_is_told() {
     assert_eq!(team.sandbox.read("2.1.css"), "a {}\n");
     team.sandbox.switchboard(&["show", "1.1.design"]).ends_with(0).says("design passed");
 }
+
+#[test]
+fn a_new_ceiling_holds_for_the_run_and_its_live_part_or_for_neither_when_the_daemon_dies() {
+    let waits =
+        r#"while [ ! -e "$0.go" ]; do sleep 0.05; done; echo "echo $SWITCHBOARD_TASK" > "$SWITCHBOARD_TASK.sh""#;
+    let mut team = Team::new(&[("work", waits)]);
+    team.sandbox.set("SWITCHBOARD_CRASH_AT", "budget-set");
+    let follower = team.run_aside(&["Print one and two", "--auto", "--without", "docs", "--budget", "50"]);
+    assert!(within(Duration::from_secs(90), || team.count("work") == 1), "no task is at work");
+    let run = team.shown()["run"].as_str().unwrap().to_owned();
+
+    drop(team.sandbox.switchboard(&["budget", &run, "--budget", "60", "--yes"]));
+
+    team.sandbox.unset("SWITCHBOARD_CRASH_AT");
+    drop(team.sandbox.switchboard(&["up", "--detach"]));
+    let events = team.sandbox.call(&["read_events", "kinds:=[\"budget_set\"]", "limit:=200"]);
+    let ceilings = |is_wanted: fn(&str, &str) -> bool| {
+        let of = events["events"].as_array().unwrap().iter().filter(|event| {
+            let subject = event["subject"].as_str().unwrap();
+            is_wanted(subject.trim_start_matches("run/"), &run)
+        });
+        of.map(|event| event["facts"]["budget"]["ceiling"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let (whole, parts) = (ceilings(|of, run| of == run), ceilings(|of, run| of != run));
+    assert_eq!(whole, [50_000_000, 60_000_000], "{events}");
+    assert!(*parts.last().unwrap() > 50_000_000, "the part has the old ceiling: {parts:?}");
+
+    std::fs::write(team.sandbox.folder().join("agent.sh.go"), "").unwrap();
+    drop(follower.join());
+    team.sandbox.switchboard(&["run", "--resume", &run]).ends_with(0);
+}

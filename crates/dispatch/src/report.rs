@@ -80,12 +80,19 @@ fn workers(world: &World, run: &RunId) -> Result<Vec<Row>, Error> {
 /// Returns what is left of the budget of a run that a team leads; `None` if it has none.
 pub(crate) fn budget_left(world: &World, row: &Row) -> Result<Option<Budget>, Error> {
     let summary = summary(world, row)?;
-    let spent = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
-    Ok(summary.budget.map(|budget| {
-        let ceiling = budget.ceiling.saturating_sub(spent);
-        let most = |one: Option<u64>| one.map(|one| one.min(ceiling));
-        Budget { ceiling, task: most(budget.task), reserve: most(budget.reserve), ..budget }
-    }))
+    Ok(summary.budget.map(|budget| rest(budget, spent(&summary))))
+}
+
+/// Returns the cost of a run so far, as reported or estimated.
+pub(crate) fn spent(summary: &RunSummary) -> u64 {
+    summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0))
+}
+
+/// Returns the rest of a budget of which this much is spent.
+pub(crate) fn rest(budget: Budget, spent: u64) -> Budget {
+    let ceiling = budget.ceiling.saturating_sub(spent);
+    let most = |one: Option<u64>| one.map(|one| one.min(ceiling));
+    Budget { ceiling, task: most(budget.task), reserve: most(budget.reserve), ..budget }
 }
 
 /// Returns the cost ceilings of a run: its own, its plan's and the day's.

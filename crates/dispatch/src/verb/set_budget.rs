@@ -9,6 +9,7 @@ use switchboard_store::{Batch, Idempotency, Row};
 
 use super::{find_run, find_targets, reply, reply_value};
 use crate::error::shape;
+use crate::handle::Record;
 use crate::parts::at_work;
 use crate::work::run_id;
 use crate::{Dispatch, Error, report};
@@ -63,7 +64,7 @@ impl Dispatch {
         reply(self.ask_live(&run, steps, call, answer).await?)
     }
 
-    /// Sets the ceiling of a run that a team leads, and what is left of it for its live part.
+    /// Sets the ceiling of a run that a team leads, and in the same commit what is left of it for its live part.
     async fn set_budget_of_led(
         &self,
         row: &Row,
@@ -78,18 +79,33 @@ impl Dispatch {
         }
         let set = RunEvent::BudgetSet { budget: request.budget, plan: None, day: false };
         let event = NewEvent::of(&set, format!("run/{run}"), "daemon").map_err(shape("a budget"))?;
-        let mut batch = Batch::synced().event(event).reply(answer);
-        batch.idempotency = call;
-        let answer = self.world.commit(batch).await?.reply;
-        let row = find_run(&self.world, Some(run.as_str()))?;
-        let left = report::budget_left(&self.world, &row)?;
-        let part = run_id(&at_work(&self.world, row)?)?;
-        if part != run && left.is_none_or(|left| left.ceiling > 0) {
-            let day = self.world.shared.state().has_day();
-            let step = RunEvent::BudgetSet { budget: left, plan: None, day };
-            self.ask_live(&part, vec![step], None, Value::Null).await?;
+        loop {
+            let part = at_work(&self.world, find_run(&self.world, Some(run.as_str()))?)?;
+            let Some(engine) = self.engine(&run_id(&part)?) else {
+                let mut batch = Batch::synced().event(event).reply(answer);
+                batch.idempotency = call;
+                return reply(self.world.commit(batch).await?.reply);
+            };
+            let (budget, day) = (self.budget_of_part(row, &part, request)?, self.world.shared.state().has_day());
+            let steps = vec![RunEvent::BudgetSet { budget, plan: None, day }];
+            let (beside, call, answer) = (vec![event.clone()], call.clone(), answer.clone());
+            match engine.ask(Record { steps, beside, call, reply: answer, ..Record::default() }).await {
+                // The part has ended meanwhile.
+                Err(Error::Stopping) if !self.world.stop.is_cancelled() => tokio::task::yield_now().await,
+                answered => {
+                    self.world.crash("budget-set");
+                    return reply(answered?);
+                }
+            }
         }
-        reply(answer)
+    }
+
+    /// Returns what the live part of a run that a team leads may cost: what its other parts have left.
+    fn budget_of_part(&self, whole: &Row, part: &Row, request: &SetBudgetRequest) -> Result<Option<Budget>, Error> {
+        let spent = |row: &Row| Ok::<_, Error>(report::spent(&report::summary(&self.world, row)?));
+        let others = spent(whole)?.saturating_sub(spent(part)?);
+        // A ceiling of 0 is no budget; this one is reached at once.
+        Ok(request.budget.map(|budget| report::rest(budget, others.min(budget.ceiling - 1))))
     }
 }
 
