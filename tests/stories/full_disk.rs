@@ -132,6 +132,43 @@ fn a_gate_that_fails_on_a_full_disk_judges_again_once_there_is_room_and_spends_n
 }
 
 #[test]
+fn a_rebase_that_finds_no_room_is_done_once_there_is_some_and_spends_no_attempt() {
+    let sandbox = Sandbox::empty();
+    let Some(disk) = SmallDisk::mount(&sandbox.root()) else { return };
+    sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+    sandbox.write(".gitignore", "/ballast\n");
+    sandbox.write("src/lib.rs", "//! A crate.\n");
+    sandbox.commit("start");
+    let mark = |name: &str| sandbox.folder().join(name).display().to_string();
+    let (go, full) = (mark("go"), mark("full"));
+    // The gate of the second change fills the disk once the first is merged, so that the rebase finds it full.
+    let test = format!(
+        "if test -e {full} || ! test -e two; then exit 0; fi; touch {full}; \
+         while [ ! -e {go} ]; do sleep 0.05; done; {}; exit 0",
+        disk.fill()
+    );
+    let line = |name: &str| format!("head -c 20000 /dev/urandom | base64 > {name}");
+    let plan = sandbox.trusted_plan_with(
+        &json!({ "test": test, "gates": ["+test_runner"] }),
+        &json!([task("1.1", &[], &line("one")), task("1.2", &[], &line("two"))]),
+    );
+
+    let run = sandbox.run_aside(&[&plan, "--yes", "--max-workers", "2"]);
+    let is_first_merged = || sandbox.call(&["get_run"])["list"][0]["state"] == "merged";
+    let is_begun = || sandbox.call(&["get_status"])["runs"].as_array().is_some_and(|runs| !runs.is_empty());
+    assert!(within(PATIENCE, is_begun) && within(PATIENCE, is_first_merged), "{}", sandbox.call(&["get_run"]));
+    std::fs::write(&go, "").unwrap();
+    is_paused(&sandbox);
+    run.join().unwrap().ends_with(4);
+    let log = sandbox.switchboard(&["log"]).ends_with(0).out;
+    assert!(!log.contains("rebased"), "{log}");
+
+    goes_on(&sandbox, &disk, "2 of 2 tasks merged");
+    assert_eq!(sandbox.call(&["get_run"])["list"][1]["attempts"], 1);
+    drop(sandbox.switchboard(&["down"]));
+}
+
+#[test]
 fn a_run_whose_budget_is_spent_when_the_disk_is_full_merges_what_it_has_and_then_wants_a_higher_ceiling() {
     let sandbox = Sandbox::empty();
     let Some(disk) = SmallDisk::mount(&sandbox.root()) else { return };

@@ -141,10 +141,12 @@ impl Git for SimGit {
     }
 
     fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
+        self.0.write()?;
         self.with(|repo| repo.merge(ours, theirs))
     }
 
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
+        self.0.write()?;
         let parents = parents.iter().map(|oid| (*oid).clone()).collect();
         self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
     }

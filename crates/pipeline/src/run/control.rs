@@ -162,7 +162,14 @@ impl RunState {
             Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => is_short,
         };
         if stays {
-            let why = "what is left of the run's budget is less than a worker's reservation";
+            let why = match was {
+                Some(PauseCause::Disk) => {
+                    "the run is paused for a full disk, and what is left of its budget is less than a worker's reservation"
+                }
+                Some(PauseCause::Requested | PauseCause::Budget | PauseCause::Plan | PauseCause::Day) | None => {
+                    "what is left of the run's budget is less than a worker's reservation"
+                }
+            };
             let raise = "raise the ceiling: switchboard budget RUN --budget USD";
             let hint = match was {
                 Some(PauseCause::Budget) => format!("{raise}; the run goes on by itself then"),

@@ -84,6 +84,7 @@ fn a_pause_of_a_run_without_budget_ends_where_something_can_go_on_and_is_refused
         assert_eq!((refused.code, refused.code.code()), (RefusedCode::Budget, "dispatch.budget"), "{cause:?}");
         let both = ["switchboard budget RUN --budget USD", "switchboard resume RUN"];
         assert!(both.iter().all(|command| refused.hint.contains(command)), "{refused:?}");
+        assert_eq!(refused.why.contains("full disk"), cause == PauseCause::Disk, "{refused:?}");
         run.tell(budget(200, 60, AtCeiling::Pause));
         run.tell(RunEvent::RunResumed);
         assert_eq!((run.state.pause(), run.starting().len()), (None, 1), "{cause:?}");
